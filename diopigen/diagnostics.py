@@ -1,0 +1,144 @@
+"""Findings: what is wrong, where it stands, and what to do about it.
+
+Every layer reports through a `Sink`, so that one run shows all findings and not only the first.
+Only a fault that leaves nothing to work on (an unreadable file, say) is raised, as `Failure`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Severity(str, Enum):
+    """How much a finding weighs: an error fails the run, a warning does so under `--strict`, a note never."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a file. Lines and columns count from 1, the end is exclusive; columns count characters."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+    end_line: int = 0
+    end_column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def shifted(self, offset: int, length: int = 1) -> Span:
+        """The span `offset` characters further on the same line, `length` wide (for text inside a YAML scalar)."""
+        column = self.column + offset
+        return Span(self.file, self.line, column, self.line, column + length)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place or a remark that explains a finding."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    `code` is the id of the rule that found it (kebab-case, listed by `diopigen explain --rules`),
+    `fix` says what to do next in the imperative.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    notes: tuple[Note, ...] = ()
+    fix: str | None = None
+
+    def sort_key(self) -> tuple[str, int, int, int, str, str]:
+        span = self.span or Span("", 0, 0)
+        return (span.file, span.line, span.column, _RANK[self.severity], self.code, self.message)
+
+
+class Failure(Exception):
+    """Work cannot go on. Carries the diagnostics that say why; the command line prints them and exits with 2."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("; ".join(d.message for d in diagnostics))
+        self.diagnostics = diagnostics
+
+
+def failure(code: str, message: str, span: Span | None = None, fix: str | None = None) -> Failure:
+    """A `Failure` with one error in it."""
+    return Failure(Diagnostic(code, Severity.ERROR, message, span, (), fix))
+
+
+@dataclass(slots=True)
+class Sink:
+    """Collects diagnostics; identical ones are kept once."""
+
+    _found: dict[Diagnostic, None] = field(default_factory=dict)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        self._found.setdefault(diagnostic)
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            self.add(diagnostic)
+
+    def error(
+        self, code: str, message: str, span: Span | None = None, *, fix: str | None = None, notes: Iterable[Note] = ()
+    ) -> None:
+        self.add(Diagnostic(code, Severity.ERROR, message, span, tuple(notes), fix))
+
+    def warning(
+        self, code: str, message: str, span: Span | None = None, *, fix: str | None = None, notes: Iterable[Note] = ()
+    ) -> None:
+        self.add(Diagnostic(code, Severity.WARNING, message, span, tuple(notes), fix))
+
+    def note(
+        self, code: str, message: str, span: Span | None = None, *, fix: str | None = None, notes: Iterable[Note] = ()
+    ) -> None:
+        self.add(Diagnostic(code, Severity.NOTE, message, span, tuple(notes), fix))
+
+    def sorted(self) -> list[Diagnostic]:
+        """All findings by file, line, column, then severity and rule."""
+        return sorted(self._found, key=Diagnostic.sort_key)
+
+    def count(self, severity: Severity) -> int:
+        return sum(d.severity is severity for d in self._found)
+
+    @property
+    def has_errors(self) -> bool:
+        return self.count(Severity.ERROR) > 0
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like `name` (edit similarity at least 0.6, case ignored), or None."""
+    by_lower: dict[str, str] = {}
+    for candidate in sorted(candidates):
+        by_lower.setdefault(candidate.lower(), candidate)
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A fix line that names the nearest candidate, or None where nothing is near."""
+    found = nearest(name, candidates)
+    return f"did you mean '{found}'?" if found else None

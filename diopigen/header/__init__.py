@@ -1,0 +1,1 @@
+"""C headers and vendor sources, read through libclang into plain values."""

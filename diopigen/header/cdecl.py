@@ -1,0 +1,121 @@
+"""What a C interface declares, as immutable values: the common form of a parsed header and of the spec.
+
+Type spellings are canonical (see `canonical_type`), so that two declarations are ABI-identical exactly when
+these values are equal. Spans are left out of comparisons.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from diopigen.diagnostics import Span
+
+_SPELLINGS = (
+    (re.compile(r"\b_Bool\b"), "bool"),
+    (re.compile(r"\b(?:struct|enum|union)\s+"), ""),
+    (re.compile(r"\s*\*\s*"), " *"),
+    (re.compile(r"\*\s+\*"), "**"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def canonical_type(spelling: str) -> str:
+    """One spelling for a C type: `bool`, no `struct`/`enum` tags, `T *`, `T **`, single spaces."""
+    text = spelling
+    for pattern, replacement in _SPELLINGS:
+        text = pattern.sub(replacement, text)
+    return text.replace("* *", "**").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class CParam:
+    """A parameter; `name` is empty where the header gives none."""
+
+    name: str
+    type: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """A function declaration. `weak` is the linkage attribute, `deprecated` the attribute."""
+
+    name: str
+    returns: str
+    params: tuple[CParam, ...]
+    weak: bool = True
+    deprecated: bool = False
+    span: Span | None = field(default=None, compare=False)
+    doc: CDoc | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CDocParam:
+    """A documented parameter: `direction` is what stands in `@param[...]`, empty where there is none."""
+
+    name: str
+    direction: str
+    text: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CDoc:
+    """A Doxygen comment: its brief text, its parameters in order, and the functions that it refers to."""
+
+    brief: str
+    params: tuple[CDocParam, ...]
+    references: tuple[tuple[str, Span], ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CEnum:
+    """An enum with its values in order."""
+
+    name: str
+    values: tuple[tuple[str, int], ...]
+    underlying: str = "unsigned int"
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CField:
+    """A struct member; `offset` in bytes. Members of an anonymous union share an offset."""
+
+    name: str
+    type: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CStruct:
+    """A struct: size and alignment in bytes, or `opaque` (declared, never defined)."""
+
+    name: str
+    opaque: bool
+    size: int = 0
+    align: int = 0
+    fields: tuple[CField, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CTypedef:
+    """A typedef and the canonical spelling of what it stands for (for a struct or enum: its tag's name)."""
+
+    name: str
+    underlying: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CInterface:
+    """Everything that a set of headers declares, in order of declaration."""
+
+    functions: tuple[CFunction, ...] = ()
+    enums: tuple[CEnum, ...] = ()
+    structs: tuple[CStruct, ...] = ()
+    typedefs: tuple[CTypedef, ...] = ()
+    macros: tuple[tuple[str, str], ...] = ()
