@@ -1,0 +1,309 @@
+"""YAML files as nodes that know where they stand.
+
+PyYAML's own loaders keep the last of duplicate keys in silence, read `no` as False, `1e-5` as text and `1:30` as 90, and its
+composer recurses without a limit. This module builds nodes from the event stream instead, which is also the fastest way:
+plain scalars follow the YAML 1.2 core schema, and whatever a YAML 1.1 reader would take for something else is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+import yaml
+
+from diopigen.diagnostics import Failure, Note, Sink, Span, failure
+
+Scalar = Union[str, int, float, bool, None]
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_LINE = 20_000
+MAX_DEPTH = 32
+
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
+_SPECIAL = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
+_CONSTANTS: dict[str, Scalar] = {"true": True, "false": False, "null": None, "~": None, "": None}
+# Plain scalars that a YAML 1.1 reader turns into a boolean or a number.
+_YAML_1_1 = re.compile(
+    r"(?:yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|True|TRUE|False|FALSE|Null|NULL"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
+    r"|[-+]?0[0-9_]+|0o[0-7]+|0b[01_]+|[-+]?[0-9]+_[0-9_]*)\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNode:
+    """A scalar with its value; `plain` where it stands without quotes, `text` is what stands in the file."""
+
+    value: Scalar
+    text: str
+    plain: bool
+    span: Span
+
+    def inner(self, offset: int, length: int = 1) -> Span:
+        """The place of `length` characters at `offset` inside the text (exact for one-line plain and quoted scalars)."""
+        if self.span.line != self.span.end_line:
+            return self.span
+        return self.span.shifted(offset + (0 if self.plain else 1), length)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceNode:
+    """A sequence."""
+
+    items: tuple[Node, ...]
+    span: Span
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A key of a mapping with its value."""
+
+    key: str
+    key_span: Span
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class MappingNode:
+    """A mapping with string keys, each once, in the order of the file."""
+
+    entries: dict[str, Entry]
+    span: Span
+
+    def get(self, key: str) -> Node | None:
+        entry = self.entries.get(key)
+        return entry.value if entry else None
+
+    def key_span(self, key: str) -> Span:
+        """Where the key stands, or the mapping itself where the key is missing."""
+        entry = self.entries.get(key)
+        return entry.key_span if entry else self.span
+
+
+Node = Union[ScalarNode, SequenceNode, MappingNode]
+
+
+def kind_of(node: Node) -> str:
+    """What a node is, in words for a message."""
+    if isinstance(node, MappingNode):
+        return "a mapping"
+    if isinstance(node, SequenceNode):
+        return "a list"
+    value = node.value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, (int, float)):
+        return f"the number {node.text}"
+    return f"the text '{_shorten(value)}'"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def read_text(path: Path, display: str) -> str:
+    """The text of a YAML file.
+
+    Raises `Failure` where it cannot be read, is a directory, binary, not UTF-8, too large (4 MiB) or has a line of more than
+    20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        raise failure(
+            "file-unreadable", "is a directory, not a YAML file", Span(display), "name a .yaml file"
+        ) from None
+    except FileNotFoundError:
+        raise failure("file-unreadable", "does not exist", Span(display), "check the path") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise failure("file-unreadable", f"cannot be read: {reason}", Span(display), "check its permissions") from None
+    if len(data) > MAX_BYTES:
+        raise failure(
+            "file-too-large", f"is larger than {MAX_BYTES // 2**20} MiB", Span(display), "split the file by family"
+        )
+    if b"\0" in data:
+        raise failure("file-not-text", "holds null bytes and is not a text file", Span(display), "name a .yaml file")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise failure(
+            "file-not-utf8", f"is not UTF-8 (byte {error.start})", Span(display, line), "save it as UTF-8"
+        ) from None
+    for number, line_text in enumerate(text.split("\n"), 1):
+        if len(line_text) > MAX_LINE:
+            message = f"line of {len(line_text)} characters; at most {MAX_LINE} are read"
+            raise failure("line-too-long", message, Span(display, number), "break the line")
+    return text
+
+
+def load_yaml(path: Path, display: str, sink: Sink) -> Node | None:
+    """The root node of a YAML file, or None where an error was reported to `sink`."""
+    try:
+        return parse_yaml(read_text(path, display), display, sink)
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
+        return None
+
+
+def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
+    """The root node of YAML text; `display` is the file name in spans. Errors go to `sink` and give None."""
+    builder = _Builder(display, sink)
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            builder.feed(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        span = Span(display, mark.line + 1, mark.column + 1) if mark else Span(display)
+        problem = error.problem or error.context or "is not YAML"
+        sink.error("yaml-syntax", problem, span, fix="mend the YAML; a text with ': ' or ', ' may need quotes")
+        return None
+    except yaml.YAMLError as error:  # a reader error: a control character, say
+        position = getattr(error, "position", 0)
+        before = text[:position] if isinstance(position, int) else ""
+        span = Span(display, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        sink.error("yaml-syntax", str(getattr(error, "reason", error)), span, fix="remove the character")
+        return None
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
+        return None
+    if builder.root is None:
+        sink.error("yaml-empty", "holds no YAML document", Span(display), fix="see docs/spec.md for the grammar")
+        return None
+    return None if builder.failed else builder.root
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not been seen yet."""
+
+    is_mapping: bool
+    start: Any
+    items: list[Node] = field(default_factory=list)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    key: tuple[str, Span] | None = None
+    skip_value: bool = False
+
+
+class _Builder:
+    """Nodes out of YAML events, with an explicit stack: the depth of the input is bounded, not trusted."""
+
+    def __init__(self, display: str, sink: Sink) -> None:
+        self.display = display
+        self.sink = sink
+        self.root: Node | None = None
+        self.failed = False
+        self.stack: list[_Open] = []
+
+    def feed(self, event: Any) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._check_decoration(event)
+            self._place(self._scalar(event))
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._check_decoration(event)
+            if len(self.stack) >= MAX_DEPTH:
+                span = self._span(event.start_mark, event.start_mark)
+                raise failure(
+                    "yaml-too-deep", f"nested more than {MAX_DEPTH} levels deep", span, "flatten the structure"
+                )
+            self.stack.append(_Open(isinstance(event, yaml.MappingStartEvent), event.start_mark))
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            done = self.stack.pop()
+            span = self._span(done.start, event.end_mark)
+            self._place(MappingNode(done.entries, span) if done.is_mapping else SequenceNode(tuple(done.items), span))
+        elif isinstance(event, yaml.AliasEvent):
+            self._error(
+                "yaml-alias", f"alias '*{event.anchor}'", event, "write the value out; aliases hide where it stands"
+            )
+            self._place(ScalarNode(None, "", True, self._span(event.start_mark, event.end_mark)))
+        elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
+            span = self._span(event.start_mark, event.end_mark)
+            raise failure("yaml-documents", "a second YAML document starts here", span, "keep one document in a file")
+
+    def _check_decoration(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._error("yaml-alias", f"anchor '&{event.anchor}'", event, "write the value where it is used")
+        if event.tag is not None:
+            self._error("yaml-tag", f"tag '{event.tag}'", event, "remove the tag; types follow from the grammar")
+
+    def _error(self, code: str, message: str, event: Any, fix: str) -> None:
+        self.failed = True
+        self.sink.error(code, message, self._span(event.start_mark, event.end_mark), fix=fix)
+
+    def _span(self, start: Any, end: Any) -> Span:
+        return Span(self.display, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+    def _scalar(self, event: Any) -> ScalarNode:
+        span = self._span(event.start_mark, event.end_mark)
+        text: str = event.value
+        plain = event.style in (None, "")
+        if not plain:
+            return ScalarNode(text, text, False, span)
+        if _YAML_1_1.match(text):
+            self.failed = True
+            message = f"'{text}' means different things to different YAML readers"
+            self.sink.error(
+                "yaml-ambiguous", message, span, fix=f'quote it ("{text}"), or write true, false, null or a number'
+            )
+        return ScalarNode(_resolve(text), text, True, span)
+
+    def _place(self, node: Node) -> None:
+        if not self.stack:
+            self.root = node
+            return
+        top = self.stack[-1]
+        if not top.is_mapping:
+            top.items.append(node)
+        elif top.key is None:
+            self._start_entry(top, node)
+        else:
+            key, key_span = top.key
+            top.key = None
+            if top.skip_value:
+                top.skip_value = False
+            else:
+                top.entries[key] = Entry(key, key_span, node)
+
+    def _start_entry(self, top: _Open, node: Node) -> None:
+        if not isinstance(node, ScalarNode):
+            self.failed = True
+            self.sink.error("yaml-key", f"{kind_of(node)} as a key", node.span, fix="keys are words")
+            top.key, top.skip_value = ("", node.span), True
+            return
+        top.key = (node.text, node.span)
+        if node.text in top.entries:
+            self.failed = True
+            top.skip_value = True
+            first = Note("first given here", top.entries[node.text].key_span)
+            message = f"key '{node.text}' is given twice"
+            self.sink.error("duplicate-key", message, node.span, notes=[first], fix="keep one of the two")
+
+
+def _resolve(text: str) -> Scalar:
+    """The value of a plain scalar under the YAML 1.2 core schema."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    first = text[0]
+    if first.isdigit() or first in "+-.":
+        if _INTEGER.match(text):
+            return int(text)
+        if _HEX.match(text):
+            return int(text, 16)
+        if _FLOAT.match(text):
+            return float(text)
+        if text.lower() in _SPECIAL:
+            return _SPECIAL[text.lower()]
+    return text
