@@ -56,6 +56,7 @@ _PARAM_FIELDS = {
     "values": Field(ListShape(TEXT, non_empty=True), "the accepted strings"),
     "const": Field(FLAG, "whether the C parameter is const by value"),
     "mutable": Field(FLAG, "whether C passes it without const although it is only read"),
+    "unnamed": Field(FLAG, "whether the C declaration leaves the name out"),
     "pointer": Field(FLAG, "whether C passes it by a pointer that must not be null"),
     "doc": Field(TEXT, "one line that says its role", required=True),
 }

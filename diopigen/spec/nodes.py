@@ -1,8 +1,8 @@
 """YAML files as nodes that know where they stand.
 
-PyYAML's own loaders keep the last of duplicate keys in silence, read `no` as False, `1e-5` as text and `1:30` as 90, and its
-composer recurses without a limit. This module builds nodes from the event stream instead, which is also the fastest way:
-plain scalars follow the YAML 1.2 core schema, and whatever a YAML 1.1 reader would take for something else is an error.
+PyYAML's own loaders keep the last of duplicate keys in silence, read `no` as False, `1e-5` as text and `1:30` as 90,
+and its composer recurses without a limit. This module builds nodes from the event stream instead, which is also the
+fastest way: plain scalars follow the YAML 1.2 core schema, and whatever a YAML 1.1 reader would take for something else is an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ScalarNode:
     span: Span
 
     def inner(self, offset: int, length: int = 1) -> Span:
-        """The place of `length` characters at `offset` inside the text (exact for one-line plain and quoted scalars)."""
+        """The place of `length` characters at `offset` inside the text (exact where it stands on one line)."""
         if self.span.line != self.span.end_line:
             return self.span
         return self.span.shifted(offset + (0 if self.plain else 1), length)
@@ -115,8 +115,8 @@ def _shorten(text: str) -> str:
 def read_text(path: Path, display: str) -> str:
     """The text of a YAML file.
 
-    Raises `Failure` where it cannot be read, is a directory, binary, not UTF-8, too large (4 MiB) or has a line of more than
-    20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
+    Raises `Failure` where it cannot be read, is a directory, binary, not UTF-8, too large (4 MiB) or has a line of more
+    than 20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
     """
     try:
         with path.open("rb") as stream:

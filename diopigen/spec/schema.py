@@ -215,6 +215,8 @@ def _validate_record(node: MappingNode, shape: RecordShape, what: str, sink: Sin
         known = shape.fields.get(key)
         if known is None:
             fix = did_you_mean(key, shape.fields) or f"known keys: {', '.join(shape.fields)}"
+            if " " in key:
+                fix = "a comma inside { } ends a text: put the whole text in quotes"
             sink.error("unknown-key", f"unknown key '{key}' in {what}", entry.key_span, fix=fix)
             good = False
             continue

@@ -1,0 +1,1 @@
+"""The typed interface: immutable values with the meaning of the spec, never C text."""

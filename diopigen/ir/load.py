@@ -1,0 +1,260 @@
+"""A folder of spec files to an `Interface`.
+
+Nothing is executed and nothing outside the folder is read. All findings go to the sink; what is broken is left
+out, so that one run shows as many findings as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from diopigen.diagnostics import Sink, Span, failure
+from diopigen.ir.lower import Lowering, items_of, mappings_of, text_of
+from diopigen.ir.model import (
+    DeviceFunction,
+    DeviceParameter,
+    DtypeInfo,
+    DtypeSet,
+    EnumType,
+    EnumValue,
+    Function,
+    HandleType,
+    Header,
+    Interface,
+    StructField,
+    StructType,
+    Version,
+)
+from diopigen.ir.variants import Place, expand
+from diopigen.spec.grammar import FILES, OPERATOR, OPERATORS_FILE
+from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, validate
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The interface as far as it could be built; `complete` where no entry had to be left out."""
+
+    interface: Interface
+    complete: bool
+
+
+@dataclass(slots=True)
+class _State:
+    root: Path
+    display: str
+    sink: Sink
+    files: list[str] = field(default_factory=list)
+    complete: bool = True
+
+    def read(self, relative: str, kind: str) -> MappingNode | None:
+        """The validated root of a file, or None (reported)."""
+        name = f"{self.display}/{relative}"
+        self.files.append(name)
+        node = load_yaml(self.root / relative, name, self.sink)
+        if node is None or not validate(node, FILES[kind], f"the {kind} file", self.sink):
+            self.complete = False
+            return None
+        return node if isinstance(node, MappingNode) else None
+
+
+def _number(node: Node | None) -> int:
+    return node.value if isinstance(node, ScalarNode) and isinstance(node.value, int) else 0
+
+
+def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded:
+    """The interface in the folder `root`; `display` stands for the folder in spans.
+
+    Raises `Failure` where the folder does not exist or holds no `types.yaml`.
+    """
+    shown = display if display is not None else root.name
+    if not root.is_dir():
+        raise failure("spec-missing", f"{shown} is not a folder", Span(shown), "name the folder that holds types.yaml")
+    if not (root / "types.yaml").exists():
+        raise failure(
+            "spec-missing", f"{shown} holds no types.yaml", Span(shown), "name the folder that holds types.yaml"
+        )
+    state = _State(root, shown, sink)
+    types = state.read("types.yaml", "types")
+    headers = state.read("headers.yaml", "headers")
+    if types is None or headers is None:
+        return Loaded(_empty(state), False)
+    dtypes, sets = _dtypes(types, sink)
+    lowering = Lowering([d.name for d in dtypes], {s.name: s.dtypes for s in sets}, sink)
+    functions: list[Function] = []
+    file_of: dict[str, str] = {}
+    family_docs: dict[str, str] = {}
+    runtime = state.read("runtime.yaml", "runtime") if (root / "runtime.yaml").exists() else None
+    if runtime is not None:
+        _collect(runtime, state.files[-1], lowering, sink, functions, file_of, family_docs)
+    ops = root / "ops"
+    for path in sorted(ops.rglob("*.yaml")) if ops.is_dir() else ():
+        node = _read_operators(state, path.relative_to(root).as_posix())
+        if node is not None:
+            _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
+    release, schemas = _aten(state)
+    interface = Interface(
+        version=_version(types),
+        types_header=text_of(types.get("header")),
+        enums=tuple(_enum(node) for node in mappings_of(types.get("enums"))),
+        structs=tuple(_struct(node) for node in mappings_of(types.get("structs"))),
+        handles=tuple(_handle(node) for node in mappings_of(types.get("handles"))),
+        dtypes=dtypes,
+        dtype_sets=sets,
+        headers=tuple(_header(node, functions) for node in mappings_of(headers.get("headers"))),
+        device_functions=tuple(
+            _device_function(node) for node in mappings_of(runtime.get("device_functions") if runtime else None)
+        ),
+        aten_release=release,
+        aten_schemas=schemas,
+        files=tuple(state.files),
+        file_of=file_of,
+        family_docs=family_docs,
+    )
+    listed = {header.file for header in interface.headers}
+    for function in functions:
+        if function.header not in listed:
+            message = f"header '{function.header}' of {function.name} is not in headers.yaml"
+            sink.error("unknown-header", message, function.span, fix="add the header to headers.yaml")
+            state.complete = False
+    return Loaded(interface, state.complete)
+
+
+_FRAME = RecordShape(
+    "operators file",
+    {**OPERATORS_FILE.fields, "operators": Field(ListShape(AnyShape()), "the operators", required=True)},
+)
+
+
+def _read_operators(state: _State, relative: str) -> MappingNode | None:
+    """A file of operators; an entry with errors is left out and the others stay."""
+    name = f"{state.display}/{relative}"
+    state.files.append(name)
+    node = load_yaml(state.root / relative, name, state.sink)
+    if node is None or not validate(node, _FRAME, "the ops file", state.sink) or not isinstance(node, MappingNode):
+        state.complete = False
+        return None
+    kept = []
+    for item in items_of(node.get("operators")):
+        known = text_of(item.get("name")) if isinstance(item, MappingNode) else ""
+        if validate(item, OPERATOR, f"operator {known}" if known else "an operator", state.sink):
+            kept.append(item)
+        else:
+            state.complete = False
+    old = node.entries["operators"]
+    operators = Entry(old.key, old.key_span, SequenceNode(tuple(kept), old.value.span))
+    return MappingNode({**node.entries, "operators": operators}, node.span)
+
+
+def _collect(
+    node: MappingNode,
+    file: str,
+    lowering: Lowering,
+    sink: Sink,
+    functions: list[Function],
+    file_of: dict[str, str],
+    family_docs: dict[str, str],
+) -> None:
+    place = Place(text_of(node.get("family")), text_of(node.get("header")))
+    if node.get("doc") is not None:
+        family_docs.setdefault(place.family, text_of(node.get("doc")))
+    for operator in mappings_of(node.get("operators")):
+        for function in expand(operator, place, lowering, sink):
+            functions.append(function)
+            file_of.setdefault(function.name, file)
+
+
+def _empty(state: _State) -> Interface:
+    return Interface(Version(0, 0, 0), "", (), (), (), (), (), (), (), files=tuple(state.files))
+
+
+def _version(types: MappingNode) -> Version:
+    node = types.get("version")
+    assert isinstance(node, MappingNode)
+    return Version(_number(node.get("major")), _number(node.get("minor")), _number(node.get("patch")))
+
+
+def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tuple[DtypeSet, ...]]:
+    dtypes = tuple(
+        DtypeInfo(text_of(n.get("name")), text_of(n.get("enum")), _number(n.get("bytes")), text_of(n.get("kind")))
+        for n in mappings_of(types.get("dtypes"))
+    )
+    known: dict[str, tuple[str, ...]] = {info.name: (info.name,) for info in dtypes}
+    order = list(known)
+    sets: list[DtypeSet] = []
+    for node in mappings_of(types.get("dtype_sets")):
+        found: set[str] = set()
+        for item in items_of(node.get("of")):
+            if text_of(item) in known:
+                found.update(known[text_of(item)])
+            else:
+                fix = "name a dtype, or a set that stands before this one"
+                sink.error("unknown-dtype", f"unknown dtype '{text_of(item)}'", item.span, fix=fix)
+        name = text_of(node.get("name"))
+        known[name] = tuple(sorted(found, key=order.index))
+        sets.append(DtypeSet(name, text_of(node.get("doc")), known[name]))
+    return dtypes, tuple(sets)
+
+
+def _enum(node: MappingNode) -> EnumType:
+    values = tuple(
+        EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")))
+        for v in mappings_of(node.get("values"))
+    )
+    return EnumType(text_of(node.get("name")), text_of(node.get("doc")), values, (node.get("name") or node).span)
+
+
+def _struct(node: MappingNode) -> StructType:
+    fields = tuple(
+        StructField(text_of(f.get("name")), text_of(f.get("c_type")), _number(f.get("offset")), text_of(f.get("doc")))
+        for f in mappings_of(node.get("fields"))
+    )
+    size, align = _number(node.get("size")), _number(node.get("align"))
+    return StructType(
+        text_of(node.get("name")), text_of(node.get("doc")), size, align, fields, (node.get("name") or node).span
+    )
+
+
+def _handle(node: MappingNode) -> HandleType:
+    name, doc, c_type = (text_of(node.get(key)) for key in ("name", "doc", "c_type"))
+    return HandleType(name, doc, c_type, (node.get("name") or node).span)
+
+
+def _header(node: MappingNode, functions: Iterable[Function]) -> Header:
+    """A header with its functions: first in the frozen order, then new ones in the order of the files."""
+    file = text_of(node.get("file"))
+    order = tuple((text_of(item), item.span) for item in items_of(node.get("order")))
+    rank = {name: position for position, (name, _) in enumerate(order)}
+    own = [function for function in functions if function.header == file]
+    own.sort(key=lambda function: rank.get(function.name, len(rank)))
+    includes = tuple(text_of(item) for item in items_of(node.get("includes")))
+    span = (node.get("file") or node).span
+    return Header(file, text_of(node.get("doc")), includes, order, tuple(own), span)
+
+
+def _device_function(node: MappingNode) -> DeviceFunction:
+    params = tuple(
+        DeviceParameter(text_of(p.get("name")), text_of(p.get("c_type")), text_of(p.get("doc")))
+        for p in mappings_of(node.get("params"))
+    )
+    name, doc, returns, register, linked, missing = (
+        text_of(node.get(key)) for key in ("name", "doc", "returns", "register", "linked_name", "missing_error")
+    )
+    return DeviceFunction(name, doc, returns, params, register, linked, missing)
+
+
+def _aten(state: _State) -> tuple[str, dict[str, str]]:
+    """The release and the schemas by overload name of the files in `aten/`."""
+    folder = state.root / "aten"
+    release, schemas = "", {}
+    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():
+        node = state.read(path.relative_to(state.root).as_posix(), "aten")
+        if node is None:
+            continue
+        release = text_of(node.get("torch"))
+        for item in items_of(node.get("schemas")):
+            schema = text_of(item)
+            schemas[schema.partition("(")[0]] = schema
+    return release, schemas

@@ -1,0 +1,234 @@
+"""Validated YAML nodes to IR values. What cannot be built is reported; whether it makes sense is left to `check/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.model import (
+    Case,
+    Constraint,
+    Default,
+    Dimension,
+    Dtype,
+    DtypeList,
+    DtypeRule,
+    Formula,
+    Kernel,
+    Overload,
+    Parameter,
+    Shape,
+    ShapeList,
+    ShapeRule,
+)
+from diopigen.spec.expression import Call, ExpressionError, Name, parse
+from diopigen.spec.nodes import MappingNode, Node, Scalar, ScalarNode, SequenceNode
+
+
+def text_of(node: Node | None) -> str:
+    """The text of a scalar that the grammar has accepted as a text; empty where there is none."""
+    return str(node.value) if isinstance(node, ScalarNode) and node.value is not None else ""
+
+
+def optional_text(node: Node | None) -> str | None:
+    """As `text_of`, but None where there is none."""
+    return text_of(node) if node is not None else None
+
+
+def flag_of(node: Node | None, default: bool = False) -> bool:
+    """The value of a boolean that the grammar has accepted."""
+    return bool(node.value) if isinstance(node, ScalarNode) else default
+
+
+def items_of(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list; empty where there is none."""
+    return node.items if isinstance(node, SequenceNode) else ()
+
+
+def mappings_of(node: Node | None) -> Iterable[MappingNode]:
+    """The mappings of a list that the grammar has accepted as a list of mappings."""
+    return (item for item in items_of(node) if isinstance(item, MappingNode))
+
+
+def key_spans(node: MappingNode) -> dict[str, Span]:
+    """Where the value of each key stands."""
+    return {key: entry.value.span for key, entry in node.entries.items()}
+
+
+def lower_formula(node: ScalarNode, sink: Sink) -> Formula | None:
+    """The expression in a scalar, or None where it does not parse (reported as `expression-syntax`)."""
+    text = node.text
+    try:
+        return Formula(parse(text), text, node.span, node.plain)
+    except ExpressionError as error:
+        span = node.inner(error.offset, error.length)
+        sink.error("expression-syntax", f"{error.message} in '{text}'", span, fix="see the expressions in docs/spec.md")
+        return None
+
+
+class Lowering:
+    """Turns parameters, kernels, constraints and cases into IR, with the dtypes of the spec at hand."""
+
+    def __init__(self, dtypes: Iterable[str], sets: Mapping[str, tuple[str, ...]], sink: Sink) -> None:
+        self.order = {name: position for position, name in enumerate(dtypes)}
+        self.sets = sets
+        self.sink = sink
+        self._lists: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def parameter(self, node: MappingNode) -> Parameter:
+        """A parameter. The direction of a type that has only one is filled in; a missing one stays empty."""
+        get = node.get
+        type_name = text_of(get("type"))
+        count = get("count")
+        default = get("default")
+        return Parameter(
+            name=text_of(get("name")),
+            type=type_name,
+            direction=text_of(get("direction")),
+            doc=text_of(get("doc")),
+            span=(get("name") or node).span,
+            dtype=self.dtype(get("dtype")),
+            shape=self.shape(get("shape")),
+            nullable=flag_of(get("nullable")),
+            count=count.value if isinstance(count, ScalarNode) and isinstance(count.value, (str, int)) else None,
+            default=None if default is None else Default(_default_value(default), default.span),
+            values=tuple(text_of(item) for item in items_of(get("values"))),
+            const=flag_of(get("const")),
+            mutable=flag_of(get("mutable")),
+            pointer=flag_of(get("pointer")),
+            unnamed=flag_of(get("unnamed")),
+            spans=key_spans(node),
+        )
+
+    def dtype(self, node: Node | None) -> Dtype | None:
+        """A dtype list or rule. A single word that is a dtype or a set counts as a list of one."""
+        if node is None:
+            return None
+        if isinstance(node, SequenceNode):
+            words = [item for item in node.items if isinstance(item, ScalarNode)]
+            return self._dtype_list(words, node.span)
+        if not isinstance(node, ScalarNode):
+            return None
+        formula = lower_formula(node, self.sink)
+        if formula is None:
+            return None
+        if isinstance(formula.expression, Name):
+            return self._dtype_list([node], node.span)
+        return DtypeRule(formula)
+
+    def _dtype_list(self, words: list[ScalarNode], span: Span) -> DtypeList | None:
+        good = True
+        for word in words:
+            if word.text not in self.order and word.text not in self.sets:
+                fix = did_you_mean(word.text, [*self.order, *self.sets]) or "see specs/types.yaml for dtypes and sets"
+                self.sink.error("unknown-dtype", f"unknown dtype '{word.text}'", word.span, fix=fix)
+                good = False
+        if not good:
+            return None
+        names = tuple(word.text for word in words)
+        if names not in self._lists:
+            found = {dtype for name in names for dtype in self.sets.get(name, (name,))}
+            self._lists[names] = tuple(sorted(found, key=self.order.__getitem__))
+        return DtypeList(names, self._lists[names], span)
+
+    def shape(self, node: Node | None) -> Shape | None:
+        """A shape rule or a list of dimensions."""
+        if isinstance(node, ScalarNode):
+            formula = lower_formula(node, self.sink)
+            if formula is None:
+                return None
+            if isinstance(formula.expression, Name) and formula.expression.name == "any":
+                formula = Formula(Call("any", ()), formula.text, formula.span, formula.plain)
+            return ShapeRule(formula)
+        if not isinstance(node, SequenceNode):
+            return None
+        dimensions = [self._dimension(item) for item in node.items if isinstance(item, ScalarNode)]
+        if any(dimension is None for dimension in dimensions):
+            return None
+        return ShapeList(tuple(dimension for dimension in dimensions if dimension is not None), node.span)
+
+    def _dimension(self, node: ScalarNode) -> Dimension | None:
+        text = node.text
+        if text == "?":
+            return Dimension("unknown", Formula(Name("?"), text, node.span, node.plain))
+        if text.startswith("*") and text[1:].isidentifier():
+            return Dimension("variadic", Formula(Name(text[1:], 1), text, node.span, node.plain), text[1:])
+        formula = lower_formula(node, self.sink)
+        if formula is None:
+            return None
+        name = formula.expression.name if isinstance(formula.expression, Name) else ""
+        return Dimension("formula", formula, name)
+
+    def kernel(self, node: Node | None, params: Iterable[Parameter]) -> Kernel | None:
+        """A kernel; a single expression belongs to the first parameter that is written."""
+        if isinstance(node, ScalarNode):
+            formula = lower_formula(node, self.sink)
+            target = next((param.name for param in params if param.is_written), None)
+            if formula is None:
+                return None
+            if target is None:
+                fix = "give the operator an output, or remove the kernel"
+                self.sink.error("kernel-without-output", "the kernel has no output to write", node.span, fix=fix)
+                return None
+            return Kernel((), ((target, formula),), node.span)
+        if not isinstance(node, MappingNode):
+            return None
+        lets = self._formulas(node.get("let"))
+        results = []
+        for key, entry in node.entries.items():
+            if key == "let":
+                continue
+            if isinstance(entry.value, ScalarNode):
+                formula = lower_formula(entry.value, self.sink)
+                if formula is not None:
+                    results.append((key, formula))
+            else:
+                self.sink.error("wrong-kind", f"'{key}' must be an expression", entry.value.span, fix="write a text")
+        return Kernel(lets, tuple(results), node.span)
+
+    def _formulas(self, node: Node | None) -> tuple[tuple[str, Formula], ...]:
+        if not isinstance(node, MappingNode):
+            return ()
+        found = []
+        for key, entry in node.entries.items():
+            formula = lower_formula(entry.value, self.sink) if isinstance(entry.value, ScalarNode) else None
+            if formula is not None:
+                found.append((key, formula))
+        return tuple(found)
+
+    def constraints(self, node: Node | None) -> tuple[Constraint, ...]:
+        """The constraints of an operator or variant."""
+        return tuple(self._constraint(item) for item in mappings_of(node))
+
+    def _constraint(self, node: MappingNode) -> Constraint:
+        case, error = node.get("case"), node.get("error")
+        return Constraint(
+            id=text_of(node.get("id")),
+            that=text_of(node.get("that")),
+            error=text_of(error),
+            span=(node.get("id") or node).span,
+            case=lower_case(case) if isinstance(case, MappingNode) else None,
+            untestable=optional_text(node.get("untestable")),
+            error_span=error.span if error else None,
+        )
+
+
+def lower_case(node: MappingNode) -> Case:
+    """An argument recipe."""
+    return Case({key: entry.value for key, entry in node.entries.items()}, node.span)
+
+
+def lower_cases(node: Node | None) -> tuple[Case, ...]:
+    """The argument recipes of an operator or variant."""
+    return tuple(lower_case(item) for item in mappings_of(node))
+
+
+def lower_overloads(node: Node | None) -> tuple[Overload, ...]:
+    """The ATen overloads of an operator or variant."""
+    return tuple(Overload(text_of(item), item.span) for item in items_of(node))
+
+
+def _default_value(node: Node) -> Scalar | tuple[Scalar, ...]:
+    if isinstance(node, SequenceNode):
+        return tuple(item.value for item in node.items if isinstance(item, ScalarNode))
+    return node.value if isinstance(node, ScalarNode) else None

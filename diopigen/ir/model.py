@@ -1,0 +1,357 @@
+"""Everything that the spec says, as immutable values.
+
+A `Function` is one C function with all variants expanded; `Function.operator` and `Function.variant` say which entry
+it came from. Spans point at the entry or key that a value came from, so that a rule can report the exact place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+from diopigen.diagnostics import Span
+from diopigen.spec.expression import Expression
+from diopigen.spec.nodes import Node, Scalar
+
+BASE = "base"
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression with the YAML scalar that it stands in."""
+
+    expression: Expression
+    text: str
+    span: Span
+    plain: bool = True
+
+    def at(self, offset: int, length: int = 1) -> Span:
+        """The place of `length` characters at `offset` in the text."""
+        if self.span.line != self.span.end_line:
+            return self.span
+        return self.span.shifted(offset + (0 if self.plain else 1), length)
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeList:
+    """A closed set of dtypes: `names` are the words of the spec, `dtypes` what they stand for, in the order of types.yaml."""
+
+    names: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeRule:
+    """A dtype that follows from other parameters."""
+
+    formula: Formula
+
+
+Dtype = Union[DtypeList, DtypeRule]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """An entry of a dimension list: a formula, `*name` (variadic) or `?` (known only after the call)."""
+
+    kind: str
+    """`formula`, `variadic` or `unknown`."""
+    formula: Formula
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeList:
+    """A shape spelt out, dimension by dimension; empty for a 0-d tensor."""
+
+    dimensions: tuple[Dimension, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRule:
+    """A shape that follows from other parameters."""
+
+    formula: Formula
+
+
+Shape = Union[ShapeList, ShapeRule]
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A default value: a scalar, or a tuple for `sizes`."""
+
+    value: Scalar | tuple[Scalar, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a C function. `type` is a word of `ir.types.TYPES` or the name of an enum or handle."""
+
+    name: str
+    type: str
+    direction: str
+    doc: str
+    span: Span
+    dtype: Dtype | None = None
+    shape: Shape | None = None
+    nullable: bool = False
+    count: str | int | None = None
+    default: Default | None = None
+    values: tuple[str, ...] = ()
+    const: bool = False
+    mutable: bool = False
+    pointer: bool = False
+    unnamed: bool = False
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the operator reads what the caller put there."""
+        return self.direction in ("in", "inout", "partial_out")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the operator writes through it."""
+        return self.direction != "in"
+
+    def at(self, key: str) -> Span:
+        """Where `key` of the parameter stands, or the parameter itself."""
+        return self.spans.get(key, self.span)
+
+
+Recipe = Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An argument recipe; its values are checked against the parameters by `ir.recipe`."""
+
+    arguments: Recipe
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What a caller must keep. A breach is answered with `error`."""
+
+    id: str
+    that: str
+    error: str
+    span: Span
+    case: Case | None = None
+    untestable: str | None = None
+    error_span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """An elementwise operator: named intermediate values, then one expression per output."""
+
+    lets: tuple[tuple[str, Formula], ...]
+    results: tuple[tuple[str, Formula], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """The name of an ATen overload with its place."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One C function of the interface."""
+
+    name: str
+    doc: str
+    operator: str
+    variant: str
+    family: str
+    header: str
+    params: tuple[Parameter, ...]
+    span: Span
+    kernel: Kernel | None = None
+    constraints: tuple[Constraint, ...] = ()
+    cases: tuple[Case, ...] = ()
+    aten: tuple[Overload, ...] = ()
+    backward_of: str | None = None
+    tolerance: str | None = None
+    since: str = "1.0"
+    deprecated: str | None = None
+    weak: bool = True
+    returns: str = "status"
+    context: bool = True
+    irregular_order: str | None = None
+    source: str | None = None
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+
+    def param(self, name: str) -> Parameter | None:
+        """The parameter of that name, or None."""
+        return next((param for param in self.params if param.name == name), None)
+
+    def at(self, key: str) -> Span:
+        """Where `key` of the entry stands, or the entry itself."""
+        return self.spans.get(key, self.span)
+
+    @property
+    def short_name(self) -> str:
+        """The name without `diopi`."""
+        return self.name.removeprefix("diopi")
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """A value of an enum."""
+
+    name: str
+    value: int
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """An enum of the interface."""
+
+    name: str
+    doc: str
+    values: tuple[EnumValue, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """A member; members at one offset are the alternatives of an anonymous union."""
+
+    name: str
+    c_type: str
+    offset: int
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A struct of the interface; size and alignment in bytes."""
+
+    name: str
+    doc: str
+    size: int
+    align: int
+    fields: tuple[StructField, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class HandleType:
+    """A typedef of an opaque pointer or a plain type."""
+
+    name: str
+    doc: str
+    c_type: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeInfo:
+    """An element type: its enum value, bytes per element and kind."""
+
+    name: str
+    enum: str
+    bytes: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeSet:
+    """A named set of dtypes."""
+
+    name: str
+    doc: str
+    dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header and its functions in order."""
+
+    file: str
+    doc: str
+    includes: tuple[str, ...]
+    order: tuple[tuple[str, Span], ...]
+    functions: tuple[Function, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceParameter:
+    """A parameter of a device function."""
+
+    name: str
+    c_type: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFunction:
+    """A function that a vendor registers for the host runtime."""
+
+    name: str
+    doc: str
+    returns: str
+    params: tuple[DeviceParameter, ...]
+    register: str
+    linked_name: str
+    missing_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The version of the interface."""
+
+    major: int
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The whole spec."""
+
+    version: Version
+    types_header: str
+    enums: tuple[EnumType, ...]
+    structs: tuple[StructType, ...]
+    handles: tuple[HandleType, ...]
+    dtypes: tuple[DtypeInfo, ...]
+    dtype_sets: tuple[DtypeSet, ...]
+    headers: tuple[Header, ...]
+    device_functions: tuple[DeviceFunction, ...]
+    aten_release: str = ""
+    aten_schemas: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    """Every spec file that was read, in order: the inputs of whatever is generated."""
+    file_of: Mapping[str, str] = field(default_factory=dict)
+    """The spec file of each function."""
+    family_docs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """All functions, header by header, in order."""
+        return tuple(function for header in self.headers for function in header.functions)
+
+    def function(self, name: str) -> Function | None:
+        """The function of that C name, or None."""
+        return next((function for function in self.functions if function.name == name), None)
+
+    def enum(self, name: str) -> EnumType | None:
+        """The enum of that name, or None."""
+        return next((enum for enum in self.enums if enum.name == name), None)
