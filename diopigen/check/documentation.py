@@ -1,0 +1,58 @@
+"""Documentation: every entry has one, in the form that headers and pages need."""
+
+from __future__ import annotations
+
+import re
+
+from diopigen.check.rule import Subject
+from diopigen.diagnostics import Sink, Span, did_you_mean
+
+RULES = {
+    "doc-form": "A documentation text is a sentence: it begins with a capital, ends in a full stop and stays on a line.",
+    "doc-reference": "A function that a documentation text names exists.",
+}
+
+_FUNCTION = re.compile(r"\bdiopi[A-Z][A-Za-z0-9_]*")
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    interface = subject.interface
+    known = {*subject.by_name, *subject.named_types, *subject.enum_values, *(s.name for s in interface.structs)}
+    seen: set[Span] = set()
+    for function in subject.functions:
+        texts = [(function.name, function.doc, function.at("doc"))]
+        texts += [(f"{function.name}: '{param.name}'", param.doc, param.at("doc")) for param in function.params]
+        texts += [(f"{function.name}: {item.id}", item.that, item.span) for item in function.constraints]
+        for owner, text, span in texts:
+            if span in seen:
+                continue
+            seen.add(span)
+            _check_references(owner, text, span, subject, known, sink)
+            if owner.rpartition(" ")[2].startswith("C") and ":" in owner and "'" not in owner:
+                continue
+            _check_form(owner, text, span, sink)
+
+
+def _check_form(owner: str, text: str, span: Span, sink: Sink) -> None:
+    problem = ""
+    if not text.strip():
+        problem = "is empty"
+    elif "\n" in text.strip():
+        problem = "has several lines"
+    elif not text.rstrip().endswith("."):
+        problem = "does not end in a full stop"
+    elif text[0].isalpha() and text[0].islower() and not re.match(r"\w*[A-Z_0-9]", text.split()[0]):
+        problem = "does not begin with a capital"
+    if problem:
+        sink.error("doc-form", f"the documentation of {owner} {problem}", span, fix="write one sentence")
+
+
+def _check_references(owner: str, text: str, span: Span, subject: Subject, known: set[str], sink: Sink) -> None:
+    if not subject.complete:
+        return
+    for match in _FUNCTION.finditer(text):
+        if match.group() not in known:
+            message = f"the documentation of {owner} names {match.group()}, which does not exist"
+            fix = did_you_mean(match.group(), known) or "name a function of the interface"
+            sink.error("doc-reference", message, span, fix=fix)

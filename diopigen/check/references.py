@@ -1,0 +1,240 @@
+"""References: whatever an entry names exists and is of the right kind."""
+
+from __future__ import annotations
+
+from diopigen.check.rule import Subject
+from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.model import DtypeRule, Formula, Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.rules import (
+    DIMENSION_FUNCTIONS,
+    DIMENSION_OPERATORS,
+    DTYPE_RULES,
+    SHAPE_RULES,
+    RuleFunction,
+)
+from diopigen.ir.types import INTEGERS, TENSORS
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary, walk
+
+RULES = {
+    "unknown-reference": "A parameter, operator, header or function that is named exists.",
+    "wrong-reference": "A parameter that is named is of the kind that is needed.",
+    "unknown-rule": "A dtype rule, shape rule or dimension uses functions that exist.",
+    "wrong-arity": "A function has as many arguments as it takes.",
+    "reference-cycle": "No parameter's dtype or shape follows from itself.",
+    "unbound-dimension": "A dimension of an output is bound by an input or an integer parameter.",
+}
+
+_KINDS = {
+    "tensor": "a tensor",
+    "operand": "a tensor or a scalar",
+    "sizes": "a list of integers or an array of tensors",
+    "dims": "a list of integers or an integer",
+    "flag": "a bool",
+    "sizes_or_value": "a list of integers or an integer",
+}
+_SIZES = frozenset({"sizes", "tensors", "new_tensors"})
+
+
+def _fits(kind: str, param: Parameter) -> bool:
+    if kind == "tensor":
+        return param.type in TENSORS
+    if kind == "operand":
+        return (
+            param.type in TENSORS
+            or param.type == "scalar"
+            or param.type in INTEGERS
+            or param.type in ("float", "double")
+        )
+    if kind == "sizes":
+        return param.type in _SIZES
+    if kind in ("dims", "sizes_or_value"):
+        return param.type in _SIZES or param.type in INTEGERS
+    if kind == "flag":
+        return param.type == "bool"
+    return True
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    for function in subject.functions:
+        scope = _Scope(function, sink)
+        for param in function.params:
+            scope.check_param(param)
+        scope.check_cycles()
+        _check_backward_of(subject, function, sink)
+    _check_headers(subject, sink)
+
+
+class _Scope:
+    """The parameters of one function, and what its dimensions bind."""
+
+    def __init__(self, function: Function, sink: Sink) -> None:
+        self.function = function
+        self.sink = sink
+        self.params = {param.name: param for param in function.params}
+        self.bound: set[str] = {param.name for param in function.params if param.type in INTEGERS}
+        for param in function.params:
+            if param.is_read and isinstance(param.shape, ShapeList):
+                self.bound.update(dimension.name for dimension in param.shape.dimensions if dimension.name)
+
+    def error(self, code: str, message: str, span: Span, fix: str) -> None:
+        self.sink.error(code, f"{self.function.name}: {message}", span, fix=fix)
+
+    def check_param(self, param: Parameter) -> None:
+        if isinstance(param.count, str):
+            counter = self.params.get(param.count)
+            if counter is None:
+                fix = did_you_mean(param.count, self.params) or f"parameters: {', '.join(self.params)}"
+                self.error("unknown-reference", f"'{param.count}' is not a parameter", param.at("count"), fix)
+            elif counter.type not in INTEGERS:
+                message = f"count '{param.count}' is a {counter.type}, not an integer"
+                self.error("wrong-reference", message, param.at("count"), "name an integer parameter")
+        if isinstance(param.dtype, DtypeRule):
+            self.rule(param.dtype.formula, param.dtype.formula.expression, DTYPE_RULES, "dtype rule")
+        if isinstance(param.shape, ShapeRule):
+            self.rule(param.shape.formula, param.shape.formula.expression, SHAPE_RULES, "shape rule")
+        elif isinstance(param.shape, ShapeList):
+            for dimension in param.shape.dimensions:
+                if dimension.kind == "variadic" and dimension.name not in self.bound:
+                    self.unbound(dimension.formula, dimension.name, 0)
+                elif dimension.kind == "formula" and not (param.is_read and dimension.name):
+                    self.value(dimension.formula, dimension.formula.expression)
+
+    def unbound(self, formula: Formula, name: str, offset: int) -> None:
+        fix = did_you_mean(name, self.bound) or "name it in the shape of an input, or use an integer parameter"
+        self.error("unbound-dimension", f"dimension '{name}' is not bound", formula.at(offset, len(name)), fix)
+
+    def rule(self, formula: Formula, expression: Expression, table: dict[str, RuleFunction], what: str) -> None:
+        """A call of a dtype rule or shape rule, with its arguments."""
+        if not isinstance(expression, Call):
+            fix = f"use one of: {', '.join(table)}"
+            self.error("unknown-rule", f"'{formula.text}' is not a {what}", formula.span, fix)
+            return
+        rule = self.known(formula, expression, table, what)
+        if rule is None:
+            return
+        for position, argument in enumerate(expression.arguments):
+            kind = rule.arguments[min(position, len(rule.arguments) - 1)]
+            if kind == "dtype" and isinstance(argument, Call):
+                self.rule(formula, argument, table, what)
+            elif kind == "value" or (kind == "sizes_or_value" and isinstance(argument, Number)):
+                self.value(formula, argument)
+            elif kind == "flag" and isinstance(argument, Name) and argument.name in ("true", "false"):
+                continue
+            else:
+                self.argument(formula, argument, "operand" if kind == "dtype" else kind)
+
+    def known(self, formula: Formula, call: Call, table: dict[str, RuleFunction], what: str) -> RuleFunction | None:
+        rule = table.get(call.function)
+        place = formula.at(call.offset, len(call.function))
+        if rule is None:
+            fix = did_you_mean(call.function, table) or f"use one of: {', '.join(table)}"
+            self.error("unknown-rule", f"unknown {what} '{call.function}'", place, fix)
+            return None
+        if not rule.accepts(len(call.arguments)):
+            message = f"'{rule.name}' takes {rule.arity} arguments, not {len(call.arguments)}"
+            self.error("wrong-arity", message, place, f"{rule.name}: {rule.doc}")
+            return None
+        return rule
+
+    def argument(self, formula: Formula, argument: Expression, kind: str) -> None:
+        if not isinstance(argument, Name):
+            offset = getattr(argument, "offset", 0)
+            message = f"{_KINDS.get(kind, 'a parameter')} is needed in '{formula.text}'"
+            self.error("wrong-reference", message, formula.at(offset), "name a parameter")
+            return
+        param = self.params.get(argument.name)
+        place = formula.at(argument.offset, len(argument.name))
+        if param is None:
+            fix = did_you_mean(argument.name, self.params) or f"parameters: {', '.join(self.params)}"
+            self.error("unknown-reference", f"'{argument.name}' is not a parameter", place, fix)
+        elif not _fits(kind, param):
+            message = f"'{argument.name}' is a {param.type}, but {_KINDS[kind]} is needed"
+            self.error("wrong-reference", message, place, f"name {_KINDS[kind]}")
+
+    def value(self, formula: Formula, expression: Expression) -> None:
+        """An integer expression over bound dimensions and integer parameters."""
+        if isinstance(expression, Name):
+            if expression.name not in self.bound:
+                self.unbound(formula, expression.name, expression.offset)
+        elif isinstance(expression, Unary):
+            self.value(formula, expression.operand)
+        elif isinstance(expression, Binary):
+            if expression.operator not in DIMENSION_OPERATORS:
+                message = f"'{expression.operator}' cannot be used in a dimension"
+                fix = f"use one of: {' '.join(sorted(DIMENSION_OPERATORS))}"
+                self.error("unknown-rule", message, formula.at(expression.offset, len(expression.operator)), fix)
+            self.value(formula, expression.left)
+            self.value(formula, expression.right)
+        elif isinstance(expression, Call):
+            rule = self.known(formula, expression, DIMENSION_FUNCTIONS, "function of a dimension")
+            for position, argument in enumerate(expression.arguments if rule else ()):
+                kind = rule.arguments[min(position, len(rule.arguments) - 1)] if rule else ""
+                if kind == "value":
+                    self.value(formula, argument)
+                else:
+                    self.argument(formula, argument, kind)
+        elif not (isinstance(expression, Number) and isinstance(expression.value, int)):
+            self.error("wrong-reference", f"'{formula.text}' is not an integer", formula.span, "use integers")
+
+    def check_cycles(self) -> None:
+        """A dtype or shape that follows from itself, directly or through others."""
+        for key in ("dtype", "shape"):
+            edges = {name: _sources(getattr(param, key), self.params) for name, param in self.params.items()}
+            for name in edges:
+                path = _cycle(name, edges)
+                if path and name == min(path):
+                    message = f"the {key} of '{name}' follows from itself ({' -> '.join([*path, name])})"
+                    fix = "let one of them have a list or a rule over the others"
+                    self.error("reference-cycle", message, self.params[name].at(key), fix)
+
+
+def _sources(rule: object, params: dict[str, Parameter]) -> list[str]:
+    if not isinstance(rule, (DtypeRule, ShapeRule)):
+        return []
+    return [part.name for part in walk(rule.formula.expression) if isinstance(part, Name) and part.name in params]
+
+
+def _cycle(start: str, edges: dict[str, list[str]]) -> list[str]:
+    """A path from `start` back to it, without the return; empty where there is none."""
+    paths = [[start]]
+    seen: set[str] = set()
+    while paths:
+        path = paths.pop()
+        for source in edges[path[-1]]:
+            if source == start:
+                return path
+            if source not in seen:
+                seen.add(source)
+                paths.append([*path, source])
+    return []
+
+
+def _check_backward_of(subject: Subject, function: Function, sink: Sink) -> None:
+    name = function.backward_of
+    if name is None or not subject.complete or f"diopi{name}" in subject.by_name:
+        return
+    names = [other.short_name for other in subject.functions]
+    fix = did_you_mean(name, names) or "name an operator of the spec without 'diopi'"
+    message = f"{function.name}: 'backward_of' names '{name}', which does not exist"
+    sink.error("unknown-reference", message, function.at("backward_of"), fix=fix)
+
+
+def _check_headers(subject: Subject, sink: Sink) -> None:
+    files = [header.file for header in subject.interface.headers]
+    for header in subject.interface.headers:
+        for included in header.includes:
+            if included not in files:
+                message = f"{header.file} includes '{included}', which is not a header of the interface"
+                fix = did_you_mean(included, files) or "remove it"
+                sink.error("unknown-reference", message, header.span, fix=fix)
+        seen: set[str] = set()
+        for name, span in header.order:
+            function = subject.by_name.get(name)
+            if name in seen:
+                sink.error("unknown-reference", f"{name} stands twice in the order", span, fix="remove one")
+            elif subject.complete and (function is None or function.header != header.file):
+                fix = did_you_mean(name, subject.by_name) or "remove it from the order, or write its entry"
+                message = f"the order of {header.file} names {name}, which the spec does not have there"
+                sink.error("unknown-reference", message, span, fix=fix)
+            seen.add(name)

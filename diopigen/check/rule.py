@@ -1,0 +1,75 @@
+"""What a family of rules is, and how all of them are found and run."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import diopigen.check
+from diopigen.diagnostics import Sink
+from diopigen.ir.model import Function, Interface
+from diopigen.ir.types import TYPES
+
+
+class Subject:
+    """The interface under check, with the indexes that rules share."""
+
+    def __init__(self, interface: Interface, complete: bool = True) -> None:
+        self.interface = interface
+        self.complete = complete
+        """Whether every entry could be read; rules about absence keep silent where not."""
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        return self.interface.functions
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Function]:
+        return {function.name: function for function in self.functions}
+
+    @cached_property
+    def named_types(self) -> Mapping[str, str]:
+        """Enums and handles: the types that a parameter can have beside `TYPES`."""
+        found = {enum.name: enum.doc for enum in self.interface.enums}
+        return found | {handle.name: handle.doc for handle in self.interface.handles}
+
+    @cached_property
+    def enum_values(self) -> Mapping[str, str]:
+        """Enum value to the name of its enum."""
+        return {value.name: enum.name for enum in self.interface.enums for value in enum.values}
+
+    @cached_property
+    def error_values(self) -> tuple[str, ...]:
+        """The values of the status enum."""
+        return tuple(value for value, enum in self.enum_values.items() if enum == "diopiError_t")
+
+    def knows_type(self, name: str) -> bool:
+        return name in TYPES or name in self.named_types
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family of rules: the purpose of each id, and the function that applies them."""
+
+    name: str
+    rules: Mapping[str, str]
+    run: Callable[[Subject, Sink], None]
+
+
+def families() -> Iterator[Family]:
+    """All families, by name: every module of this package that has `RULES` and `check`."""
+    for info in sorted(pkgutil.iter_modules(diopigen.check.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"diopigen.check.{info.name}")
+        rules, run = getattr(module, "RULES", None), getattr(module, "check", None)
+        if rules is not None and run is not None:
+            yield Family(info.name, rules, run)
+
+
+def check_interface(interface: Interface, sink: Sink, *, complete: bool = True) -> None:
+    """Applies every rule to the interface; findings go to `sink`."""
+    subject = Subject(interface, complete)
+    for family in families():
+        family.run(subject, sink)

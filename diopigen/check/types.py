@@ -1,0 +1,98 @@
+"""Types of parameters, and the keys that go with each."""
+
+from __future__ import annotations
+
+from diopigen.check.rule import Subject
+from diopigen.diagnostics import Sink, did_you_mean
+from diopigen.ir.model import Function, Parameter
+from diopigen.ir.types import INTEGERS, TYPES
+
+RULES = {
+    "unknown-type": "A parameter has a type of the grammar, or an enum or handle of types.yaml.",
+    "misplaced-key": "A key stands only on parameters of a type that has such a thing.",
+    "missing-dtype": "Every tensor of an operator says which dtypes it takes or has.",
+    "missing-shape": "Every output tensor of an operator says which shape it has.",
+    "missing-count": "An array names the parameter that holds its length.",
+    "bad-default": "A default value fits the type of its parameter.",
+}
+
+_ARRAYS = frozenset({"tensors", "new_tensors", "generators"})
+_CONST = frozenset({"tensor", "sizes", "opaque"})
+_MUTABLE = frozenset({"tensor", "tensors", "scalar", "sizes"})
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    for function in subject.functions:
+        for param in function.params:
+            if subject.knows_type(param.type):
+                _check_keys(function, param, sink)
+                _check_default(subject, function, param, sink)
+            else:
+                candidates = [*TYPES, *subject.named_types]
+                fix = did_you_mean(param.type, candidates) or "see the table of types in docs/spec.md"
+                message = f"{function.name}: unknown type '{param.type}' of '{param.name}'"
+                sink.error("unknown-type", message, param.at("type"), fix=fix)
+
+
+def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
+    info = TYPES.get(param.type)
+    is_value = info is None or not (info.has_dtype or info.has_shape)
+
+    def misplaced(key: str, reason: str) -> None:
+        message = f"{function.name}: '{key}' on '{param.name}': {reason}"
+        sink.error("misplaced-key", message, param.at(key), fix=f"remove '{key}'")
+
+    if param.dtype is not None and (info is None or not info.has_dtype):
+        misplaced("dtype", f"a {param.type} has no dtype")
+    if param.shape is not None and (info is None or not info.has_shape):
+        misplaced("shape", f"a {param.type} has no shape")
+    if param.values and param.type != "string":
+        misplaced("values", "only a string has a list of accepted values")
+    if param.count is not None and param.type not in _ARRAYS:
+        misplaced("count", "only an array has a count")
+    if param.const and not is_value and param.type not in _CONST:
+        misplaced("const", f"a {param.type} cannot be const by value")
+    if param.mutable and param.type not in _MUTABLE:
+        misplaced("mutable", f"a {param.type} is not passed by pointer")
+    if param.pointer and param.nullable:
+        misplaced("pointer", "a nullable parameter is passed by pointer anyway")
+    if info is None or function.family == "runtime":
+        return
+    if info.needs_count and param.count is None:
+        message = f"{function.name}: array '{param.name}' has no 'count'"
+        sink.error("missing-count", message, param.span, fix="name the parameter that holds its length, or the length")
+    if info.has_shape and param.dtype is None and "dtype" not in param.spans:
+        message = f"{function.name}: tensor '{param.name}' has no 'dtype'"
+        sink.error("missing-dtype", message, param.span, fix="add 'dtype' with a list or a rule")
+    if info.has_shape and param.shape is None and "shape" not in param.spans and param.direction != "in":
+        message = f"{function.name}: output '{param.name}' has no 'shape'"
+        sink.error("missing-shape", message, param.span, fix="add 'shape' with a rule or a list of dimensions")
+
+
+def _check_default(subject: Subject, function: Function, param: Parameter, sink: Sink) -> None:
+    if param.default is None:
+        return
+    value = param.default.value
+    problem = ""
+    if value is None:
+        problem = "" if param.nullable else "null, but the parameter is not nullable"
+    elif isinstance(value, tuple):
+        if param.type != "sizes" or not all(isinstance(item, int) for item in value):
+            problem = f"a list, but the type is {param.type}"
+    elif param.type == "bool":
+        problem = "" if isinstance(value, bool) else "neither true nor false"
+    elif param.type in INTEGERS:
+        problem = "" if isinstance(value, int) and not isinstance(value, bool) else "not an integer"
+    elif param.type in ("float", "double", "scalar"):
+        problem = "" if isinstance(value, (int, float)) else "not a number"
+    elif param.type == "string":
+        problem = "" if not param.values or value in param.values else f"not one of {', '.join(param.values)}"
+    elif param.type in subject.named_types:
+        if subject.enum_values.get(str(value)) not in (param.type, None) or str(value) not in subject.enum_values:
+            problem = f"not a value of {param.type}"
+    else:
+        problem = f"a value, but a {param.type} has none"
+    if problem:
+        message = f"{function.name}: the default of '{param.name}' is {problem}"
+        sink.error("bad-default", message, param.default.span, fix="give a default that a caller could pass")
