@@ -8,7 +8,7 @@ from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink, Span, did_you_mean
 
 RULES = {
-    "doc-form": "A documentation text is a sentence: it begins with a capital, ends in a full stop and stays on a line.",
+    "doc-form": "A documentation text is one line that ends in a full stop.",
     "doc-reference": "A function that a documentation text names exists.",
 }
 
@@ -24,14 +24,14 @@ def check(subject: Subject, sink: Sink) -> None:
         texts = [(function.name, function.doc, function.at("doc"))]
         texts += [(f"{function.name}: '{param.name}'", param.doc, param.at("doc")) for param in function.params]
         texts += [(f"{function.name}: {item.id}", item.that, item.span) for item in function.constraints]
+        clauses = {item.span for item in function.constraints}
         for owner, text, span in texts:
             if span in seen:
                 continue
             seen.add(span)
             _check_references(owner, text, span, subject, known, sink)
-            if owner.rpartition(" ")[2].startswith("C") and ":" in owner and "'" not in owner:
-                continue
-            _check_form(owner, text, span, sink)
+            if span not in clauses:
+                _check_form(owner, text, span, sink)
 
 
 def _check_form(owner: str, text: str, span: Span, sink: Sink) -> None:
@@ -42,8 +42,6 @@ def _check_form(owner: str, text: str, span: Span, sink: Sink) -> None:
         problem = "has several lines"
     elif not text.rstrip().endswith("."):
         problem = "does not end in a full stop"
-    elif text[0].isalpha() and text[0].islower() and not re.match(r"\w*[A-Z_0-9]", text.split()[0]):
-        problem = "does not begin with a capital"
     if problem:
         sink.error("doc-form", f"the documentation of {owner} {problem}", span, fix="write one sentence")
 

@@ -35,7 +35,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class DtypeList:
-    """A closed set of dtypes: `names` are the words of the spec, `dtypes` what they stand for, in the order of types.yaml."""
+    """A closed set of dtypes: `names` are the words of the spec, `dtypes` what they stand for in order."""
 
     names: tuple[str, ...]
     dtypes: tuple[str, ...]

@@ -1,0 +1,80 @@
+"""ATen overloads: each exists in the release that the spec names, once, and can be served as it is used."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from diopigen.check.rule import Subject
+from diopigen.diagnostics import Note, Sink, Span, did_you_mean
+from diopigen.ir.aten import AtenSchema, parse_schema
+from diopigen.ir.model import Function, Overload
+
+RULES = {
+    "unknown-overload": "An ATen overload exists in the release of torch that the spec names.",
+    "duplicate-overload": "An ATen overload is served by one function.",
+    "overload-mismatch": "What an ATen overload writes and takes can be served by the function.",
+}
+
+_NUMBERS = frozenset({"Scalar", "float", "int", "bool", "SymInt"})
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    schemas = subject.interface.aten_schemas
+    if not schemas:
+        return
+    packets = Counter(name.partition(".")[0] for name in schemas)
+    first: dict[str, tuple[str, Span]] = {}
+    for function in subject.functions:
+        for overload in function.aten:
+            if overload.name in first:
+                owner, span = first[overload.name]
+                message = f"{function.name}: '{overload.name}' is served by {owner} already"
+                notes = [Note("first named here", span)]
+                sink.error("duplicate-overload", message, overload.span, notes=notes, fix="keep it where it fits best")
+                continue
+            first[overload.name] = (function.name, overload.span)
+            text = schemas.get(overload.name)
+            if text is None:
+                _report_unknown(subject, function, overload, packets, sink)
+            else:
+                _check_fit(function, overload, parse_schema(text), sink)
+
+
+def _report_unknown(
+    subject: Subject, function: Function, overload: Overload, packets: Counter[str], sink: Sink
+) -> None:
+    packet = overload.name.partition(".")[0]
+    if packet in packets:
+        overloads = sorted(name for name in subject.interface.aten_schemas if name.partition(".")[0] == packet)
+        fix = f"overloads of {packet}: {', '.join(overloads)}"
+    else:
+        fix = did_you_mean(packet, packets) or "see native_functions.yaml of torch"
+    release = subject.interface.aten_release
+    message = f"{function.name}: torch {release} has no overload '{overload.name}'"
+    sink.error("unknown-overload", message, overload.span, fix=fix)
+
+
+def _check_fit(function: Function, overload: Overload, schema: AtenSchema, sink: Sink) -> None:
+    problem = _problem(function, schema)
+    if problem:
+        fix = "name the overload under the variant that it fits"
+        message = f"{function.name}: '{overload.name}' {problem}"
+        sink.error("overload-mismatch", message, overload.span, fix=fix)
+
+
+def _problem(function: Function, schema: AtenSchema) -> str:
+    params = function.params
+    has_output = any(p.direction in ("out", "partial_out") for p in params)
+    writes_input = any(p.direction in ("inout", "partial_out") and p.type in ("tensor", "tensors") for p in params)
+    if schema.is_inplace and function.variant == "base" and not writes_input and not has_output:
+        return "works in place, but the function writes no tensor"
+    if function.variant in ("inplace", "inplace_scalar") and not any(a.written for a in schema.arguments):
+        return "writes nothing, but the function works in place"
+    if function.variant in ("scalar", "inplace_scalar"):
+        tensors = sum(a.type == "Tensor" and not a.written for a in schema.arguments)
+        own = sum(p.type in ("tensor", "tensors") and p.is_read for p in params)
+        numbers = sum(a.type in _NUMBERS for a in schema.arguments)
+        if tensors > own and numbers == 0:
+            return f"takes {tensors} tensors and no number, but the function takes {own} and a scalar"
+    return ""

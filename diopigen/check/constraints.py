@@ -1,0 +1,54 @@
+"""Constraints and argument recipes."""
+
+from __future__ import annotations
+
+from diopigen.check.rule import Subject
+from diopigen.diagnostics import Sink, did_you_mean
+from diopigen.ir.model import BASE, Function
+from diopigen.ir.recipe import RecipeReader
+
+RULES = {
+    "constraint-order": "The constraints of an operator are C1, C2, ... in order.",
+    "constraint-error": "A constraint names a value of diopiError_t other than success.",
+    "constraint-without-case": "A constraint has a case that breaks it, or says why none can be written.",
+    "constraint-undocumented": "A constraint says in words what must hold.",
+    "bad-recipe": "An argument recipe names parameters of the operator and fits their types.",
+}
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    dtypes = frozenset(info.name for info in subject.interface.dtypes)
+    values = frozenset(subject.enum_values)
+    for function in subject.functions:
+        reader = RecipeReader(function, dtypes, values, sink)
+        for case in function.cases:
+            reader.read(case)
+        base = subject.by_name.get(f"diopi{function.operator}")
+        inherited = function.variant != BASE and base is not None and base.constraints == function.constraints
+        if not inherited:
+            _check_constraints(subject, function, reader, sink)
+
+
+def _check_constraints(subject: Subject, function: Function, reader: RecipeReader, sink: Sink) -> None:
+    for position, constraint in enumerate(function.constraints, 1):
+        where = f"{function.name}: {constraint.id}"
+        if constraint.id != f"C{position}":
+            message = f"{where} stands in place {position}"
+            sink.error("constraint-order", message, constraint.span, fix=f"call it C{position}")
+        if constraint.error not in subject.error_values or constraint.error == "diopiSuccess":
+            fix = did_you_mean(constraint.error, subject.error_values) or "use diopiErrorOccurred"
+            message = f"{where}: '{constraint.error}' is not an error of diopiError_t"
+            sink.error("constraint-error", message, constraint.error_span or constraint.span, fix=fix)
+        if not constraint.that.strip():
+            fix = "say in 'that' what a caller must keep: headers and pages print it"
+            sink.error("constraint-undocumented", f"{where} says nothing", constraint.span, fix=fix)
+        if constraint.case is not None:
+            reader.read(constraint.case)
+            if constraint.untestable is not None:
+                message = f"{where} has a case and is called untestable"
+                sink.error("constraint-without-case", message, constraint.span, fix="remove one of the two")
+        elif not (constraint.untestable or "").strip():
+            message = f"{where} has no case that breaks it"
+            fix = "add 'case' with such arguments, or the reason in 'untestable'"
+            sink.error("constraint-without-case", message, constraint.span, fix=fix)

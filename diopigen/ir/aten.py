@@ -1,0 +1,95 @@
+"""ATen schemas, as far as the spec needs them: the arguments and returns of an overload, with their mutability."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_ARGUMENT = re.compile(
+    r"(?P<type>[A-Za-z]+)(?:\((?P<alias>[^)]*)\))?(?P<suffix>(?:\[[0-9]*\]|\?)*)"
+    r"(?:\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*))?(?:\s*=\s*(?P<default>.*))?\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AtenArgument:
+    """An argument or return. `written` where its alias annotation ends in `!`."""
+
+    name: str
+    type: str
+    optional: bool
+    is_list: bool
+    written: bool
+    keyword_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtenSchema:
+    """An overload."""
+
+    name: str
+    arguments: tuple[AtenArgument, ...]
+    returns: tuple[AtenArgument, ...]
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether `self` is written."""
+        return any(a.written and a.name == "self" for a in self.arguments)
+
+    @property
+    def is_out(self) -> bool:
+        """Whether results are written to keyword-only arguments."""
+        return any(a.written and a.keyword_only for a in self.arguments)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand outside brackets and quotes."""
+    parts, depth, current, quote = [], 0, "", ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "([":
+            depth += 1
+        elif character in ")]":
+            depth -= 1
+        if character == "," and depth == 0 and not quote:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += character
+    if current.strip():
+        parts.append(current.strip())
+    return parts
+
+
+def _argument(text: str, keyword_only: bool) -> AtenArgument:
+    match = _ARGUMENT.match(text)
+    if match is None:
+        raise ValueError(f"'{text}' is not an argument of a schema")
+    suffix = match.group("suffix") or ""
+    return AtenArgument(
+        name=match.group("name") or "",
+        type=match.group("type"),
+        optional=suffix.endswith("?"),
+        is_list="[" in suffix,
+        written="!" in (match.group("alias") or ""),
+        keyword_only=keyword_only,
+    )
+
+
+def parse_schema(text: str) -> AtenSchema:
+    """The schema that `text` writes as `native_functions.yaml` does. Raises `ValueError`."""
+    head, arrow, tail = text.rpartition(" -> ")
+    name, bracket, rest = head.partition("(")
+    if not arrow or not bracket or not rest.endswith(")"):
+        raise ValueError(f"'{text}' is not a schema")
+    arguments, keyword_only = [], False
+    for part in _split(rest[:-1]):
+        if part == "*":
+            keyword_only = True
+        else:
+            arguments.append(_argument(part, keyword_only))
+    returned = tail[1:-1] if tail.startswith("(") else tail
+    return AtenSchema(name, tuple(arguments), tuple(_argument(part, False) for part in _split(returned)))

@@ -1,0 +1,207 @@
+"""Argument recipes: what a case says about each parameter, as typed values.
+
+A recipe is small on purpose: it names a shape and the way values are drawn, and the suite makes the data from a seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.model import Case, Function, Parameter
+from diopigen.ir.types import INTEGERS, NUMBERS, TENSORS
+from diopigen.spec.expression import Call, ExpressionError, Name, Number, Unary, parse
+from diopigen.spec.nodes import MappingNode, Node, Scalar, ScalarNode, SequenceNode
+
+Literal = Union[Scalar, tuple["Literal", ...]]
+
+DISTRIBUTIONS = {
+    "normal": 0,
+    "uniform": 2,
+    "integers": 2,
+    "permutation": 0,
+    "distinct": 0,
+    "zeros": 0,
+    "ones": 0,
+    "bools": 0,
+}
+"""How values are drawn, and the number of arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Values drawn from a distribution."""
+
+    distribution: str
+    arguments: tuple[int | float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecipe:
+    """A tensor: its shape, its dtype where it is fixed, and its values (drawn, or a literal nested tuple)."""
+
+    shape: tuple[int, ...]
+    dtype: str | None = None
+    values: Drawn | Literal = Drawn("normal")
+
+
+Argument = Union[TensorRecipe, tuple["Argument", ...], Literal]
+
+
+class RecipeReader:
+    """Reads the recipes of one function. Faults go to the sink under `bad-recipe`."""
+
+    def __init__(self, function: Function, dtypes: frozenset[str], enum_values: frozenset[str], sink: Sink) -> None:
+        self.function = function
+        self.dtypes = dtypes
+        self.enum_values = enum_values
+        self.sink = sink
+
+    def read(self, case: Case) -> dict[str, Argument]:
+        """The arguments that a case gives, by parameter; those at fault are left out."""
+        found: dict[str, Argument] = {}
+        for name, node in case.arguments.items():
+            param = self.function.param(name)
+            if param is None:
+                names = [param.name for param in self.function.params]
+                self._fault(f"'{name}' is not a parameter", case.span, did_you_mean(name, names))
+                continue
+            argument = self._argument(param, node)
+            if argument is not _BAD:
+                found[name] = argument  # type: ignore[assignment]
+        return found
+
+    def _fault(self, message: str, span: Span, fix: str | None = None) -> object:
+        fix = fix or "see the argument recipes in docs/spec.md"
+        self.sink.error("bad-recipe", f"{self.function.name}: {message}", span, fix=fix)
+        return _BAD
+
+    def _argument(self, param: Parameter, node: Node) -> object:
+        if isinstance(node, ScalarNode) and node.value is None:
+            return None
+        if param.type in ("tensors", "new_tensors"):
+            if not isinstance(node, SequenceNode):
+                return self._fault(f"'{param.name}' is an array: give a list of tensors", node.span)
+            items = [self._null_or_tensor(param, item) for item in node]
+            return _BAD if _BAD in items else tuple(items)
+        if param.type in TENSORS:
+            return self._tensor(param, node)
+        if param.type == "sizes":
+            values = (
+                [item.value for item in node if isinstance(item, ScalarNode)] if isinstance(node, SequenceNode) else []
+            )
+            if not isinstance(node, SequenceNode) or not all(type(value) is int for value in values):
+                return self._fault(f"'{param.name}' is a list of integers", node.span)
+            return tuple(values)
+        return self._value(param, node)
+
+    def _value(self, param: Parameter, node: Node) -> object:
+        if not isinstance(node, ScalarNode):
+            return self._fault(f"'{param.name}' is a {param.type}: give a single value", node.span)
+        value = node.value
+        if param.type == "bool":
+            good = isinstance(value, bool)
+        elif param.type in INTEGERS:
+            good = type(value) is int
+        elif param.type in NUMBERS or param.type == "scalar":
+            good = isinstance(value, (int, float))
+        elif param.type == "string":
+            good = isinstance(value, str)
+        elif param.type in ("generator", "generators", "opaque", "stream", "context"):
+            return self._fault(f"'{param.name}' is made by the suite", node.span, "leave it out")
+        else:
+            good = isinstance(value, str) and value in self.enum_values
+        return value if good else self._fault(f"'{node.text}' is not a {param.type} ('{param.name}')", node.span)
+
+    def _null_or_tensor(self, param: Parameter, node: Node) -> object:
+        if isinstance(node, ScalarNode) and node.value is None:
+            return None
+        return self._tensor(param, node)
+
+    def _tensor(self, param: Parameter, node: Node) -> object:
+        if isinstance(node, SequenceNode):
+            shape = _shape(node)
+            if shape is None:
+                return self._fault(f"the shape of '{param.name}' is a list of sizes", node.span)
+            return TensorRecipe(shape)
+        if not isinstance(node, MappingNode):
+            return self._fault(f"'{param.name}' is a tensor: give a shape or a mapping", node.span)
+        for key, entry in node.entries.items():
+            if key not in ("shape", "dtype", "values"):
+                fix = did_you_mean(key, ("shape", "dtype", "values"))
+                return self._fault(f"unknown key '{key}' in the tensor '{param.name}'", entry.key_span, fix)
+        values_node = node.get("values")
+        values: Drawn | Literal = Drawn("normal")
+        if isinstance(values_node, SequenceNode):
+            values = _literal(values_node)
+        elif isinstance(values_node, ScalarNode) and isinstance(values_node.value, str):
+            drawn = _drawn(values_node.value)
+            if drawn is None:
+                fix = f"use one of: {', '.join(DISTRIBUTIONS)}"
+                return self._fault(f"'{values_node.text}' is not a way to draw values", values_node.span, fix)
+            values = drawn
+        elif isinstance(values_node, ScalarNode):
+            values = values_node.value
+        shape_node = node.get("shape")
+        shape = _shape(shape_node) if shape_node is not None else _shape_of(values)
+        if shape is None:
+            return self._fault(f"the tensor '{param.name}' needs a shape", node.span, "add 'shape'")
+        dtype_node = node.get("dtype")
+        dtype = dtype_node.text if isinstance(dtype_node, ScalarNode) else None
+        if dtype is not None and dtype not in self.dtypes:
+            span = dtype_node.span if dtype_node else node.span
+            return self._fault(f"unknown dtype '{dtype}'", span, did_you_mean(dtype, self.dtypes))
+        return TensorRecipe(shape, dtype, values)
+
+
+_BAD = object()
+
+
+def _shape(node: Node) -> tuple[int, ...] | None:
+    if not isinstance(node, SequenceNode):
+        return None
+    sizes = [item.value for item in node if isinstance(item, ScalarNode)]
+    if len(sizes) != len(node.items) or not all(type(size) is int and size >= 0 for size in sizes):
+        return None
+    return tuple(size for size in sizes if isinstance(size, int))
+
+
+def _literal(node: Node) -> Literal:
+    if isinstance(node, SequenceNode):
+        return tuple(_literal(item) for item in node)
+    return node.value if isinstance(node, ScalarNode) else None
+
+
+def _shape_of(values: Drawn | Literal) -> tuple[int, ...] | None:
+    """The shape of a literal; None for drawn values and ragged lists."""
+    if isinstance(values, Drawn):
+        return None
+    if not isinstance(values, tuple):
+        return ()
+    inner = {_shape_of(item) for item in values}
+    if len(inner) > 1 or None in inner:
+        return None
+    below = inner.pop() if inner else ()
+    return (len(values), *(below or ()))
+
+
+def _drawn(text: str) -> Drawn | None:
+    """`uniform(0, 1)` and the like."""
+    try:
+        expression = parse(text)
+    except ExpressionError:
+        return None
+    if isinstance(expression, Name):
+        return Drawn(expression.name) if DISTRIBUTIONS.get(expression.name) == 0 else None
+    if not isinstance(expression, Call) or DISTRIBUTIONS.get(expression.function) != len(expression.arguments):
+        return None
+    numbers: list[int | float] = []
+    for argument in expression.arguments:
+        sign = 1
+        if isinstance(argument, Unary) and argument.operator == "-":
+            sign, argument = -1, argument.operand
+        if not isinstance(argument, Number):
+            return None
+        numbers.append(sign * argument.value)
+    return Drawn(expression.function, tuple(numbers))
