@@ -30,16 +30,23 @@ def canonical_type(spelling: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CParam:
-    """A parameter; `name` is empty where the header gives none."""
+    """A parameter; `name` is empty where the header gives none, and `...` is a parameter of type `...`.
+
+    `resolved` is the type behind all typedefs, as clang sees it; empty where no parser saw the declaration.
+    """
 
     name: str
     type: str
     span: Span | None = field(default=None, compare=False)
+    resolved: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """A function declaration. `weak` is the linkage attribute, `deprecated` the attribute."""
+    """A function declaration. `weak` is the linkage attribute, `deprecated` the attribute.
+
+    `header` is the base name of the file that declares it (`functions.h`), empty where it is unknown.
+    """
 
     name: str
     returns: str
@@ -48,6 +55,8 @@ class CFunction:
     deprecated: bool = False
     span: Span | None = field(default=None, compare=False)
     doc: CDoc | None = field(default=None, compare=False)
+    header: str = field(default="", compare=False)
+    resolved_returns: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +81,27 @@ class CDoc:
 
 @dataclass(frozen=True, slots=True)
 class CEnum:
-    """An enum with its values in order."""
+    """An enum with its values in order; `value_spans`, where known, runs parallel to `values`."""
 
     name: str
     values: tuple[tuple[str, int], ...]
     underlying: str = "unsigned int"
     span: Span | None = field(default=None, compare=False)
+    value_spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CField:
-    """A struct member; `offset` in bytes. Members of an anonymous union share an offset."""
+    """A struct member; `offset` in bytes. Members of an anonymous union share an offset.
+
+    Members of an unnamed struct or union that has a member name are listed as `member.inner`;
+    a bit field has its width in its type (`int : 3`).
+    """
 
     name: str
     type: str
     offset: int
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +127,17 @@ class CTypedef:
 
 @dataclass(frozen=True, slots=True)
 class CInterface:
-    """Everything that a set of headers declares, in order of declaration."""
+    """Everything that a set of headers declares, in order of declaration.
+
+    `files` are the headers as they were given, `macro_spans` says where each macro is defined, and `visible`
+    holds the names that included headers outside the set declare.
+    """
 
     functions: tuple[CFunction, ...] = ()
     enums: tuple[CEnum, ...] = ()
     structs: tuple[CStruct, ...] = ()
     typedefs: tuple[CTypedef, ...] = ()
     macros: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = field(default=(), compare=False)
+    macro_spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
+    visible: frozenset[str] = field(default=frozenset(), compare=False)
