@@ -129,8 +129,7 @@ def _carry_out(seen: Survey, result: Result) -> None:
     except BaseException as error:
         disk.discard(staged.values())
         if not changing:
-            for new in reversed(made):
-                disk.remove_empty_folder(new)
+            disk.discard_folders(made)
             if seen.records.journal is None:
                 disk.discard([journal])
         elif isinstance(error, Failure):

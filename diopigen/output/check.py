@@ -58,11 +58,12 @@ def dry_run(
 
 def listing(result: Result, *, dry: bool) -> str:
     """One line per path, sorted by path: `would write  a.h` when `dry`, else `wrote  a.h`. Ends with a newline."""
-    wordings = ("would write", "would remove", "would keep") if dry else ("wrote", "removed", "kept")
+    deeds = ("would write", "would remove", "would keep") if dry else ("wrote", "removed", "kept")
+    words = (*deeds, "unchanged")
     paths_by_word = (result.written, result.removed, result.kept, result.unchanged)
-    groups = zip((*wordings, "unchanged"), paths_by_word, strict=True)
+    groups = zip(words, paths_by_word, strict=True)
     lines = sorted((path, word) for word, paths in groups for path in paths)
-    width = max(len(word) for word in wordings)
+    width = max(len(word) for word in words)
     return "".join(f"{word:<{width}}  {path}\n" for path, word in lines)
 
 

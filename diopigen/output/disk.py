@@ -148,12 +148,21 @@ def make_folder(path: Path) -> bool:
     return True
 
 
-def remove_empty_folder(path: Path) -> bool:
-    """Removes a folder if nothing is in it; False where it stays or was not there."""
-    with contextlib.suppress(OSError):
-        os.rmdir(path)
-        return True
-    return False
+def remove_empty_folder(path: Path) -> None:
+    """Removes a folder if nothing is in it; one that is not empty, not there or mounted on stays as it is."""
+    with faults(path, "remove"):
+        try:
+            os.rmdir(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.EBUSY):
+                raise
+
+
+def discard_folders(made: Iterable[Path]) -> None:
+    """Removes, of the folders that a failed run made (outer ones first), those that are empty."""
+    for folder in reversed(list(made)):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
 
 def sync_folder(path: Path) -> None:

@@ -49,8 +49,7 @@ def locked(root: Path, *, shared: bool = False, wait: float = DEFAULT_WAIT) -> I
         yield
     finally:
         # Emptied while the lock is still held: who waits for it finds the folder gone and makes a new one.
-        for folder in reversed(made):
-            disk.remove_empty_folder(folder)
+        disk.discard_folders(made)
         if descriptor is not None:
             os.close(descriptor)
 

@@ -118,7 +118,7 @@ def real_folders(root: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _planned_state(path: str, found: Found, wanted: str, records: Records) -> State:
-    if found.kind is not Kind.FILE:
+    if found.kind is not Kind.FILE or found.blocked_by is not None:
         return State.MISSING  # a folder or file in the way that is left is one that the run clears away
     if found.digest == wanted:
         return State.UNCHANGED
@@ -141,7 +141,7 @@ def _inspect(root: Path, path: str) -> Found:
         folder = "/".join(parts[:count])
         kind, _ = _kind(root / folder)
         if kind is Kind.ABSENT:
-            return Found(Kind.ABSENT)
+            return Found(_kind(root / path)[0])  # asked all the same: the whole path may be too long
         if kind is not Kind.FOLDER:
             return Found(kind, blocked_by=folder)
     kind, mode = _kind(root / path)
@@ -151,7 +151,7 @@ def _inspect(root: Path, path: str) -> Found:
 
 
 def _kind(path: Path) -> tuple[Kind, int]:
-    with disk.faults(path, "write"):  # a name that is too long shows here, before anything is written
+    with disk.faults(path, "write"):
         try:
             mode = os.lstat(path).st_mode
         except (FileNotFoundError, NotADirectoryError):
