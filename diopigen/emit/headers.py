@@ -1,0 +1,117 @@
+"""The public C headers, documented from the spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from diopigen.emit.c_text import call_lines, declarator, doc_comment
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.prose import constraint_text, direction_tag, param_text
+from diopigen.emit.templates import render
+from diopigen.header.signature import c_function, opaque_structs
+from diopigen.ir.model import Function, Header, Interface, StructType
+
+TARGET = "headers"
+
+
+def function_doc(function: Function) -> str:
+    """The Doxygen comment of a function."""
+    paragraphs = [("@brief ", function.doc.strip())]
+    if function.source:
+        paragraphs.append(("@note ", f"Source: {function.source.strip()}"))
+    paragraphs += [("@note ", constraint_text(constraint)) for constraint in function.constraints]
+    if function.context:
+        paragraphs.append(("@param[in] ctx ", "Context of the call."))
+    paragraphs += [
+        (f"@param[{direction_tag(param)}] {param.name} ", param_text(param))
+        for param in function.params
+        if not param.unnamed
+    ]
+    unnamed = [param for param in function.params if param.unnamed]
+    paragraphs += [("@note ", f"Last parameter ({param.direction}): {param_text(param)}") for param in unnamed]
+    if function.returns == "string":
+        paragraphs.append(("@return ", "A null-terminated text that the library owns."))
+    else:
+        paragraphs.append(("@return ", "diopiSuccess, or the error that the call met."))
+    if function.aten:
+        paragraphs.append(("@see ", f"ATen: {', '.join(overload.name for overload in function.aten)}"))
+    if function.deprecated:
+        paragraphs.append(("@deprecated ", function.deprecated.strip()))
+    paragraphs.append(("@since ", function.since))
+    return doc_comment(paragraphs)
+
+
+def function_declaration(function: Function) -> str:
+    """The declaration of a function, with its linkage and attributes."""
+    declared = c_function(function)
+    linkage = "DIOPI_API" if function.weak else "DIOPI_RT_API"
+    if function.deprecated:
+        linkage = "DIOPI_DEPRECATED_API"
+    returns = declarator(declared.returns, function.name)
+    params = [declarator(param.type, param.name) for param in declared.params]
+    return call_lines(f"{linkage} {returns}", params or ["void"], ";")
+
+
+def _struct_members(struct: StructType) -> list[str]:
+    """The members of a struct; members at one offset become an anonymous union."""
+    lines: list[str] = []
+    for offset in dict.fromkeys(field.offset for field in struct.fields):
+        together = [field for field in struct.fields if field.offset == offset]
+        indent = "    " if len(together) == 1 else "        "
+        members = [
+            line
+            for field in together
+            for line in (f"{indent}/** {field.doc} */", f"{indent}{declarator(field.c_type, field.name)};")
+        ]
+        lines += members if len(together) == 1 else ["    union {", *members, "    };"]
+    return lines
+
+
+def _layout_asserts(interface: Interface) -> list[str]:
+    """Assertions that freeze struct layout and enum values."""
+    found: list[tuple[str, str]] = []
+    for struct in interface.structs:
+        found.append((f"sizeof({struct.name}) == {struct.size}", f"size of {struct.name}"))
+        for field in struct.fields:
+            condition = f"offsetof({struct.name}, {field.name}) == {field.offset}"
+            found.append((condition, f"offset of {struct.name}::{field.name}"))
+    for enum in interface.enums:
+        found.append((f"sizeof({enum.name}) == 4", f"size of {enum.name}"))
+        found += [(f"{value.name} == {value.value}", f"value of {value.name}") for value in enum.values]
+    return [call_lines("static_assert", [condition, f'"{text}"'], ";") for condition, text in found]
+
+
+def _header_file(interface: Interface, header: Header, templates: Path) -> PlannedFile:
+    is_types = header.file == interface.types_header
+    guard = "DIOPI_" + header.file.upper().replace(".", "_") + "_"
+    values = {
+        "header": header,
+        "guard": guard,
+        "sources": _sources(interface, header),
+        "interface": interface if is_types else None,
+        "opaque": list(opaque_structs(interface)) if is_types else [],
+        "handles": [
+            {"text": declarator(f"typedef {handle.c_type}", handle.name), "doc": handle.doc}
+            for handle in interface.handles
+        ],
+        "asserts": _layout_asserts(interface) if is_types else [],
+        "structs": [{"type": struct, "members": _struct_members(struct)} for struct in interface.structs],
+        "functions": [
+            {"doc": function_doc(function), "text": function_declaration(function)} for function in header.functions
+        ],
+    }
+    template = "c/header.h.j2"
+    content = render(templates, template, values)
+    inputs = (*_sources(interface, header), "specs/headers.yaml", "specs/types.yaml", f"templates/{template}")
+    return PlannedFile(f"include/diopi/{header.file}", content, inputs, TARGET)
+
+
+def _sources(interface: Interface, header: Header) -> tuple[str, ...]:
+    """The spec files that a header's functions come from."""
+    own = {interface.file_of[function.name] for function in header.functions if function.name in interface.file_of}
+    return tuple(file for file in interface.files if file in own)
+
+
+def emit(interface: Interface, templates: Path) -> Plan:
+    """`include/diopi/*.h`."""
+    return Plan(tuple(_header_file(interface, header, templates) for header in interface.headers))

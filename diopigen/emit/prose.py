@@ -1,0 +1,77 @@
+"""What the spec says about parameters and functions, in words for headers, skeletons and pages."""
+
+from __future__ import annotations
+
+from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.types import TYPES
+from diopigen.spec.expression import to_text
+
+
+def dtype_text(param: Parameter) -> str:
+    """The dtype list or rule of a parameter: `floating`, `promote(input, other)`; empty where there is none."""
+    if isinstance(param.dtype, DtypeList):
+        return ", ".join(param.dtype.names)
+    if isinstance(param.dtype, DtypeRule):
+        return to_text(param.dtype.formula.expression)
+    return ""
+
+
+def shape_text(param: Parameter) -> str:
+    """The shape of a parameter: `[N, C]`, `same(input)`; empty where there is none."""
+    if isinstance(param.shape, ShapeList):
+        return f"[{', '.join(dimension.formula.text for dimension in param.shape.dimensions)}]"
+    if isinstance(param.shape, ShapeRule):
+        text = to_text(param.shape.formula.expression)
+        return "" if text == "any()" else text
+    return ""
+
+
+def default_text(param: Parameter) -> str:
+    """The default as it would be written; empty where there is none."""
+    if param.default is None:
+        return ""
+    value = param.default.value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return f"'{value}'" if param.type == "string" else str(value)
+
+
+def param_text(param: Parameter) -> str:
+    """All that holds for a parameter, as sentences."""
+    parts = [param.doc.strip()]
+    if dtype_text(param):
+        parts.append(f"Dtype: {dtype_text(param)}.")
+    if shape_text(param):
+        parts.append(f"Shape: {shape_text(param)}.")
+    if param.values:
+        parts.append(f"One of {', '.join(param.values)}.")
+    if param.count is not None:
+        parts.append(f"Length: {param.count}.")
+    if param.nullable:
+        parts.append("May be null.")
+    if default_text(param):
+        parts.append(f"Default: {default_text(param)}.")
+    if param.direction == "partial_out":
+        parts.append("Only a part is written; the rest stays as it was.")
+    if param.type in ("new_tensor", "new_tensors"):
+        parts.append("Allocated by the operator through diopiRequireTensor.")
+    return " ".join(parts)
+
+
+def direction_tag(param: Parameter) -> str:
+    """The Doxygen direction: `in`, `out` or `in,out`."""
+    return {"in": "in", "out": "out"}.get(param.direction, "in,out")
+
+
+def constraint_text(constraint: Constraint) -> str:
+    """A constraint with its id and the status that answers a breach."""
+    return f"{constraint.id}: {constraint.that.rstrip('.')} (else {constraint.error})."
+
+
+def is_operator(function: Function) -> bool:
+    """Whether a function computes on tensors (and not a service of the host or a query)."""
+    return any(param.type in TYPES and TYPES[param.type].has_shape for param in function.params)

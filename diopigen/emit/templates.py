@@ -1,0 +1,42 @@
+"""Jinja2 as every emitter uses it: strict, without autoescape, whitespace under control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from diopigen.diagnostics import Span, failure
+
+BANNER_COMMAND = "diopigen generate"
+
+
+@cache
+def _environment(folder: Path) -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder, encoding="utf-8"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        newline_sequence="\n",
+    )
+
+
+def render(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
+    """The template `name` of `folder`, rendered to UTF-8. A fault in it raises `Failure` with file and line."""
+    try:
+        return _environment(folder).get_template(name).render(values).encode("utf-8")
+    except jinja2.TemplateNotFound as error:
+        message = f"template {error.name} does not exist"
+        raise failure("template-missing", message, Span(f"templates/{name}"), "restore it from the package") from None
+    except jinja2.TemplateSyntaxError as error:
+        span = Span(f"templates/{error.name or name}", error.lineno)
+        raise failure("template-fault", error.message or "syntax error", span, "mend the template") from None
+    except jinja2.UndefinedError as error:
+        span = Span(f"templates/{name}")
+        raise failure("template-fault", error.message or "undefined value", span, "mend the template") from None
