@@ -1,0 +1,138 @@
+"""What the rules that compare two interfaces share: types behind typedefs, places for what is missing, and order."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diopigen.diagnostics import Span
+from diopigen.header.cdecl import CFunction, CInterface, CParam
+from diopigen.header.type_expr import TypeExpr, parse_type, resolve, typedef_table
+
+
+class Types:
+    """Resolves the types of two interfaces; a typedef that one side lacks is looked up on the other."""
+
+    def __init__(self, expected: CInterface, actual: CInterface) -> None:
+        self._tables = (typedef_table(expected, actual), typedef_table(actual, expected))
+
+    def expected(self, spelling: str, resolved: str = "") -> TypeExpr:
+        return parse_type(resolved) if resolved else resolve(spelling, self._tables[0])
+
+    def actual(self, spelling: str, resolved: str = "") -> TypeExpr:
+        return parse_type(resolved) if resolved else resolve(spelling, self._tables[1])
+
+    def of_params(self, expected: CParam, actual: CParam) -> tuple[TypeExpr, TypeExpr]:
+        return self.expected(expected.type, expected.resolved), self.actual(actual.type, actual.resolved)
+
+    def of_returns(self, expected: CFunction, actual: CFunction) -> tuple[TypeExpr, TypeExpr]:
+        return (
+            self.expected(expected.returns, expected.resolved_returns),
+            self.actual(actual.returns, actual.resolved_returns),
+        )
+
+
+class Places:
+    """Where in the actual interface to point for something that it lacks."""
+
+    def __init__(self, actual: CInterface) -> None:
+        self._actual = actual
+        self._functions = {function.name: function for function in actual.functions}
+
+    def file(self, header: str = "") -> Span | None:
+        """Line 1 of the file whose base name is `header`; of the first file where there is none such."""
+        for file in self._actual.files:
+            if re.split(r"[/\\]", file)[-1] == header:
+                return Span(file)
+        return Span(self._actual.files[0]) if self._actual.files else None
+
+    def missing_function(self, expected: CInterface, missing: CFunction) -> Span | None:
+        """The neighbour after which the function should stand, or the first line of its header."""
+        neighbour: Span | None = None
+        for function in expected.functions:
+            if function.name == missing.name:
+                break
+            found = self._functions.get(function.name)
+            if found is not None and function.header == missing.header:
+                neighbour = found.span
+        return neighbour or self.file(missing.header)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A name that stands elsewhere: after which name it should stand and after which it does, empty for first."""
+
+    name: str
+    expected_after: str
+    actual_after: str
+
+
+def moved(expected: Sequence[str], actual: Sequence[str]) -> list[Moved]:
+    """The fewest names whose move gives `actual` the order of `expected`; both are compared on what they share."""
+    position = {name: index for index, name in enumerate(expected)}
+    present = set(actual)
+    wanted = [name for name in expected if name in present]
+    found = [name for name in actual if name in position]
+    keep = set(_longest_increasing([position[name] for name in found]))
+    before_wanted = dict(zip(wanted, ["", *wanted], strict=False))
+    before_found = dict(zip(found, ["", *found], strict=False))
+    return [Moved(name, before_wanted[name], before_found[name]) for name in found if position[name] not in keep]
+
+
+def _longest_increasing(numbers: Sequence[int]) -> list[int]:
+    """A longest increasing subsequence (patience sorting)."""
+    tails: list[int] = []
+    tail_indices: list[int] = []
+    previous: list[int] = []
+    for index, number in enumerate(numbers):
+        pile = bisect_left(tails, number)
+        previous.append(tail_indices[pile - 1] if pile else -1)
+        if pile == len(tails):
+            tails.append(number)
+            tail_indices.append(index)
+        else:
+            tails[pile] = number
+            tail_indices[pile] = index
+    result: list[int] = []
+    index = tail_indices[-1] if tail_indices else -1
+    while index >= 0:
+        result.append(numbers[index])
+        index = previous[index]
+    return result[::-1]
+
+
+def macro_tokens(body: str) -> str:
+    """A macro's body with one space between tokens, however it was written."""
+    return " ".join(re.findall(r"\w+|[^\w\s]", body))
+
+
+def declared(param: CParam) -> str:
+    """A parameter as one writes it in a header."""
+    if not param.name or param.name == "...":
+        return param.type
+    return f"{param.type}{param.name}" if param.type.endswith("*") else f"{param.type} {param.name}"
+
+
+def prototype(function: CFunction) -> str:
+    """A function's declaration as one writes it in a header, without its attributes."""
+    params = ", ".join(map(declared, function.params))
+    separator = "" if function.returns.endswith("*") else " "
+    return f"{function.returns}{separator}{function.name}({params})"
+
+
+def param_label(param: CParam, index: int) -> str:
+    """How a message names a parameter; `index` counts from 0."""
+    return f"parameter '{param.name}'" if param.name else f"parameter {index + 1}"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """`'a', 'b' and 'c'`."""
+    marked = [f"'{name}'" for name in names]
+    return " and ".join([", ".join(marked[:-1]), marked[-1]] if len(marked) > 1 else marked)
+
+
+def count(number: int, what: str) -> str:
+    """`1 parameter`, `2 parameters`, `no parameters`."""
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
