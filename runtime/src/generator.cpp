@@ -1,0 +1,114 @@
+// Random generators: a seed and an offset under a lock.
+#include <diopigen/host.h>
+
+#include <cstring>
+#include <mutex>
+
+#include "context.h"
+#include "failure.h"
+#include "tensor.h"
+
+namespace diopigen {
+namespace {
+
+struct GeneratorState {
+    uint64_t seed = 0;
+    uint64_t offset = 0;
+};
+
+// Goes into a tensor of bytes as it is: seed, then offset, without padding.
+static_assert(sizeof(GeneratorState) == 16, "the state tensor has 16 bytes");
+constexpr int64_t stateBytes = sizeof(GeneratorState);
+
+const void* requireStateBytes(diopiConstTensorHandle_t state) {
+    const Storage& storage = requireStorage(state, "state");
+    const bool isBytes = state->dtype == diopi_dtype_uint8 && state->device == diopi_host &&
+                         state->layout.size == std::vector<int64_t>{stateBytes} && state->layout.stride.front() == 1;
+    if (!isBytes) {
+        fail("parameter 'state' is not a contiguous 1-d uint8 tensor of 16 elements on the host");
+    }
+    return static_cast<const char*>(storage.data()) + state->storageOffset;
+}
+
+}  // namespace
+}  // namespace diopigen
+
+struct diopiGenerator {
+    mutable std::mutex mutex;
+    diopigen::GeneratorState state;
+};
+
+using diopigen::GeneratorState;
+using diopigen::guarded;
+using diopigen::requireNotNull;
+
+namespace {
+
+GeneratorState load(const diopiGenerator& generator) {
+    const std::lock_guard<std::mutex> lock(generator.mutex);
+    return generator.state;
+}
+
+void store(diopiGenerator& generator, const GeneratorState& state) {
+    const std::lock_guard<std::mutex> lock(generator.mutex);
+    generator.state = state;
+}
+
+}  // namespace
+
+diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t th,
+                                    diopiTensorHandle_t* data) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(th, "th");
+        requireNotNull(data, "data");
+        const diopiSize_t size{&diopigen::stateBytes, 1};
+        const diopiTensorHandle_t bytes = diopigen::requireTensor(*ctx, &size, nullptr, diopi_dtype_uint8, diopi_host);
+        const GeneratorState state = load(*th);
+        std::memcpy(bytes->storage->data(), &state, sizeof(state));
+        *data = bytes;
+    });
+}
+
+diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorHandle_t state) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        GeneratorState read;
+        std::memcpy(&read, diopigen::requireStateBytes(state), sizeof(read));
+        store(*th, read);
+    });
+}
+
+diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t* ptrSeed, uint64_t* ptrOffset) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        requireNotNull(ptrSeed, "ptrSeed");
+        requireNotNull(ptrOffset, "ptrOffset");
+        const GeneratorState state = load(*th);
+        *ptrSeed = state.seed;
+        *ptrOffset = state.offset;
+    });
+}
+
+diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        store(*th, GeneratorState{seed, offset});
+    });
+}
+
+diopiError_t diopiHostCreateGenerator(diopiGeneratorHandle_t* generator, uint64_t seed, uint64_t offset) {
+    return guarded(__func__, [&] {
+        requireNotNull(generator, "generator");
+        auto* const created = new diopiGenerator;
+        created->state = GeneratorState{seed, offset};
+        *generator = created;
+    });
+}
+
+diopiError_t diopiHostDestroyGenerator(diopiGeneratorHandle_t generator) {
+    return guarded(__func__, [&] {
+        requireNotNull(generator, "generator");
+        delete generator;
+    });
+}

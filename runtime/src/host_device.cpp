@@ -1,0 +1,84 @@
+#include <diopigen/device.h>
+#include <diopigen/host_device.h>
+
+#include <cstring>
+#include <new>
+
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+// An object of its own for each stream, so that a host that leaks or mixes up streams is found out.
+struct HostStream {};
+
+thread_local const char* lastError = "";
+
+int32_t reportFailure(const char* text) {
+    lastError = text;
+    return 1;
+}
+
+void* allocate(uint64_t bytes) {
+    // Never null for 0 bytes, as the contract has it for all devices.
+    void* const memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);
+    if (memory == nullptr) {
+        reportFailure("out of host memory");
+    }
+    return memory;
+}
+
+void release(void* pointer) { ::operator delete(pointer, alignment); }
+
+int32_t createStream(diopiStreamHandle_t* stream) {
+    if (stream == nullptr) {
+        return reportFailure("create stream: null pointer");
+    }
+    auto* const created = new (std::nothrow) HostStream;
+    if (created == nullptr) {
+        return reportFailure("out of host memory");
+    }
+    *stream = created;
+    return 0;
+}
+
+int32_t destroyStream(diopiStreamHandle_t stream) {
+    delete static_cast<HostStream*>(stream);
+    return 0;
+}
+
+int32_t synchronizeStream(diopiStreamHandle_t) { return 0; }
+
+int32_t copy(diopiStreamHandle_t, void* dst, const void* src, uint64_t bytes) {
+    if (bytes == 0) {
+        return 0;
+    }
+    if (dst == nullptr || src == nullptr) {
+        return reportFailure("copy: null pointer");
+    }
+    std::memmove(dst, src, bytes);
+    return 0;
+}
+
+const char* getLastErrorString() { return lastError; }
+
+}  // namespace
+
+int32_t diopigenRegisterHostDevice(void) {
+    const int32_t codes[] = {
+        diopiRegisterDeviceMallocFunc(allocate),
+        diopiRegisterDevMemFreeFunc(release),
+        diopiRegisterStreamCreateFunc(createStream),
+        diopiRegisterStreamDestroyFunc(destroyStream),
+        diopiRegisterSynchronizeStreamFunc(synchronizeStream),
+        diopiRegisterMemcpyH2DAsyncFunc(copy),
+        diopiRegisterMemcpyD2HAsyncFunc(copy),
+        diopiRegisterMemcpyD2DAsyncFunc(copy),
+        diopiRegisterGetLastErrorFunc(getLastErrorString),
+    };
+    for (const int32_t code : codes) {
+        if (code != 0) {
+            return code;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,147 @@
+#include "layout.h"
+
+#include <algorithm>
+#include <string>
+
+#include "failure.h"
+
+namespace diopigen {
+namespace {
+
+// As in PyTorch; beyond it a length is far more likely garbage than intent.
+constexpr int64_t maxDimensions = 64;
+
+int64_t multiply(int64_t left, int64_t right, const char* what) {
+    int64_t product = 0;
+    if (__builtin_mul_overflow(left, right, &product)) {
+        fail(std::string(what) + " does not fit into int64");
+    }
+    return product;
+}
+
+int64_t add(int64_t left, int64_t right, const char* what) {
+    int64_t sum = 0;
+    if (__builtin_add_overflow(left, right, &sum)) {
+        fail(std::string(what) + " does not fit into int64");
+    }
+    return sum;
+}
+
+std::vector<int64_t> copyChecked(const diopiSize_t& values, const char* parameter) {
+    const std::string quoted = std::string("parameter '") + parameter + "'";
+    if (values.len < 0 || values.len > maxDimensions) {
+        fail(quoted + " has length " + std::to_string(values.len) + "; 0 to " + std::to_string(maxDimensions) +
+             " are possible");
+    }
+    if (values.len == 0) {
+        return {};
+    }
+    if (values.data == nullptr) {
+        fail(quoted + " has length " + std::to_string(values.len) + " and null data");
+    }
+    for (int64_t dimension = 0; dimension < values.len; ++dimension) {
+        if (values.data[dimension] < 0) {
+            fail(quoted + " is negative (" + std::to_string(values.data[dimension]) + ") in dimension " +
+                 std::to_string(dimension));
+        }
+    }
+    return std::vector<int64_t>(values.data, values.data + values.len);
+}
+
+std::vector<int64_t> contiguousStride(const std::vector<int64_t>& size) {
+    std::vector<int64_t> stride(size.size());
+    int64_t step = 1;
+    for (size_t dimension = size.size(); dimension-- > 0;) {
+        stride[dimension] = step;
+        // The step beyond the first dimension is no stride, so it need not fit.
+        if (dimension > 0) {
+            step = multiply(step, std::max<int64_t>(size[dimension], 1), "a contiguous stride");
+        }
+    }
+    return stride;
+}
+
+int64_t countElements(const std::vector<int64_t>& size) {
+    // Asked first, so that {2^62, 4, 0} is an empty tensor and not an overflow.
+    if (std::find(size.begin(), size.end(), 0) != size.end()) {
+        return 0;
+    }
+    int64_t numel = 1;
+    for (const int64_t length : size) {
+        numel = multiply(numel, length, "the number of elements");
+    }
+    return numel;
+}
+
+}  // namespace
+
+diopiSize_t asSize(const std::vector<int64_t>& values) {
+    if (values.empty()) {
+        return diopiSize_t{nullptr, 0};
+    }
+    return diopiSize_t{values.data(), static_cast<int64_t>(values.size())};
+}
+
+int64_t elementSize(diopiDtype_t dtype) {
+    switch (dtype) {
+        case diopi_dtype_int8:
+        case diopi_dtype_uint8:
+        case diopi_dtype_bool:
+            return 1;
+        case diopi_dtype_int16:
+        case diopi_dtype_uint16:
+        case diopi_dtype_float16:
+        case diopi_dtype_bfloat16:
+            return 2;
+        case diopi_dtype_int32:
+        case diopi_dtype_uint32:
+        case diopi_dtype_float32:
+        case diopi_dtype_tfloat32:   // 19 bits count, kept in the 32 of a float32
+        case diopi_dtype_complex32:  // two float16
+            return 4;
+        case diopi_dtype_int64:
+        case diopi_dtype_uint64:
+        case diopi_dtype_float64:
+        case diopi_dtype_complex64:
+            return 8;
+        case diopi_dtype_complex128:
+            return 16;
+        case diopi_dtype_unsupported:
+            break;
+    }
+    throw Failure(diopiDtypeNotSupported, "dtype " + std::to_string(static_cast<int>(dtype)) + " has no element size");
+}
+
+Layout makeLayout(const diopiSize_t* size, const diopiSize_t* stride) {
+    requireNotNull(size, "size");
+    Layout layout;
+    layout.size = copyChecked(*size, "size");
+    layout.numel = countElements(layout.size);
+    if (stride == nullptr) {
+        layout.stride = contiguousStride(layout.size);
+        return layout;
+    }
+    layout.stride = copyChecked(*stride, "stride");
+    if (layout.stride.size() != layout.size.size()) {
+        fail("parameter 'stride' has length " + std::to_string(layout.stride.size()) +
+             ", parameter 'size' has length " + std::to_string(layout.size.size()));
+    }
+    return layout;
+}
+
+int64_t reachedBytes(const Layout& layout, int64_t storageOffset, int64_t elementSize) {
+    if (storageOffset < 0) {
+        fail("parameter 'storage_offset' is negative (" + std::to_string(storageOffset) + ")");
+    }
+    const char* const what = "the size of the storage";
+    int64_t elements = storageOffset;
+    if (layout.numel > 0) {
+        elements = add(elements, 1, what);
+        for (size_t dimension = 0; dimension < layout.size.size(); ++dimension) {
+            elements = add(elements, multiply(layout.size[dimension] - 1, layout.stride[dimension], what), what);
+        }
+    }
+    return multiply(elements, elementSize, what);
+}
+
+}  // namespace diopigen

@@ -1,0 +1,57 @@
+// The memory behind tensors, shared by all tensors that view it.
+#ifndef DIOPIGEN_RUNTIME_STORAGE_H_
+#define DIOPIGEN_RUNTIME_STORAGE_H_
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "stream.h"
+
+namespace diopigen {
+
+/// Memory on the host or the device. The destructor frees it at once: whoever drops the last reference has called
+/// prepareToFree() before.
+class Storage {
+  public:
+    /// `bytes` bytes of uninitialised memory; none at all, and null data, for 0. Device memory is ordered by `stream`.
+    static std::shared_ptr<Storage> allocate(int64_t bytes, diopiDevice_t device, std::weak_ptr<Stream> stream);
+
+    /// Memory of the caller, which is not freed.
+    static std::shared_ptr<Storage> borrow(void* data, int64_t bytes, diopiDevice_t device,
+                                           std::weak_ptr<Stream> stream);
+
+    Storage(diopiDevice_t device, std::weak_ptr<Stream> stream) : device_(device), stream_(std::move(stream)) {}
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    void* data() const { return data_; }
+    int64_t bytes() const { return bytes_; }
+    diopiDevice_t device() const { return device_; }
+
+    /// Throws what freeing the memory would need and nobody has registered.
+    void requireFreeFunction() const;
+
+    /// Waits until no work on the context's stream can use the memory any more; throws, with nothing done, when a
+    /// device function is missing. A context that has ended has synchronised its stream then.
+    void prepareToFree() const;
+
+  private:
+    void* data_ = nullptr;
+    int64_t bytes_ = 0;
+    diopiDevice_t device_;
+    bool owned_ = false;
+    std::weak_ptr<Stream> stream_;
+};
+
+/// Throws unless `device` is diopi_host or diopi_device.
+void requireDevice(diopiDevice_t device);
+
+/// Bytes that all storages hold on `device`, borrowed memory not counted.
+uint64_t liveBytes(diopiDevice_t device);
+
+}  // namespace diopigen
+
+#endif  // DIOPIGEN_RUNTIME_STORAGE_H_

@@ -1,0 +1,44 @@
+// A context's stream, made on first use.
+#ifndef DIOPIGEN_RUNTIME_STREAM_H_
+#define DIOPIGEN_RUNTIME_STREAM_H_
+
+#include <diopi/diopirt.h>
+
+#include "registry.h"
+
+namespace diopigen {
+
+/// Not safe for use from two threads at once, as its context.
+class Stream {
+  public:
+    Stream() = default;
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    /// The vendor's handle; makes the stream when there is none yet.
+    diopiStreamHandle_t handle();
+
+    /// Throws what handle() and then synchronize() would throw for lack of a registered function.
+    void requireFunctions() const;
+
+    /// Throws what synchronize() would throw for lack of a registered function.
+    void requireSynchronizeFunction() const;
+
+    /// Throws what destroy() would throw for lack of a registered function.
+    void requireDestroyFunction() const;
+
+    /// Waits for all work on the stream; nothing to do when there is no stream.
+    void synchronize();
+
+    /// Ends the stream, if there is one. The caller has synchronised.
+    void destroy();
+
+  private:
+    // Beside the handle, because a null handle is a valid stream.
+    bool created_ = false;
+    diopiStreamHandle_t handle_ = nullptr;
+};
+
+}  // namespace diopigen
+
+#endif  // DIOPIGEN_RUNTIME_STREAM_H_

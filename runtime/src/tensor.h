@@ -1,0 +1,49 @@
+// The runtime's tensor: a layout over a storage, or a sparse matrix made of three such tensors.
+#ifndef DIOPIGEN_RUNTIME_TENSOR_H_
+#define DIOPIGEN_RUNTIME_TENSOR_H_
+
+#include <diopi/diopirt.h>
+
+#include <memory>
+
+#include "layout.h"
+#include "storage.h"
+
+struct diopiTensor {
+    diopigen::Layout layout;
+    diopiDtype_t dtype = diopi_dtype_unsupported;
+    diopiDevice_t device = diopi_host;
+    int64_t elementSize = 0;    // bytes
+    int64_t storageOffset = 0;  // elements
+    std::shared_ptr<diopigen::Storage> storage;
+
+    // The context that owns this tensor as a temporary; null for tensors that the host made.
+    diopiContextHandle_t owner = nullptr;
+
+    // Set in a sparse CSR tensor, which has no storage and no strides of its own.
+    std::unique_ptr<diopiTensor> crowIndices;
+    std::unique_ptr<diopiTensor> colIndices;
+    std::unique_ptr<diopiTensor> values;
+
+    bool isSparse() const { return values != nullptr; }
+};
+
+namespace diopigen {
+
+/// A dense tensor over `storage`. Throws when it reaches beyond the storage's end.
+std::unique_ptr<diopiTensor> makeTensor(Layout layout, int64_t storageOffset, diopiDtype_t dtype,
+                                        std::shared_ptr<Storage> storage);
+
+/// A dense tensor over a new storage that is as large as the tensor reaches.
+std::unique_ptr<diopiTensor> allocateTensor(Layout layout, int64_t storageOffset, diopiDtype_t dtype,
+                                            diopiDevice_t device, const std::shared_ptr<Stream>& stream);
+
+/// The tensor's storage. Throws for null and for sparse tensors; `parameter` is the tensor's name in the C function.
+const Storage& requireStorage(diopiConstTensorHandle_t tensor, const char* parameter);
+
+/// Storage::prepareToFree for all storages of the tensor: all functions are looked for before the first wait.
+void prepareToFree(const diopiTensor& tensor);
+
+}  // namespace diopigen
+
+#endif  // DIOPIGEN_RUNTIME_TENSOR_H_

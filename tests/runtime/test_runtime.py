@@ -1,0 +1,191 @@
+"""Builds the host runtime and its C++ tests with g++ and runs them.
+
+The generated headers are taken from generated/include, or from the folder that DIOPIGEN_INCLUDE_DIR names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RUNTIME = ROOT / "runtime"
+
+GROUPS = ("context", "generator", "host_device", "record", "registry", "sparse", "tensor", "threads")
+PUBLIC_HEADERS = ("diopigen/device.h", "diopigen/host.h", "diopigen/host_device.h")
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
+
+# What diopirt.h declares: a library may lack the weak ones.
+STRONG = {
+    "diopiGetStream",
+    "diopiGetTensorData",
+    "diopiGetTensorDataConst",
+    "diopiGetTensorDtype",
+    "diopiGetTensorNumel",
+    "diopiGetTensorShape",
+    "diopiGetTensorStride",
+    "diopiRequireTensor",
+}
+WEAK = {
+    "diopiGeneratorGetSeedAndOffset",
+    "diopiGeneratorGetState",
+    "diopiGeneratorSetSeedAndOffset",
+    "diopiGeneratorSetState",
+    "diopiGetCurrentDeviceIndex",
+    "diopiGetTensorColIndices",
+    "diopiGetTensorCrowIndices",
+    "diopiGetTensorDevice",
+    "diopiGetTensorDeviceIndex",
+    "diopiGetTensorElemSize",
+    "diopiGetTensorStorageNbytes",
+    "diopiGetTensorStorageOffset",
+    "diopiGetTensorStoragePtr",
+    "diopiGetTensorValues",
+    "diopiGetVersion",
+    "diopiIsTensorSparse",
+    "diopiRecordEnd",
+    "diopiRecordStart",
+    "diopiRequireBuffer",
+}
+
+
+def run(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command with both outputs in one text."""
+    return subprocess.run(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=600,
+    )
+
+
+def run_checked(command: Sequence[str | Path], **environment: str) -> str:
+    """Runs a command that must succeed, and returns its output."""
+    finished = run(command, **environment)
+    assert finished.returncode == 0, f"{command}\n{finished.stdout}"
+    return finished.stdout
+
+
+@pytest.fixture(scope="session")
+def include_flags() -> list[str]:
+    """Include paths of the public headers and of the generated ones."""
+    generated = Path(os.environ.get("DIOPIGEN_INCLUDE_DIR", ROOT / "generated" / "include"))
+    if not (generated / "diopi" / "diopirt.h").is_file():
+        pytest.fail(f"no diopi/diopirt.h in {generated}: run `diopigen generate`", pytrace=False)
+    return [f"-I{RUNTIME / 'include'}", f"-I{generated}"]
+
+
+def build(sources: Iterable[Path], flags: Sequence[str], output: Path) -> Path:
+    """Compiles each source, two at a time, and links them into `output`."""
+
+    def compile_one(source: Path) -> Path:
+        compiled = output.parent / f"{output.name}.{source.stem}.o"
+        run_checked(["g++", "-std=c++17", *WARNINGS, *flags, "-c", source, "-o", compiled])
+        return compiled
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        objects = list(pool.map(compile_one, sources))
+    run_checked(["g++", *flags, *objects, "-o", output])
+    return output
+
+
+def runtime_sources() -> list[Path]:
+    return sorted((RUNTIME / "src").glob("*.cpp"))
+
+
+def build_shared_runtime(include_flags: Sequence[str], output: Path) -> Path:
+    """The one plain line that runtime/CMakeLists.txt promises."""
+    version_script = f"-Wl,--version-script={RUNTIME / 'libdiopirt.map'}"
+    flags = ["-O2", "-fPIC", "-shared", *include_flags, version_script]
+    run_checked(["g++", "-std=c++17", *flags, *runtime_sources(), "-o", output])
+    return output
+
+
+def test_runtime_under_address_and_undefined_sanitizers(tmp_path: Path, include_flags: list[str]) -> None:
+    flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *include_flags]
+    program = build([*runtime_sources(), *sorted(HERE.glob("*.cpp"))], flags, tmp_path / "runtime_tests")
+    assert tuple(run_checked([program, "--list"]).split()) == GROUPS
+    failed = []
+    for group in GROUPS:
+        # Too large an allocation must come back as null, as it does without the sanitizer.
+        finished = run([program, group], ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=1")
+        if finished.returncode != 0 or " checks, 0 failed" not in finished.stdout:
+            failed.append(f"{group}: exit status {finished.returncode}\n{finished.stdout}")
+    assert not failed, "\n".join(failed)
+
+
+def test_threads_under_thread_sanitizer(tmp_path: Path, include_flags: list[str]) -> None:
+    flags = ["-g", "-O1", "-fsanitize=thread", *include_flags]
+    tests = [HERE / name for name in ("main.cpp", "fake_device.cpp", "test_threads.cpp")]
+    program = build([*runtime_sources(), *tests], flags, tmp_path / "thread_tests")
+    assert " checks, 0 failed" in run_checked([program, "threads"])
+
+
+@pytest.mark.parametrize("header", PUBLIC_HEADERS)
+@pytest.mark.parametrize(
+    ("compiler", "language", "standard"),
+    [("gcc", "c", "c11"), ("gcc", "c", "c17"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20")],
+)
+def test_public_headers_compile_alone(
+    tmp_path: Path, include_flags: list[str], header: str, compiler: str, language: str, standard: str
+) -> None:
+    source = tmp_path / "include_one.txt"
+    source.write_text(f"#include <{header}>\n#include <{header}>\n", encoding="utf-8")
+    run_checked(
+        [compiler, f"-std={standard}", *WARNINGS, *include_flags, "-fsyntax-only", "-x", language, source]
+    )
+
+
+def test_shared_library_shows_its_functions_and_nothing_else(
+    tmp_path: Path, include_flags: list[str]
+) -> None:
+    library = build_shared_runtime(include_flags, tmp_path / "libdiopirt.so")
+    lines = run_checked(["nm", "--dynamic", "--defined-only", library]).splitlines()
+    symbols = {line.split()[2]: line.split()[1] for line in lines}
+    assert {name for name, kind in symbols.items() if kind == "W"} == WEAK
+    assert {name for name in symbols if not name.startswith("diopi")} == set()
+    ours = ("diopiHost", "diopiRegister", "diopigen")
+    assert {name for name, kind in symbols.items() if kind == "T" and not name.startswith(ours)} == STRONG
+
+
+def test_vendor_library_works_over_the_shared_runtime(tmp_path: Path, include_flags: list[str]) -> None:
+    runtime = build_shared_runtime(include_flags, tmp_path / "libdiopirt.so")
+    vendor = tmp_path / "libdiopi_impl.so"
+    sources = [HERE / "vendor" / "library.cpp", RUNTIME / "src" / "host_device.cpp"]
+    run_checked(
+        ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", *WARNINGS, *include_flags, *sources, "-o", vendor]
+    )
+    output = run_checked([sys.executable, HERE / "load_libraries.py", runtime, vendor])
+    assert output == "loaded and called\n"
+
+
+def test_cmake_builds_both_libraries_and_a_static_consumer(tmp_path: Path, include_flags: list[str]) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    generated = include_flags[1].removeprefix("-I")
+    run_checked(["cmake", "-S", HERE / "consumer", "-B", tmp_path, f"-DDIOPIGEN_INCLUDE_DIR={generated}"])
+    run_checked(["cmake", "--build", tmp_path, "--parallel", "2"])
+    assert (tmp_path / "runtime" / "libdiopirt.so").is_file()
+    assert (tmp_path / "runtime" / "libdiopigen_runtime.a").is_file()
+    assert (tmp_path / "runtime" / "libdiopigen_host_device.a").is_file()
+    assert run_checked([tmp_path / "consumer"]) == "0 1.0.0\n"
+
+
+def test_cmake_says_what_to_do_without_generated_headers(tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    finished = run(
+        ["cmake", "-S", RUNTIME, "-B", tmp_path / "build", f"-DDIOPIGEN_INCLUDE_DIR={tmp_path / 'absent'}"]
+    )
+    assert finished.returncode != 0
+    assert "Run `diopigen generate`, or set DIOPIGEN_INCLUDE_DIR." in " ".join(finished.stdout.split())
