@@ -14,26 +14,34 @@ def declarator(c_type: str, name: str) -> str:
     return f"{spelt} {name}".rstrip()
 
 
-def call_lines(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
-    """`head(items)tail` on one line, or with items filled up and aligned behind the parenthesis."""
+def call_lines(head: str, items: Sequence[str], tail: str) -> str:
+    """`head(items)tail` on one line, or with the items filled up.
+
+    They align behind the parenthesis, or start on a line of their own where that saves three lines or where the
+    aligned ones would not fit: the two layouts that clang-format weighs.
+    """
     one_line = f"{head}({', '.join(items)}){tail}"
-    if indent + len(one_line) <= COLUMNS or not items:
+    if len(one_line) <= COLUMNS or not items:
         return one_line
-    column = indent + len(head) + 1
+    pieces = [f"{item}," for item in items[:-1]] + [f"{items[-1]}){tail}"]
+    column = len(head) + 1
+    aligned = _fill(pieces, column)
+    below = [f"{head}(", *(" " * 4 + line for line in _fill(pieces, 4))]
+    overflows = any(column + len(line) > COLUMNS for line in aligned)
+    if overflows or len(aligned) - len(below) >= 3:
+        return "\n".join(below)
+    return "\n".join([f"{head}({aligned[0]}", *(" " * column + line for line in aligned[1:])])
+
+
+def _fill(pieces: Iterable[str], indent: int) -> list[str]:
+    """The pieces in as few lines as fit behind an indent."""
     lines: list[str] = []
-    current = f"{head}("
-    length = column
-    for position, item in enumerate(items):
-        last = position == len(items) - 1
-        piece = item + (f"){tail}" if last else ",")
-        glue = "" if current.endswith("(") or not current.strip() else " "
-        if length + len(glue) + len(piece) > COLUMNS and current.strip() and not current.endswith("("):
-            lines.append(current)
-            current, length, glue = " " * column, column, ""
-        current += glue + piece
-        length += len(glue) + len(piece)
-    lines.append(current)
-    return "\n".join(lines)
+    for piece in pieces:
+        if lines and indent + len(lines[-1]) + 1 + len(piece) <= COLUMNS:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:

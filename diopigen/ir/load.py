@@ -32,6 +32,9 @@ from diopigen.spec.grammar import FILES, OPERATOR, OPERATORS_FILE
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, load_yaml
 from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, validate
 
+CANONICAL = "specs"
+"""What the folder of a spec is called in generated files, wherever it lies."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -52,7 +55,7 @@ class _State:
     def read(self, relative: str, kind: str) -> MappingNode | None:
         """The validated root of a file, or None (reported)."""
         name = f"{self.display}/{relative}"
-        self.files.append(name)
+        self.files.append(f"{CANONICAL}/{relative}")
         node = load_yaml(self.root / relative, name, self.sink)
         if node is None or not validate(node, FILES[kind], f"the {kind} file", self.sink):
             self.complete = False
@@ -131,7 +134,7 @@ _FRAME = RecordShape(
 def _read_operators(state: _State, relative: str) -> MappingNode | None:
     """A file of operators; an entry with errors is left out and the others stay."""
     name = f"{state.display}/{relative}"
-    state.files.append(name)
+    state.files.append(f"{CANONICAL}/{relative}")
     node = load_yaml(state.root / relative, name, state.sink)
     if node is None or not validate(node, _FRAME, "the ops file", state.sink) or not isinstance(node, MappingNode):
         state.complete = False

@@ -1,0 +1,5 @@
+"""`python -m diopigen`."""
+
+from diopigen.cli import main
+
+main()

@@ -1,0 +1,77 @@
+"""What diopigen can do, as functions: values in, values out, no printing. The command line and tests stand on it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopigen.check.rule import check_interface
+from diopigen.diagnostics import Sink, failure, nearest
+from diopigen.emit.plan import Plan, merge_plans
+from diopigen.ir.load import Loaded, load_interface
+from diopigen.ir.model import Interface
+
+Emitter = Callable[[Interface, Path], Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Where the inputs lie: the folder of the spec (as the user names it in `spec_name`) and the templates."""
+
+    spec: Path
+    templates: Path
+    spec_name: str
+
+
+def package_data(name: str) -> Path:
+    """A folder that travels with the package: beside it in a checkout, inside it in a wheel."""
+    package = Path(__file__).parent
+    inside = package / "_data" / name
+    return inside if inside.is_dir() else package.parent / name
+
+
+def workspace(spec: str | None = None, templates: str | None = None) -> Workspace:
+    """The workspace for a spec folder; without one `specs/` of the current folder, else the one that travels along."""
+    if spec is not None:
+        chosen, name = Path(spec), spec.rstrip("/") or "/"
+    elif Path("specs/types.yaml").exists():
+        chosen, name = Path("specs"), "specs"
+    else:
+        chosen, name = package_data("specs"), "specs"
+    return Workspace(chosen, Path(templates) if templates else package_data("templates"), name)
+
+
+def load(where: Workspace, sink: Sink, *, check: bool = True) -> Loaded:
+    """The interface of a workspace, checked by every rule unless `check` is false."""
+    loaded = load_interface(where.spec, sink, where.spec_name)
+    if check:
+        check_interface(loaded.interface, sink, complete=loaded.complete)
+    return loaded
+
+
+def targets() -> Mapping[str, Emitter]:
+    """The emitters by target: every module of `diopigen.emit` that has `TARGET` and `emit`."""
+    import diopigen.emit
+
+    found: dict[str, Emitter] = {}
+    for info in sorted(pkgutil.iter_modules(diopigen.emit.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"diopigen.emit.{info.name}")
+        target = getattr(module, "TARGET", None)
+        if target is not None:
+            found[target] = module.emit
+    return found
+
+
+def plan(interface: Interface, where: Workspace, sink: Sink, chosen: Iterable[str] = ()) -> Plan:
+    """The files of the chosen targets, all where none is chosen. Raises `Failure` for an unknown target."""
+    known = targets()
+    names = list(chosen) or list(known)
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            fix = f"did you mean '{near}'?" if near else f"targets: {', '.join(known)}"
+            raise failure("unknown-target", f"there is no target '{name}'", fix=fix)
+    return merge_plans((known[name](interface, where.templates) for name in names), sink)

@@ -1,0 +1,22 @@
+"""JSON Schemas of the spec files, for editors (the yaml-language-server modeline) and other checkers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.ir.model import Interface
+from diopigen.spec.grammar import FILES
+from diopigen.spec.schema import to_json_schema
+
+TARGET = "schemas"
+
+
+def emit(interface: Interface, templates: Path) -> Plan:
+    """`schema/<kind>.schema.json`; they follow from the grammar alone."""
+    files = []
+    for kind, shape in FILES.items():
+        text = json.dumps(to_json_schema(shape, f"diopigen {kind} file"), indent=1) + "\n"
+        files.append(PlannedFile(f"schema/{kind}.schema.json", text.encode(), (), TARGET))
+    return Plan(tuple(files))

@@ -1,0 +1,358 @@
+"""Findings as text for people, and in the forms that CI systems and editors read. Pure: gives a string.
+
+Every form is sorted by place and holds no time, so that the same findings always give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import escape, quoteattr
+
+from diopigen.diagnostics import Diagnostic, Note, Severity, Span, failure
+
+Sources = Callable[[str], "str | None"]
+"""Gives the text of a file that a span names, or None where it cannot be had."""
+
+_TAB_STOP = 4
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_REPLACEMENT = "\ufffd"
+
+_BOLD = "1"
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+_GUTTER_COLOUR = "34"
+_FIX_COLOUR = "32"
+
+
+def render(
+    diagnostics: Iterable[Diagnostic],
+    format: str,
+    *,
+    colour: bool = False,
+    sources: Sources = lambda file: None,
+    purposes: Mapping[str, str] | None = None,
+) -> str:
+    """The findings in one of `FORMATS`; ends with a newline, except that github says nothing about nothing.
+
+    `colour` and `sources` (for excerpts) matter to text only, `purposes` (rule id to what it is for) to sarif
+    only. Raises `Failure` (`unknown-format`).
+    """
+    if format not in _RENDERERS:
+        raise failure("unknown-format", f"there is no format '{format}'", None, f"use one of {', '.join(FORMATS)}")
+    found = sorted((_without_surrogates(d) for d in diagnostics), key=_order)
+    if format == "text":
+        return _text(found, _Painter(colour), sources)
+    if format == "sarif":
+        return _sarif(found, purposes or {})
+    return _RENDERERS[format](found)
+
+
+def summary(diagnostics: Iterable[Diagnostic]) -> str:
+    """`2 errors, 1 warning`, without what there is none of; `no findings` for none at all."""
+    counts = _counts(list(diagnostics))
+    parts = [f"{count} {name if count == 1 else name + 's'}" for name, count in counts.items() if count]
+    return ", ".join(parts) or "no findings"
+
+
+def _counts(found: Sequence[Diagnostic]) -> dict[str, int]:
+    return {severity.value: sum(d.severity is severity for d in found) for severity in Severity}
+
+
+def _order(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return (diagnostic.sort_key(), diagnostic.fix or "", repr(diagnostic.notes), repr(diagnostic.span))
+
+
+def _without_surrogates(diagnostic: Diagnostic) -> Diagnostic:
+    """Names of files may hold bytes that are no UTF-8 and that no output could be encoded with."""
+
+    def clean(text: str) -> str:
+        return _SURROGATE.sub(_REPLACEMENT, text)
+
+    def clean_span(span: Span | None) -> Span | None:
+        return replace(span, file=clean(span.file)) if span else None
+
+    return replace(
+        diagnostic,
+        message=clean(diagnostic.message),
+        span=clean_span(diagnostic.span),
+        notes=tuple(Note(clean(note.message), clean_span(note.span)) for note in diagnostic.notes),
+        fix=None if diagnostic.fix is None else clean(diagnostic.fix),
+    )
+
+
+# --- text
+
+
+class _Painter:
+    """Wraps text in terminal colours, or leaves it as it is."""
+
+    def __init__(self, on: bool) -> None:
+        self._on = on
+
+    def __call__(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._on and text else text
+
+
+def _text(found: Sequence[Diagnostic], paint: _Painter, sources: Sources) -> str:
+    lines: list[str] = []
+    for diagnostic in found:
+        label = paint(f"{diagnostic.severity}[{diagnostic.code}]:", _COLOURS[diagnostic.severity])
+        lines += _headline(diagnostic.span, label, diagnostic.message, paint, sources, diagnostic.severity)
+        for note in diagnostic.notes:
+            label = paint("note:", _COLOURS[Severity.NOTE])
+            inner = _headline(note.span, label, note.message, paint, sources, Severity.NOTE)
+            lines += [f"  {line}" for line in inner]
+        if diagnostic.fix is not None:
+            first, *rest = _printable(diagnostic.fix).split("\n")
+            lines += [f"  {paint('fix:', _FIX_COLOUR)} {first}", *(f"    {line}" for line in rest)]
+    lines.append(paint(summary(found), _BOLD))
+    return "\n".join(lines) + "\n"
+
+
+def _headline(
+    span: Span | None, label: str, message: str, paint: _Painter, sources: Sources, severity: Severity
+) -> Iterator[str]:
+    first, *rest = _printable(message).split("\n")
+    place = paint(f"{_printable(_place(span))}:", _BOLD) + " " if span else ""
+    yield f"{place}{label} {first}"
+    yield from (f"  {line}" for line in rest)
+    if span:
+        yield from _excerpt(span, sources(span.file), paint, severity)
+
+
+def _place(span: Span) -> str:
+    return str(span) if span.line > 0 else span.file
+
+
+def _excerpt(span: Span, source: str | None, paint: _Painter, severity: Severity) -> Iterator[str]:
+    """The line that a span starts on, and below it carets under the span as far as the line goes."""
+    lines = [] if source is None else source.split("\n")
+    if not 1 <= span.line <= len(lines) or span.column < 1:
+        return
+    line = lines[span.line - 1].removesuffix("\r")
+    start = min(span.column - 1, len(line))
+    stop = len(line)
+    if span.end_line == span.line:
+        stop = min(span.end_column - 1, len(line))
+    elif span.end_line < span.line:
+        stop = start + 1  # the end is not known
+    cells, shown = _cells(line)
+    left = cells[start]
+    width = max(1, cells[min(max(stop, start), len(line))] - left)
+    number = f"{span.line:>5}"
+    bar = paint("|", _GUTTER_COLOUR)
+    yield f"{paint(number, _GUTTER_COLOUR)} {bar} {shown}".rstrip()
+    yield f"{' ' * len(number)} {bar} {' ' * left}{paint('^' * width, _COLOURS[severity])}"
+
+
+def _cells(line: str) -> tuple[list[int], str]:
+    """The terminal column (from 0) of every character of a line and of its end, and the line as it is shown.
+
+    Tabs become spaces up to the next tab stop, and control characters one replacement character each, so that
+    a file cannot steer the terminal.
+    """
+    cells, shown, column = [], [], 0
+    for character in line:
+        cells.append(column)
+        if character == "\t":
+            character = " " * (_TAB_STOP - column % _TAB_STOP)
+            column += len(character)
+        else:
+            character = _printable(character)
+            column += _width(character)
+        shown.append(character)
+    cells.append(column)
+    return cells, "".join(shown)
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _printable(text: str) -> str:
+    return _CONTROL.sub(_REPLACEMENT, _SURROGATE.sub(_REPLACEMENT, text))
+
+
+# --- json
+
+
+def _json(found: Sequence[Diagnostic]) -> str:
+    document: dict[str, Any] = {
+        "diagnostics": [
+            {
+                "code": d.code,
+                "severity": d.severity.value,
+                "message": d.message,
+                "span": _json_span(d.span),
+                "notes": [{"message": note.message, "span": _json_span(note.span)} for note in d.notes],
+                "fix": d.fix,
+            }
+            for d in found
+        ]
+    }
+    document.update({f"{name}s": count for name, count in _counts(found).items()})
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _json_span(span: Span | None) -> dict[str, object] | None:
+    if span is None:
+        return None
+    return {
+        "file": span.file,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }
+
+
+# --- github
+
+
+_GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+_GITHUB_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_GITHUB_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def _github(found: Sequence[Diagnostic]) -> str:
+    """Workflow commands, one line each. Notes and fix follow in the message, since a command has no place for them."""
+    lines = []
+    for d in found:
+        properties: list[tuple[str, object]] = []
+        if d.span:
+            properties.append(("file", d.span.file))
+            if d.span.line > 0:
+                properties += [("line", d.span.line), ("col", max(d.span.column, 1))]
+        properties.append(("title", d.code))
+        stated = ",".join(f"{name}={str(value).translate(_GITHUB_PROPERTY)}" for name, value in properties)
+        message = _with_notes_and_fix(d).translate(_GITHUB_MESSAGE)
+        lines.append(f"::{_GITHUB_COMMANDS[d.severity]} {stated}::{message}\n")
+    return "".join(lines)
+
+
+def _with_notes_and_fix(diagnostic: Diagnostic) -> str:
+    notes = [
+        f"{_place(note.span)}: note: {note.message}" if note.span else f"note: {note.message}"
+        for note in diagnostic.notes
+    ]
+    fix = [] if diagnostic.fix is None else [f"fix: {diagnostic.fix}"]
+    return "\n".join([diagnostic.message, *notes, *fix])
+
+
+# --- sarif
+
+
+def _sarif(found: Sequence[Diagnostic], purposes: Mapping[str, str]) -> str:
+    """SARIF 2.1.0, the form of OASIS that code scanners exchange. Columns count Unicode code points."""
+    codes = sorted({d.code for d in found})
+    rules: list[dict[str, object]] = [
+        {"id": code, "shortDescription": {"text": purposes[code]}} if code in purposes else {"id": code}
+        for code in codes
+    ]
+    document = {
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "diopigen", "rules": rules}},
+                "columnKind": "unicodeCodePoints",
+                "results": [_sarif_result(d, codes.index(d.code)) for d in found],
+            }
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _sarif_result(diagnostic: Diagnostic, rule: int) -> dict[str, object]:
+    # SARIF's own `fixes` are edits to files; a fix in words has no other place than the message.
+    fix = "" if diagnostic.fix is None else f"\nfix: {diagnostic.fix}"
+    unplaced = "".join(f"\nnote: {note.message}" for note in diagnostic.notes if note.span is None)
+    result: dict[str, object] = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule,
+        "level": diagnostic.severity.value,
+        "message": {"text": f"{diagnostic.message}{unplaced}{fix}"},
+    }
+    if diagnostic.span:
+        result["locations"] = [{"physicalLocation": _sarif_place(diagnostic.span)}]
+    related = [
+        {"physicalLocation": _sarif_place(note.span), "message": {"text": note.message}}
+        for note in diagnostic.notes
+        if note.span
+    ]
+    if related:
+        result["relatedLocations"] = related
+    return result
+
+
+def _sarif_place(span: Span) -> dict[str, object]:
+    uri = quote(span.file, safe="/")
+    place: dict[str, object] = {"artifactLocation": {"uri": f"file://{uri}" if span.file.startswith("/") else uri}}
+    if span.line > 0:
+        region = {"startLine": span.line, "startColumn": max(span.column, 1)}
+        if (span.end_line, span.end_column) > (span.line, region["startColumn"]):
+            region.update(endLine=span.end_line, endColumn=max(span.end_column, 1))
+        place["region"] = region
+    return place
+
+
+# --- junit
+
+
+def _junit(found: Sequence[Diagnostic]) -> str:
+    """JUnit XML: an error is a failed test case; JUnit knows no warnings, so those pass and say so as output."""
+    cases = [_junit_case(d) for d in found] or ['    <testcase classname="diopigen" name="no findings"/>']
+    failures = _counts(found)["error"]
+    totals = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="0"'
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f'<testsuites name="diopigen" {totals}>',
+            f'  <testsuite name="diopigen" {totals}>',
+            *cases,
+            "  </testsuite>",
+            "</testsuites>",
+            "",
+        ]
+    )
+
+
+def _junit_case(d: Diagnostic) -> str:
+    place = _place(d.span) if d.span else "diopigen"
+    head = f"    <testcase classname={_attribute(d.span.file if d.span else 'diopigen')} "
+    head += f"name={_attribute(f'{d.code} at {place}' if d.span else d.code)}>"
+    body = _xml(f"{place}: {d.severity}[{d.code}]: {_with_notes_and_fix(d)}")
+    if d.severity is Severity.ERROR:
+        inner = f"      <failure type={_attribute(d.code)} message={_attribute(d.message)}>{body}</failure>"
+    else:
+        inner = f"      <system-out>{body}</system-out>"
+    return f"{head}\n{inner}\n    </testcase>"
+
+
+def _xml(text: str) -> str:
+    # A bare carriage return in XML text is read back as a line feed.
+    return escape(_NOT_XML.sub(_REPLACEMENT, text), {"\r": "&#13;"})
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub(_REPLACEMENT, text))
+
+
+_RENDERERS: dict[str, Callable[[Sequence[Diagnostic]], str]] = {
+    "text": lambda found: _text(found, _Painter(False), lambda file: None),
+    "json": _json,
+    "github": _github,
+    "sarif": lambda found: _sarif(found, {}),
+    "junit": _junit,
+}
+FORMATS = tuple(_RENDERERS)
+"""The forms that `render` knows."""
