@@ -63,7 +63,6 @@ diopiError_t diopiHostCreateContext(diopiContextHandle_t* ctx) {
 diopiError_t diopiHostDestroyContext(diopiContextHandle_t ctx) {
     return guarded(__func__, [&] {
         requireNotNull(ctx, "ctx");
-        ctx->stream->requireSynchronizeFunction();
         ctx->stream->requireDestroyFunction();
         for (const auto& temporary : ctx->temporaries) {
             temporary.second->storage->requireFreeFunction();

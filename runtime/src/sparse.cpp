@@ -33,8 +33,8 @@ std::unique_ptr<diopiTensor> makeSparseCsr(Layout layout, const diopiTensor& cro
     if (layout.size.size() != 2) {
         fail("parameter 'size' has length " + std::to_string(layout.size.size()) + " instead of 2");
     }
-    // Compared without adding 1 to the rows, which could be the largest int64.
-    if (crowIndices.layout.numel == 0 || crowIndices.layout.numel - 1 != layout.size[0]) {
+    // 1 less than the elements, not 1 more than the rows, which could be the largest int64.
+    if (crowIndices.layout.numel - 1 != layout.size[0]) {
         fail("parameter 'crow_indices' has " + std::to_string(crowIndices.layout.numel) + " elements for " +
              std::to_string(layout.size[0]) + " rows; it needs one more than rows");
     }

@@ -20,12 +20,6 @@ void Stream::requireFunctions() const {
     functions.requireSynchronizeStream();
 }
 
-void Stream::requireSynchronizeFunction() const {
-    if (created_) {
-        deviceFunctions().requireSynchronizeStream();
-    }
-}
-
 void Stream::requireDestroyFunction() const {
     if (created_) {
         deviceFunctions().requireDestroyStream();

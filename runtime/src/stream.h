@@ -21,9 +21,6 @@ class Stream {
     /// Throws what handle() and then synchronize() would throw for lack of a registered function.
     void requireFunctions() const;
 
-    /// Throws what synchronize() would throw for lack of a registered function.
-    void requireSynchronizeFunction() const;
-
     /// Throws what destroy() would throw for lack of a registered function.
     void requireDestroyFunction() const;
 

@@ -61,11 +61,7 @@ void prepareToFree(const diopiTensor& tensor) {
         tensor.storage->prepareToFree();
         return;
     }
-    const diopiTensor* const parts[] = {tensor.crowIndices.get(), tensor.colIndices.get(), tensor.values.get()};
-    for (const diopiTensor* part : parts) {
-        part->storage->requireFreeFunction();
-    }
-    for (const diopiTensor* part : parts) {
+    for (const diopiTensor* part : {tensor.crowIndices.get(), tensor.colIndices.get(), tensor.values.get()}) {
         part->storage->prepareToFree();
     }
 }

@@ -41,7 +41,7 @@ std::unique_ptr<diopiTensor> allocateTensor(Layout layout, int64_t storageOffset
 /// The tensor's storage. Throws for null and for sparse tensors; `parameter` is the tensor's name in the C function.
 const Storage& requireStorage(diopiConstTensorHandle_t tensor, const char* parameter);
 
-/// Storage::prepareToFree for all storages of the tensor: all functions are looked for before the first wait.
+/// Storage::prepareToFree for all storages of the tensor.
 void prepareToFree(const diopiTensor& tensor);
 
 }  // namespace diopigen
