@@ -16,12 +16,17 @@ from xml.sax.saxutils import escape, quoteattr
 
 from diopigen.diagnostics import Diagnostic, Note, Severity, Span, failure
 
+FORMATS = ("text", "json", "github", "sarif", "junit")
+"""The forms that `render` knows."""
+
 Sources = Callable[[str], "str | None"]
 """Gives the text of a file that a span names, or None where it cannot be had."""
 
 _TAB_STOP = 4
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
+# All control characters but tab and line feed, and those that turn the direction of text: neither a message
+# nor a source line may steer the terminal or show itself in another order than it has.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REPLACEMENT = "\ufffd"
 
@@ -44,14 +49,14 @@ def render(
     `colour` and `sources` (for excerpts) matter to text only, `purposes` (rule id to what it is for) to sarif
     only. Raises `Failure` (`unknown-format`).
     """
-    if format not in _RENDERERS:
+    if format not in FORMATS:
         raise failure("unknown-format", f"there is no format '{format}'", None, f"use one of {', '.join(FORMATS)}")
     found = sorted((_without_surrogates(d) for d in diagnostics), key=_order)
     if format == "text":
         return _text(found, _Painter(colour), sources)
     if format == "sarif":
         return _sarif(found, purposes or {})
-    return _RENDERERS[format](found)
+    return _PLAIN[format](found)
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
@@ -155,8 +160,7 @@ def _excerpt(span: Span, source: str | None, paint: _Painter, severity: Severity
 def _cells(line: str) -> tuple[list[int], str]:
     """The terminal column (from 0) of every character of a line and of its end, and the line as it is shown.
 
-    Tabs become spaces up to the next tab stop, and control characters one replacement character each, so that
-    a file cannot steer the terminal.
+    Tabs become spaces up to the next tab stop, control characters one replacement character each.
     """
     cells, shown, column = [], [], 0
     for character in line:
@@ -347,12 +351,4 @@ def _attribute(text: str) -> str:
     return quoteattr(_NOT_XML.sub(_REPLACEMENT, text))
 
 
-_RENDERERS: dict[str, Callable[[Sequence[Diagnostic]], str]] = {
-    "text": lambda found: _text(found, _Painter(False), lambda file: None),
-    "json": _json,
-    "github": _github,
-    "sarif": lambda found: _sarif(found, {}),
-    "junit": _junit,
-}
-FORMATS = tuple(_RENDERERS)
-"""The forms that `render` knows."""
+_PLAIN: dict[str, Callable[[Sequence[Diagnostic]], str]] = {"json": _json, "github": _github, "junit": _junit}

@@ -1,0 +1,555 @@
+"""Every form of the findings: whole outputs by hand, and readers of each form that give back what went in."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from random import Random
+from urllib.parse import unquote
+
+import jsonschema
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from diopigen.diagnostics import Diagnostic, Failure, Note, Severity, Span
+from diopigen.render import FORMATS, render, summary
+
+SPEC = "- op:\n    naem: x\n\t日本\u00e9: z\n"
+
+FOUND = (
+    Diagnostic("zero-tests", Severity.NOTE, "wide", Span("specs/a.yaml", 3, 4, 3, 6)),
+    Diagnostic(
+        "unknown-key",
+        Severity.ERROR,
+        "unknown key 'naem'",
+        Span("specs/a.yaml", 2, 5, 2, 9),
+        (Note("the entry starts here", Span("specs/a.yaml", 1, 1)), Note("keys are lower-case")),
+        "did you mean 'name'?",
+    ),
+    Diagnostic("no-vendor", Severity.WARNING, "no vendor, 100%\nof the defaults hold", fix="name one\nor more"),
+)
+
+
+def sources(file: str) -> str | None:
+    return SPEC if file == "specs/a.yaml" else None
+
+
+def text(*found: Diagnostic, source: str = SPEC, colour: bool = False) -> str:
+    return render(found, "text", colour=colour, sources=lambda file: source)
+
+
+def test_text() -> None:
+    assert render(FOUND, "text", colour=False, sources=sources) == (
+        "warning[no-vendor]: no vendor, 100%\n"
+        "  of the defaults hold\n"
+        "  fix: name one\n"
+        "    or more\n"
+        "specs/a.yaml:2:5: error[unknown-key]: unknown key 'naem'\n"
+        "    2 |     naem: x\n"
+        "      |     ^^^^\n"
+        "  specs/a.yaml:1:1: note: the entry starts here\n"
+        "      1 | - op:\n"
+        "        | ^\n"
+        "  note: keys are lower-case\n"
+        "  fix: did you mean 'name'?\n"
+        "specs/a.yaml:3:4: note[zero-tests]: wide\n"
+        "    3 |     日本é: z\n"
+        "      |         ^^\n"
+        "1 error, 1 warning, 1 note\n"
+    )
+
+
+def test_text_in_colour() -> None:
+    one = Diagnostic("r", Severity.ERROR, "m", Span("f", 1, 1), (), "do it")
+    assert text(one, source="x", colour=True) == (
+        "\x1b[1mf:1:1:\x1b[0m \x1b[1;31merror[r]:\x1b[0m m\n"
+        "\x1b[34m    1\x1b[0m \x1b[34m|\x1b[0m x\n"
+        "      \x1b[34m|\x1b[0m \x1b[1;31m^\x1b[0m\n"
+        "  \x1b[32mfix:\x1b[0m do it\n"
+        "\x1b[1m1 error\x1b[0m\n"
+    )
+
+
+def test_colour_changes_nothing_else() -> None:
+    coloured = render(FOUND, "text", colour=True, sources=sources)
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == render(FOUND, "text", colour=False, sources=sources)
+
+
+@pytest.mark.parametrize(
+    ("source", "span", "shown", "underline"),
+    [
+        ("abc", Span("f", 1, 2, 1, 3), "abc", " ^"),
+        ("abc", Span("f", 1, 2), "abc", " ^"),
+        ("abc", Span("f", 1, 2, 1, 99), "abc", " ^^"),
+        ("abc", Span("f", 1, 2, 1, 2), "abc", " ^"),
+        ("abc", Span("f", 1, 4), "abc", "   ^"),
+        ("abc", Span("f", 1, 99), "abc", "   ^"),
+        ("abc\ndef", Span("f", 1, 2, 2, 2), "abc", " ^^"),
+        ("abc\r\ndef", Span("f", 1, 2, 2, 2), "abc", " ^^"),
+        ("\tb", Span("f", 1, 2), "    b", "    ^"),
+        ("a\tb\tc", Span("f", 1, 3), "a   b   c", "    ^"),
+        ("a\tb", Span("f", 1, 2), "a   b", " ^^^"),
+        ("abcd\tb", Span("f", 1, 6), "abcd    b", "        ^"),
+        ("日本語", Span("f", 1, 2), "日本語", "  ^^"),
+        ("日本語", Span("f", 1, 1, 1, 3), "日本語", "^^^^"),
+        ("日\tx", Span("f", 1, 3), "日  x", "    ^"),
+        ("ｆu", Span("f", 1, 2), "ｆu", "  ^"),
+        ("e\u0301x", Span("f", 1, 3), "e\u0301x", " ^"),
+        ("e\u0301x", Span("f", 1, 2), "e\u0301x", " ^"),
+        ("\U0001f600x", Span("f", 1, 2), "\U0001f600x", "  ^"),
+        ("\ufeffx", Span("f", 1, 2), "\ufeffx", "^"),
+        ("a\x1b[2Jb", Span("f", 1, 6), "a\ufffd[2Jb", "     ^"),
+        ("a\u202eb", Span("f", 1, 3), "a\ufffdb", "  ^"),
+        ("a\u2028b", Span("f", 1, 3), "a\u2028b", "  ^"),
+        ("", Span("f", 1, 1), "", "^"),
+    ],
+)
+def test_excerpt(source: str, span: Span, shown: str, underline: str) -> None:
+    found = Diagnostic("r", Severity.ERROR, "m", span)
+    bar = f"    1 | {shown}".rstrip()
+    assert text(found, source=source) == f"{span}: error[r]: m\n{bar}\n      | {underline}\n1 error\n"
+
+
+@pytest.mark.parametrize(
+    ("span", "place"),
+    [
+        (Span("f", 9, 1), "f:9:1: "),
+        (Span("f", 1, 0), "f:1:0: "),
+        (Span("f", 0, 0), "f: "),
+        (None, ""),
+    ],
+)
+def test_no_excerpt_where_there_is_no_such_line(span: Span | None, place: str) -> None:
+    assert text(Diagnostic("r", Severity.ERROR, "m", span), source="x\n") == f"{place}error[r]: m\n1 error\n"
+
+
+def test_no_excerpt_without_the_source() -> None:
+    found = Diagnostic("r", Severity.ERROR, "m", Span("f"))
+    assert render([found], "text", colour=False, sources=lambda file: None) == "f:1:1: error[r]: m\n1 error\n"
+
+
+def test_the_gutter_holds_large_numbers() -> None:
+    found = Diagnostic("r", Severity.ERROR, "m", Span("f", 123456, 1))
+    assert text(found, source="x\n" * 123456) == "f:123456:1: error[r]: m\n123456 | x\n       | ^\n1 error\n"
+
+
+def test_messages_cannot_steer_the_terminal() -> None:
+    found = Diagnostic("r", Severity.ERROR, "a\x1b[2Jb\rc", Span("f\x07", 9), (Note("\x9b1m"),), "\u202e")
+    assert text(found) == ("f\ufffd:9:1: error[r]: a\ufffd[2Jb\ufffdc\n  note: \ufffd1m\n  fix: \ufffd\n1 error\n")
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((0, 0, 0), "no findings"),
+        ((1, 0, 0), "1 error"),
+        ((2, 1, 0), "2 errors, 1 warning"),
+        ((0, 2, 2), "2 warnings, 2 notes"),
+    ],
+)
+def test_summary(counts: tuple[int, int, int], expected: str) -> None:
+    found = [
+        Diagnostic("r", severity, str(index))
+        for severity, count in zip(Severity, counts, strict=True)
+        for index in range(count)
+    ]
+    assert summary(found) == expected
+    assert render(found, "text", colour=False, sources=sources).endswith(f"{expected}\n")
+
+
+def test_json() -> None:
+    assert json.loads(render(FOUND, "json", colour=True, sources=sources)) == {
+        "diagnostics": [
+            {
+                "code": "no-vendor",
+                "severity": "warning",
+                "message": "no vendor, 100%\nof the defaults hold",
+                "span": None,
+                "notes": [],
+                "fix": "name one\nor more",
+            },
+            {
+                "code": "unknown-key",
+                "severity": "error",
+                "message": "unknown key 'naem'",
+                "span": {"file": "specs/a.yaml", "line": 2, "column": 5, "end_line": 2, "end_column": 9},
+                "notes": [
+                    {
+                        "message": "the entry starts here",
+                        "span": {"file": "specs/a.yaml", "line": 1, "column": 1, "end_line": 0, "end_column": 0},
+                    },
+                    {"message": "keys are lower-case", "span": None},
+                ],
+                "fix": "did you mean 'name'?",
+            },
+            {
+                "code": "zero-tests",
+                "severity": "note",
+                "message": "wide",
+                "span": {"file": "specs/a.yaml", "line": 3, "column": 4, "end_line": 3, "end_column": 6},
+                "notes": [],
+                "fix": None,
+            },
+        ],
+        "errors": 1,
+        "warnings": 1,
+        "notes": 1,
+    }
+
+
+def test_github() -> None:
+    assert render(FOUND, "github", colour=True, sources=sources) == (
+        "::warning title=no-vendor::no vendor, 100%25%0Aof the defaults hold%0Afix: name one%0Aor more\n"
+        "::error file=specs/a.yaml,line=2,col=5,title=unknown-key::unknown key 'naem'"
+        "%0Aspecs/a.yaml:1:1: note: the entry starts here%0Anote: keys are lower-case%0Afix: did you mean 'name'?\n"
+        "::notice file=specs/a.yaml,line=3,col=4,title=zero-tests::wide\n"
+    )
+
+
+def test_github_escapes() -> None:
+    found = Diagnostic("r", Severity.ERROR, "a:b,c%\r\n::error::x", Span("d:1,2%\n", 1, 2))
+    assert render([found], "github", colour=False, sources=sources) == (
+        "::error file=d%3A1%2C2%25%0A,line=1,col=2,title=r::a:b,c%25%0D%0A::error::x\n"
+    )
+
+
+def test_junit() -> None:
+    assert render(FOUND, "junit", colour=True, sources=sources) == (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<testsuites name="diopigen" tests="3" failures="1" errors="0" skipped="0">\n'
+        '  <testsuite name="diopigen" tests="3" failures="1" errors="0" skipped="0">\n'
+        '    <testcase classname="diopigen" name="no-vendor">\n'
+        "      <system-out>diopigen: warning[no-vendor]: no vendor, 100%\nof the defaults hold\n"
+        "fix: name one\nor more</system-out>\n"
+        "    </testcase>\n"
+        '    <testcase classname="specs/a.yaml" name="unknown-key at specs/a.yaml:2:5">\n'
+        '      <failure type="unknown-key" message="unknown key \'naem\'">'
+        "specs/a.yaml:2:5: error[unknown-key]: unknown key 'naem'\n"
+        "specs/a.yaml:1:1: note: the entry starts here\n"
+        "note: keys are lower-case\n"
+        "fix: did you mean 'name'?</failure>\n"
+        "    </testcase>\n"
+        '    <testcase classname="specs/a.yaml" name="zero-tests at specs/a.yaml:3:4">\n'
+        "      <system-out>specs/a.yaml:3:4: note[zero-tests]: wide</system-out>\n"
+        "    </testcase>\n"
+        "  </testsuite>\n"
+        "</testsuites>\n"
+    )
+
+
+def test_junit_of_nothing_has_one_passed_case() -> None:
+    (suite,) = ElementTree.fromstring(render([], "junit", colour=False, sources=sources))
+    assert suite.attrib == {"name": "diopigen", "tests": "1", "failures": "0", "errors": "0", "skipped": "0"}
+    assert [(case.get("name"), list(case)) for case in suite] == [("no findings", [])]
+
+
+def test_sarif() -> None:
+    log = json.loads(render(FOUND, "sarif", colour=True, sources=sources, purposes={"no-vendor": "there is a vendor"}))
+    (run,) = log["runs"]
+    assert log["version"] == "2.1.0"
+    assert run["tool"]["driver"] == {
+        "name": "diopigen",
+        "rules": [
+            {"id": "no-vendor", "shortDescription": {"text": "there is a vendor"}},
+            {"id": "unknown-key"},
+            {"id": "zero-tests"},
+        ],
+    }
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["results"] == [
+        {
+            "ruleId": "no-vendor",
+            "ruleIndex": 0,
+            "level": "warning",
+            "message": {"text": "no vendor, 100%\nof the defaults hold\nfix: name one\nor more"},
+        },
+        {
+            "ruleId": "unknown-key",
+            "ruleIndex": 1,
+            "level": "error",
+            "message": {"text": "unknown key 'naem'\nnote: keys are lower-case\nfix: did you mean 'name'?"},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": "specs/a.yaml"},
+                        "region": {"startLine": 2, "startColumn": 5, "endLine": 2, "endColumn": 9},
+                    }
+                }
+            ],
+            "relatedLocations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": "specs/a.yaml"},
+                        "region": {"startLine": 1, "startColumn": 1},
+                    },
+                    "message": {"text": "the entry starts here"},
+                }
+            ],
+        },
+        {
+            "ruleId": "zero-tests",
+            "ruleIndex": 2,
+            "level": "note",
+            "message": {"text": "wide"},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": "specs/a.yaml"},
+                        "region": {"startLine": 3, "startColumn": 4, "endLine": 3, "endColumn": 6},
+                    }
+                }
+            ],
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("a b/ü#.yaml", "a%20b/%C3%BC%23.yaml"),
+        ("x:y", "x%3Ay"),
+        ("/tmp/a b", "file:///tmp/a%20b"),
+        ("50%", "50%25"),
+    ],
+)
+def test_sarif_uri(file: str, uri: str) -> None:
+    found = Diagnostic("r", Severity.ERROR, "m", Span(file, 0))
+    log = json.loads(render([found], "sarif", colour=False, sources=sources))
+    place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": uri}}
+
+
+def _closed(required: Sequence[str], **properties: object) -> dict[str, object]:
+    return {"type": "object", "required": list(required), "properties": properties, "additionalProperties": False}
+
+
+_MESSAGE = _closed(["text"], text={"type": "string"})
+_POSITIVE = {"type": "integer", "minimum": 1}
+_LOCATION = _closed(
+    [],
+    physicalLocation=_closed(
+        ["artifactLocation"],
+        artifactLocation=_closed([], uri={"type": "string", "pattern": r"^[A-Za-z0-9._~/%:-]*$"}),
+        region=_closed(
+            ["startLine"], startLine=_POSITIVE, startColumn=_POSITIVE, endLine=_POSITIVE, endColumn=_POSITIVE
+        ),
+    ),
+    message=_MESSAGE,
+)
+# What SARIF 2.1.0 asks of the objects that we write, from the text of the standard (3.13, 3.14, 3.18 to 3.20,
+# 3.27 to 3.30, 3.49). Closed: a property that is not listed would have to be looked up there first.
+SARIF = _closed(
+    ["version", "runs"],
+    **{"$schema": {"type": "string", "format": "uri"}},
+    version={"const": "2.1.0"},
+    runs={
+        "type": "array",
+        "items": _closed(
+            ["tool"],
+            tool=_closed(
+                ["driver"],
+                driver=_closed(
+                    ["name"],
+                    name={"type": "string"},
+                    rules={
+                        "type": "array",
+                        "uniqueItems": True,
+                        "items": _closed(["id"], id={"type": "string"}, shortDescription=_MESSAGE),
+                    },
+                ),
+            ),
+            columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+            results={
+                "type": "array",
+                "items": _closed(
+                    ["message"],
+                    ruleId={"type": "string"},
+                    ruleIndex={"type": "integer", "minimum": -1},
+                    level={"enum": ["none", "note", "warning", "error"]},
+                    message=_MESSAGE,
+                    locations={"type": "array", "items": _LOCATION},
+                    relatedLocations={"type": "array", "items": _LOCATION},
+                ),
+            },
+        ),
+    },
+)
+
+texts = st.text(max_size=12) | st.sampled_from(
+    ["", "a\r\nb", "]]>", "&<>'\"", "\ud800", "\x00\x1b", "%0A", "a:b,c", "日本"]
+)
+spans = st.none() | st.builds(Span, texts, st.integers(0, 5), st.integers(0, 9), st.integers(0, 5), st.integers(0, 9))
+notes = st.lists(st.builds(Note, texts, spans), max_size=2).map(tuple)
+codes = st.sampled_from(["rule-a", "rule-b", "rule-c"])
+diagnostics = st.builds(Diagnostic, codes, st.sampled_from(list(Severity)), texts, spans, notes, st.none() | texts)
+some = st.lists(diagnostics, max_size=4)
+
+
+@given(some, st.randoms(use_true_random=False), texts)
+def test_order_does_not_matter_and_any_output_can_be_encoded(
+    found: list[Diagnostic], random: Random, source: str
+) -> None:
+    shuffled = list(found)
+    random.shuffle(shuffled)
+    for form in FORMATS:
+        one = render(found, form, colour=False, sources=lambda file: source)
+        assert one == render(shuffled, form, colour=False, sources=lambda file: source)
+        one.encode("utf-8")
+        assert one.endswith("\n") or (form == "github" and not found)
+
+
+def clean(value: str) -> str:
+    return re.sub("[\ud800-\udfff]", "\ufffd", value)
+
+
+@given(some)
+def test_json_gives_back_what_went_in(found: list[Diagnostic]) -> None:
+    document = json.loads(render(found, "json", colour=False, sources=sources))
+
+    def span(raw: dict[str, object] | None) -> Span | None:
+        return Span(**raw) if raw else None  # type: ignore[arg-type]
+
+    back = [
+        (
+            d["code"],
+            d["severity"],
+            d["message"],
+            span(d["span"]),
+            d["fix"],
+            [(n["message"], span(n["span"])) for n in d["notes"]],
+        )
+        for d in document["diagnostics"]
+    ]
+
+    def plain(span: Span | None) -> Span | None:
+        return Span(clean(span.file), span.line, span.column, span.end_line, span.end_column) if span else None
+
+    expected = [
+        (
+            d.code,
+            d.severity.value,
+            clean(d.message),
+            plain(d.span),
+            None if d.fix is None else clean(d.fix),
+            [(clean(n.message), plain(n.span)) for n in d.notes],
+        )
+        for d in found
+    ]
+    assert sorted(back, key=repr) == sorted(expected, key=repr)
+    for severity in Severity:
+        assert document[f"{severity.value}s"] == sum(d.severity is severity for d in found)
+
+
+def github_reader(line: str) -> tuple[str, dict[str, str], str]:
+    """Splits a workflow command as the runner does: properties at commas, escapes undone last, `%25` last of all."""
+    match = re.fullmatch(r"::(\w+) ([^\n]*?)::([^\n]*)", line)
+    assert match
+
+    def undo(value: str, escapes: dict[str, str]) -> str:
+        return re.sub("|".join(escapes), lambda found: escapes[found[0]], value)
+
+    message_escapes = {"%25": "%", "%0D": "\r", "%0A": "\n"}
+    escapes = {**message_escapes, "%3A": ":", "%2C": ","}
+    properties = dict(part.split("=", 1) for part in match[2].split(","))
+    return (
+        match[1],
+        {name: undo(value, escapes) for name, value in properties.items()},
+        undo(match[3], message_escapes),
+    )
+
+
+@given(diagnostics)
+@example(Diagnostic("r", Severity.ERROR, "%250A", Span("a=b,c::d%3A", 1, 1)))
+def test_github_gives_back_what_went_in(found: Diagnostic) -> None:
+    output = render([found], "github", colour=False, sources=sources)
+    assert output.count("\n") == 1 and output.endswith("\n") and "\r" not in output
+    command, properties, message = github_reader(output[:-1])
+    assert command == {"error": "error", "warning": "warning", "note": "notice"}[found.severity.value]
+    assert message.startswith(clean(found.message))
+    assert found.fix is None or message.endswith(f"\nfix: {clean(found.fix)}")
+    assert properties["title"] == found.code
+    assert properties.get("file") == (clean(found.span.file) if found.span else None)
+    if found.span and found.span.line > 0:
+        assert properties["line"] == str(found.span.line)
+
+
+@given(some)
+def test_junit_is_xml_and_gives_back_what_went_in(found: list[Diagnostic]) -> None:
+    root = ElementTree.fromstring(render(found, "junit", colour=False, sources=sources).encode())
+    (suite,) = root
+    cases = list(suite)
+    assert suite.get("tests") == str(len(cases)) == str(max(1, len(found)))
+    failures = [case[0] for case in cases if len(case) and case[0].tag == "failure"]
+    assert suite.get("failures") == str(len(failures))
+
+    def xml_clean(value: str) -> str:
+        return "".join("\ufffd" if unicodedata.category(c) == "Cs" or not xml_character(c) else c for c in value)
+
+    errors = [d for d in found if d.severity is Severity.ERROR]
+    assert sorted((f.get("type"), f.get("message")) for f in failures) == sorted(
+        (d.code, xml_clean(d.message)) for d in errors
+    )
+    for failure in failures:
+        assert (failure.get("message") or "") in (failure.text or "")
+
+
+def xml_character(character: str) -> bool:
+    """The production Char of XML 1.0."""
+    point = ord(character)
+    return point in (9, 10, 13) or 0x20 <= point <= 0xD7FF or 0xE000 <= point <= 0xFFFD or point >= 0x10000
+
+
+@given(some)
+def test_sarif_is_valid_and_points_where_the_findings_do(found: list[Diagnostic]) -> None:
+    log = json.loads(render(found, "sarif", colour=False, sources=sources))
+    jsonschema.validate(log, SARIF)
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert rules == sorted({d.code for d in found})
+    assert len(run["results"]) == len(found)
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        for location in result.get("locations", []) + result.get("relatedLocations", []):
+            region = location["physicalLocation"].get("region", {})
+            if "endLine" in region:
+                start = region["startLine"], region["startColumn"]
+                assert start < (region["endLine"], region["endColumn"])
+    uris = [
+        r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"] if "locations" in r
+    ]
+    files = [unquote(uri.removeprefix("file://")) for uri in uris]
+    assert sorted(files) == sorted(clean(d.span.file) for d in found if d.span)
+
+
+@given(some, texts)
+def test_text_has_no_control_characters_and_one_summary(found: list[Diagnostic], source: str) -> None:
+    output = render(found, "text", colour=False, sources=lambda file: source)
+    assert all(c == "\n" or unicodedata.category(c) not in ("Cc", "Cs") or c == "\t" for c in output)
+    assert output.split("\n")[-2] == summary(found)
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(Failure) as caught:
+        render([], "yaml", colour=False, sources=sources)
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message, found.fix) == (
+        "unknown-format",
+        "there is no format 'yaml'",
+        "use one of text, json, github, sarif, junit",
+    )
+
+
+def test_nothing_found() -> None:
+    assert render([], "text", colour=False, sources=sources) == "no findings\n"
+    assert render([], "github", colour=False, sources=sources) == ""
+    assert json.loads(render([], "json", colour=False, sources=sources)) == {
+        "diagnostics": [],
+        "errors": 0,
+        "warnings": 0,
+        "notes": 0,
+    }
+    assert json.loads(render([], "sarif", colour=False, sources=sources))["runs"][0]["results"] == []
