@@ -147,8 +147,11 @@ def _read_operators(state: _State, relative: str) -> MappingNode | None:
         else:
             state.complete = False
     old = node.entries["operators"]
-    operators = Entry(old.key, old.key_span, SequenceNode(tuple(kept), old.value.span))
-    return MappingNode({**node.entries, "operators": operators}, node.span)
+    if isinstance(old.value, SequenceNode) and len(kept) < len(old.value.items):
+        return node.with_entries(
+            {**node.entries, "operators": Entry(old.key, old.key_node, old.value.with_items(tuple(kept)))}
+        )
+    return node
 
 
 def _collect(

@@ -43,7 +43,7 @@ def expand(node: MappingNode, place: Place, lowering: Lowering, sink: Sink) -> l
     base = _function(node, node, BASE, text_of(node.get("name")), params, place, lowering)
     functions = [base]
     for item in items_of(node.get("variants")):
-        variant = item if isinstance(item, MappingNode) else MappingNode({}, item.span)
+        variant = item if isinstance(item, MappingNode) else MappingNode.empty(item.span)
         kind = text_of(variant.get("kind")) if isinstance(item, MappingNode) else text_of(item)
         expanded = _variant_params(params, variant, kind, base, sink)
         if expanded is None:
@@ -172,12 +172,13 @@ def _variant_params(
         entries = dict(param.entries)
         if name in scalars:
             entries = {key: entry for key, entry in entries.items() if key not in _TENSOR_KEYS}
-        found.append(MappingNode(entries | changes[name], param.span))
+        found.append(param.with_entries(entries | changes[name]))
     return found
 
 
 def _entry(key: str, value: str, span: Span) -> Entry:
-    return Entry(key, span, ScalarNode(value, value, True, span))
+    node = ScalarNode.made(value, span)
+    return Entry(key, node, node)
 
 
 def _retarget(kernel: Kernel, output: str | None, target: str) -> Kernel:

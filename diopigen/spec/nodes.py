@@ -2,14 +2,14 @@
 
 PyYAML's own loaders keep the last of duplicate keys in silence, read `no` as False, `1e-5` as text and `1:30` as 90,
 and its composer recurses without a limit. This module builds nodes from the event stream instead, which is also the
-fastest way: plain scalars follow the YAML 1.2 core schema, and whatever a YAML 1.1 reader would take for something else is an error.
+fastest way: plain scalars follow the YAML 1.2 core schema, and whatever a YAML 1.1 reader would take for something
+else is an error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Union
 
@@ -27,6 +27,8 @@ _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
 _HEX = re.compile(r"0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
+# What a plain scalar that is no text can begin with: digits, signs, and first letters of words for truth and null.
+_SUSPECT = frozenset("0123456789+-.~tTfFnNyYoO") | {""}
 _CONSTANTS: dict[str, Scalar] = {"true": True, "false": False, "null": None, "~": None, "": None}
 # Plain scalars that a YAML 1.1 reader turns into a boolean or a number.
 _YAML_1_1 = re.compile(
@@ -36,48 +38,101 @@ _YAML_1_1 = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarNode:
+# Nodes are made by the ten thousand at every start of the program, so they are plain slotted classes and their spans are
+# made when somebody asks: frozen dataclasses with ready spans took twice as long. Nobody changes a node once it stands.
+
+
+class _Placed:
+    """A node with the file and the marks between which it stands."""
+
+    __slots__ = ("_end", "_file", "_start")
+
+    def __init__(self, file: str, start: Any, end: Any) -> None:
+        self._file = file
+        self._start = start
+        self._end = end
+
+    @property
+    def span(self) -> Span:
+        """Where the node stands."""
+        start, end = self._start, self._end
+        if isinstance(start, Span):
+            return start
+        return Span(self._file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
+class ScalarNode(_Placed):
     """A scalar with its value; `plain` where it stands without quotes, `text` is what stands in the file."""
 
-    value: Scalar
-    text: str
-    plain: bool
-    span: Span
+    __slots__ = ("plain", "text", "value")
+
+    def __init__(self, value: Scalar, text: str, plain: bool, file: str, start: Any, end: Any) -> None:
+        self.value = value
+        self.text = text
+        self.plain = plain
+        self._file = file
+        self._start = start
+        self._end = end
+
+    @classmethod
+    def made(cls, value: str, span: Span) -> ScalarNode:
+        """A scalar that does not stand in a file as such; `span` is the place that it comes from."""
+        return cls(value, value, True, span.file, span, span)
 
     def inner(self, offset: int, length: int = 1) -> Span:
         """The place of `length` characters at `offset` inside the text (exact where it stands on one line)."""
-        if self.span.line != self.span.end_line:
-            return self.span
-        return self.span.shifted(offset + (0 if self.plain else 1), length)
+        span = self.span
+        if span.line != span.end_line:
+            return span
+        return span.shifted(offset + (0 if self.plain else 1), length)
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceNode:
+class SequenceNode(_Placed):
     """A sequence."""
 
-    items: tuple[Node, ...]
-    span: Span
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[Node, ...], file: str, start: Any, end: Any) -> None:
+        super().__init__(file, start, end)
+        self.items = items
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.items)
 
+    def with_items(self, items: tuple[Node, ...]) -> SequenceNode:
+        """The same place with other items."""
+        return SequenceNode(items, self._file, self._start, self._end)
 
-@dataclass(frozen=True, slots=True)
+
 class Entry:
     """A key of a mapping with its value."""
 
-    key: str
-    key_span: Span
-    value: Node
+    __slots__ = ("key", "key_node", "value")
+
+    def __init__(self, key: str, key_node: _Placed, value: Node) -> None:
+        self.key = key
+        self.key_node = key_node
+        self.value = value
+
+    @property
+    def key_span(self) -> Span:
+        """Where the key stands."""
+        return self.key_node.span
 
 
-@dataclass(frozen=True, slots=True)
-class MappingNode:
+class MappingNode(_Placed):
     """A mapping with string keys, each once, in the order of the file."""
 
-    entries: dict[str, Entry]
-    span: Span
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: dict[str, Entry], file: str, start: Any, end: Any) -> None:
+        super().__init__(file, start, end)
+        self.entries = entries
+
+    @classmethod
+    def empty(cls, span: Span) -> MappingNode:
+        """A mapping without keys that stands for something at `span`."""
+        return cls({}, span.file, span, span)
 
     def get(self, key: str) -> Node | None:
         entry = self.entries.get(key)
@@ -87,6 +142,10 @@ class MappingNode:
         """Where the key stands, or the mapping itself where the key is missing."""
         entry = self.entries.get(key)
         return entry.key_span if entry else self.span
+
+    def with_entries(self, entries: dict[str, Entry]) -> MappingNode:
+        """The same place with other entries."""
+        return MappingNode(entries, self._file, self._start, self._end)
 
 
 Node = Union[ScalarNode, SequenceNode, MappingNode]
@@ -163,8 +222,7 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
     """The root node of YAML text; `display` is the file name in spans. Errors go to `sink` and give None."""
     builder = _Builder(display, sink)
     try:
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            builder.feed(event)
+        builder.run(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = Span(display, mark.line + 1, mark.column + 1) if mark else Span(display)
@@ -186,16 +244,18 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
     return None if builder.failed else builder.root
 
 
-@dataclass(slots=True)
 class _Open:
     """A collection whose end has not been seen yet."""
 
-    is_mapping: bool
-    start: Any
-    items: list[Node] = field(default_factory=list)
-    entries: dict[str, Entry] = field(default_factory=dict)
-    key: tuple[str, Span] | None = None
-    skip_value: bool = False
+    __slots__ = ("entries", "is_mapping", "items", "key", "skip_value", "start")
+
+    def __init__(self, is_mapping: bool, start: Any) -> None:
+        self.is_mapping = is_mapping
+        self.start = start
+        self.items: list[Node] = []
+        self.entries: dict[str, Entry] = {}
+        self.key: Node | None = None
+        self.skip_value = False
 
 
 class _Builder:
@@ -207,29 +267,51 @@ class _Builder:
         self.root: Node | None = None
         self.failed = False
         self.stack: list[_Open] = []
+        self.handlers: dict[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._open,
+            yaml.SequenceStartEvent: self._open,
+            yaml.MappingEndEvent: self._close,
+            yaml.SequenceEndEvent: self._close,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
 
-    def feed(self, event: Any) -> None:
-        if isinstance(event, yaml.ScalarEvent):
-            self._check_decoration(event)
-            self._place(self._scalar(event))
-        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-            self._check_decoration(event)
-            if len(self.stack) >= MAX_DEPTH:
-                span = self._span(event.start_mark, event.start_mark)
-                raise failure(
-                    "yaml-too-deep", f"nested more than {MAX_DEPTH} levels deep", span, "flatten the structure"
-                )
-            self.stack.append(_Open(isinstance(event, yaml.MappingStartEvent), event.start_mark))
-        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-            done = self.stack.pop()
-            span = self._span(done.start, event.end_mark)
-            self._place(MappingNode(done.entries, span) if done.is_mapping else SequenceNode(tuple(done.items), span))
-        elif isinstance(event, yaml.AliasEvent):
-            self._error(
-                "yaml-alias", f"alias '*{event.anchor}'", event, "write the value out; aliases hide where it stands"
-            )
-            self._place(ScalarNode(None, "", True, self._span(event.start_mark, event.end_mark)))
-        elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
+    def run(self, text: str) -> None:
+        """Feeds all events of the text. Raises what the YAML parser raises, and `Failure`."""
+        parser = yaml.CSafeLoader(text)
+        try:
+            handlers = self.handlers
+            event = parser.get_event()
+            while event is not None:
+                handler = handlers.get(type(event))
+                if handler is not None:
+                    handler(event)
+                event = parser.get_event()
+        finally:
+            parser.dispose()
+
+    def _open(self, event: Any) -> None:
+        self._check_decoration(event)
+        if len(self.stack) >= MAX_DEPTH:
+            span = self._span(event.start_mark, event.start_mark)
+            raise failure("yaml-too-deep", f"nested more than {MAX_DEPTH} levels deep", span, "flatten the structure")
+        self.stack.append(_Open(type(event) is yaml.MappingStartEvent, event.start_mark))
+
+    def _close(self, event: Any) -> None:
+        done = self.stack.pop()
+        if done.is_mapping:
+            self._place(MappingNode(done.entries, self.display, done.start, event.end_mark))
+        else:
+            self._place(SequenceNode(tuple(done.items), self.display, done.start, event.end_mark))
+
+    def _alias(self, event: Any) -> None:
+        fix = "write the value out; aliases hide where it stands"
+        self._error("yaml-alias", f"alias '*{event.anchor}'", event, fix)
+        self._place(ScalarNode(None, "", True, self.display, event.start_mark, event.end_mark))
+
+    def _document(self, event: Any) -> None:
+        if self.root is not None:
             span = self._span(event.start_mark, event.end_mark)
             raise failure("yaml-documents", "a second YAML document starts here", span, "keep one document in a file")
 
@@ -246,19 +328,23 @@ class _Builder:
     def _span(self, start: Any, end: Any) -> Span:
         return Span(self.display, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
 
-    def _scalar(self, event: Any) -> ScalarNode:
-        span = self._span(event.start_mark, event.end_mark)
+    def _scalar(self, event: Any) -> None:
+        if event.anchor is not None or event.tag is not None:
+            self._check_decoration(event)
         text: str = event.value
-        plain = event.style in (None, "")
-        if not plain:
-            return ScalarNode(text, text, False, span)
-        if _YAML_1_1.match(text):
-            self.failed = True
-            message = f"'{text}' means different things to different YAML readers"
-            self.sink.error(
-                "yaml-ambiguous", message, span, fix=f'quote it ("{text}"), or write true, false, null or a number'
-            )
-        return ScalarNode(_resolve(text), text, True, span)
+        if event.style:
+            node = ScalarNode(text, text, False, self.display, event.start_mark, event.end_mark)
+        else:
+            first = text[:1]
+            value: Scalar = text
+            if first in _SUSPECT:
+                if _YAML_1_1.match(text):
+                    message = f"'{text}' means different things to different YAML readers"
+                    fix = f'quote it ("{text}"), or write true, false, null or a number'
+                    self._error("yaml-ambiguous", message, event, fix)
+                value = _resolve(text)
+            node = ScalarNode(value, text, True, self.display, event.start_mark, event.end_mark)
+        self._place(node)
 
     def _place(self, node: Node) -> None:
         if not self.stack:
@@ -270,21 +356,19 @@ class _Builder:
         elif top.key is None:
             self._start_entry(top, node)
         else:
-            key, key_span = top.key
-            top.key = None
+            key_node, top.key = top.key, None
             if top.skip_value:
                 top.skip_value = False
-            else:
-                top.entries[key] = Entry(key, key_span, node)
+            elif isinstance(key_node, ScalarNode):
+                top.entries[key_node.text] = Entry(key_node.text, key_node, node)
 
     def _start_entry(self, top: _Open, node: Node) -> None:
+        top.key = node
         if not isinstance(node, ScalarNode):
             self.failed = True
             self.sink.error("yaml-key", f"{kind_of(node)} as a key", node.span, fix="keys are words")
-            top.key, top.skip_value = ("", node.span), True
-            return
-        top.key = (node.text, node.span)
-        if node.text in top.entries:
+            top.skip_value = True
+        elif node.text in top.entries:
             self.failed = True
             top.skip_value = True
             first = Note("first given here", top.entries[node.text].key_span)
