@@ -20,6 +20,8 @@ from diopigen.header.declarations import DeclarationReader
 from diopigen.header.rules import ERROR, Rule, Rules
 from diopigen.header.source import SourceText, read_source
 
+_UNIT = f"{stubs.FOLDER}/unit.h"
+
 Language = Literal["c", "c++"]
 
 RULES: Rules = {
@@ -62,8 +64,8 @@ def parse_headers(
         return None
     files = Files(sources)
     includes = include_arguments([source.name for source in sources], include_dirs)
-    unit = parse_unit([source.name for source in sources], language, includes)
-    if report_errors(unit, files, sink):
+    unit = parse_clean([source.name for source in sources], files, sink, language, includes)
+    if unit is None:
         return None
     return DeclarationReader(unit, files).interface(tuple(source.name for source in sources), docs=docs)
 
@@ -94,34 +96,62 @@ def include_arguments(names: Sequence[str], include_dirs: Sequence[Path]) -> lis
     return [f"-I{folder}" for folder in dict.fromkeys(folders)]
 
 
-def parse_unit(names: Sequence[str], language: Language, arguments: Sequence[str], options: int = 0) -> Any:
-    """One translation unit that includes all files."""
-    main = f"{stubs.FOLDER}/unit.h"
+def parse_clean(
+    names: Sequence[str], files: Files, sink: Sink, language: Language, arguments: Sequence[str], options: int = 0
+) -> Any | None:
+    """One translation unit that includes all files; None after reporting every error of severity error or worse."""
+    unit = _parse(names, language, arguments, options)
+    if not _errors(unit):
+        return unit
+    # In one unit a header that is cut off spoils the next one. So add them one by one to those that parse, and
+    # hold back what follows from a header that is already known to be broken.
+    good: list[str] = []
+    broken: set[str] = set()
+    for name in names:
+        unit = _parse([*good, name], language, arguments, options)
+        errors = _errors(unit)
+        if not errors:
+            good.append(name)
+            continue
+        included = {files(inclusion.include.name) for inclusion in unit.get_includes()}
+        if not any(source is not None and source.name in broken for source in included):
+            for error in errors:
+                _report(error, name, files, sink)
+        broken.add(name)
+    return None
+
+
+def _parse(names: Sequence[str], language: Language, arguments: Sequence[str], options: int) -> Any:
     text = "".join(f'#include "{Path(name).absolute()}"\n' for name in names)
     return (
         libclang.load()
         .Index.create()
         .parse(
-            main,
+            _UNIT,
             args=[*stubs.standard_arguments(language), *arguments],
-            unsaved_files=[*stubs.stub_files(language), (main, text)],
+            unsaved_files=[*stubs.stub_files(language), (_UNIT, text)],
             options=libclang.DETAILED_RECORD | libclang.SKIP_BODIES | options,
         )
     )
 
 
-def report_errors(unit: Any, files: Files, sink: Sink) -> bool:
-    """One `header-syntax` for each error that clang reports; whether there was one."""
-    found = [diagnostic for diagnostic in unit.diagnostics if diagnostic.severity >= libclang.ERROR]
-    for diagnostic in found:
-        notes = [
-            Note(child.spelling, place(child.location, files))
-            for child in diagnostic.children
-            if child.location.file is not None
-        ]
-        message = diagnostic.spelling
-        sink.error("header-syntax", message, place(diagnostic.location, files), fix=_fix(message), notes=notes)
-    return bool(found)
+def _errors(unit: Any) -> list[Any]:
+    return [diagnostic for diagnostic in unit.diagnostics if diagnostic.severity >= libclang.ERROR]
+
+
+def _report(error: Any, name: str, files: Files, sink: Sink) -> None:
+    """One `header-syntax`. An error behind the end of the file `name` is an error at its end."""
+    location = error.location
+    span = place(location, files)
+    if location.file is not None and location.file.name == _UNIT:
+        source = files(name)
+        span = source.span(len(source.data), len(source.data)) if source else Span(name)
+    notes = [
+        Note(child.spelling, place(child.location, files))
+        for child in error.children
+        if child.location.file is not None and not child.spelling.startswith("in file included from")
+    ]
+    sink.error("header-syntax", error.spelling, span, fix=_fix(error.spelling), notes=notes)
 
 
 def place(location: Any, files: Files) -> Span | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from diopigen.diagnostics import Span
@@ -69,15 +69,16 @@ _TAG_WORDS = frozenset({"const", "enum", "restrict", "struct", "union", "volatil
 class DeclarationReader:
     """Reads the declarations of one translation unit that stand in the files that `source_of` knows.
 
-    `source_of` gives the text of a file by clang's name for it, or None for a file outside the set.
+    `source_of` gives the text of a file by clang's name for it, or None for a file outside the set. `renamed`
+    holds tags and their typedef names that a precompiled header brings.
     """
 
-    def __init__(self, unit: Any, source_of: SourceOf) -> None:
+    def __init__(self, unit: Any, source_of: SourceOf, renamed: Mapping[str, str] | None = None) -> None:
         self._cindex = libclang.load()
         self._unit = unit
         self._source_of = source_of
         self._top = list(self._flat(unit.cursor))
-        self._renamed = self._typedef_names()
+        self.renamed = {**(renamed or {}), **self._typedef_names()}
         # Each way to write a type, a parameter or a return type is worked out once.
         self._types: dict[str, tuple[str, str]] = {}
         self._pieces: dict[str, tuple[str, str, str]] = {}
@@ -106,8 +107,8 @@ class DeclarationReader:
     def type_name(self, spelling: str) -> str:
         """The canonical spelling, with tags replaced by their typedef names."""
         text = canonical_type(_UNNAMED.sub("(unnamed)", spelling))
-        if self._renamed:
-            text = re.sub(r"\w+", lambda word: self._renamed.get(word[0], word[0]), text)
+        if self.renamed:
+            text = re.sub(r"\w+", lambda word: self.renamed.get(word[0], word[0]), text)
         return text
 
     def interface(self, files: tuple[str, ...], *, docs: bool = True) -> CInterface:
@@ -311,7 +312,7 @@ class DeclarationReader:
         spelling = str(cursor.spelling)
         if not re.fullmatch(r"\w+", spelling) or cursor.is_anonymous():
             return ""
-        return self._renamed.get(spelling, spelling)
+        return self.renamed.get(spelling, spelling)
 
     def _enum(self, cursor: Any, source: SourceText) -> CEnum:
         values = [child for child in cursor.get_children() if child.kind.name == "ENUM_CONSTANT_DECL"]
@@ -339,8 +340,7 @@ class DeclarationReader:
             name = f"{prefix}{member.spelling}"
             inner = member.type.get_declaration()
             unnamed = _UNNAMED.search(member.type.spelling) is not None and inner.kind.name.endswith("_DECL")
-            anonymous = unnamed and (member.is_anonymous() or not re.fullmatch(r"\w+", member.spelling))
-            if anonymous:
+            if unnamed and not re.fullmatch(r"\w+", member.spelling):
                 yield from self._fields(member.type, offset, prefix, source)
                 continue
             written = self.type_name(member.type.spelling)

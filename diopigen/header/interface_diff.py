@@ -95,29 +95,28 @@ class _Comparison:
         self._order(wanted, found)
 
     def _order(self, wanted: dict[str, CFunction], found: dict[str, CFunction]) -> None:
-        shared = [name for name in found if name in wanted]
-        by_header = all(wanted[name].header and found[name].header for name in shared)
-        for name in shared:
-            header, other = found[name].header, wanted[name].header
-            if by_header and header != other:
+        """Compares the order within each header: in which order headers are given means nothing."""
+        by_header: dict[str, list[str]] = {}
+        for name, function in found.items():
+            header = wanted[name].header if name in wanted else ""
+            if header and header != function.header:
                 self._report(
                     "function-header",
-                    f"'{name}' stands in {header}, {self._label} has it in {other}",
-                    found[name].span,
-                    fix=f"move it to {other}",
+                    f"'{name}' stands in {function.header}, {self._label} has it in {header}",
+                    function.span,
+                    fix=f"move it to {header}",
                 )
-        if by_header:
-            shared = [name for name in shared if found[name].header == wanted[name].header]
-        for header in dict.fromkeys(found[name].header if by_header else "" for name in shared):
-            here = [name for name in shared if not by_header or found[name].header == header]
-            kept = set(here)
-            for move in moved([name for name in wanted if name in kept], here):
+            elif name in wanted:
+                by_header.setdefault(function.header, []).append(name)
+        for names in by_header.values():
+            here = set(names)
+            for move in moved([name for name in wanted if name in here], names):
                 place, right = _after(move.actual_after), _after(move.expected_after)
                 self._report(
                     "function-order",
                     f"'{move.name}' stands {place}, {self._label} has it {right}",
                     found[move.name].span,
-                    fix=f"move it {'to the beginning' if not move.expected_after else right}",
+                    fix=f"move it {right}" if move.expected_after else "move it to the beginning",
                 )
 
     def _function(self, wanted: CFunction, found: CFunction) -> None:

@@ -1,0 +1,321 @@
+"""Finds the functions that a vendor implements, without the vendor's SDK, and checks them against the interface.
+
+Clang goes on after an include that it cannot find. Bodies are skipped, so that only signatures need their types;
+where one of those is unknown, the function is marked and its signature is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from diopigen.diagnostics import Note, Sink, Span, did_you_mean
+from diopigen.header import libclang, stubs
+from diopigen.header.cdecl import CFunction, CInterface
+from diopigen.header.clang import Files, include_arguments, parse_clean, place, read_all
+from diopigen.header.compare import Types, count, param_label, prototype
+from diopigen.header.declarations import DeclarationReader
+from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
+from diopigen.header.source import SourceText, read_source
+
+RULES: Rules = {
+    "vendor-unreadable": Rule(ERROR, "a vendor's folder or source file cannot be read"),
+    "vendor-empty": Rule(WARNING, "a vendor's folder holds no source files"),
+    "vendor-parse-incomplete": Rule(NOTE, "errors in a file, mostly for want of the SDK, can hide functions in it"),
+    "impl-signature": Rule(ERROR, "a function is implemented with another signature than its header declares"),
+    "impl-unchecked": Rule(NOTE, "a signature needs types of the vendor's SDK and could not be checked"),
+    "impl-orphan": Rule(WARNING, "a function is implemented that no header declares"),
+    "impl-duplicate": Rule(ERROR, "a function is implemented twice"),
+}
+
+_SUFFIXES = frozenset({".cc", ".cpp", ".cu", ".cxx"})
+_SKIPPED_FOLDERS = frozenset({"build", "test", "tests", "third_party"})
+_FUNCTION = re.compile(r"diopi[A-Z0-9]\w*")
+
+# What nvcc knows by itself.
+_DEVICE_WORDS = ("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__", "__forceinline__")
+_DEVICE_ARGUMENTS = [*(f"-D{word}=" for word in _DEVICE_WORDS), "-D__launch_bounds__(...)="]
+
+# Errors that say that a signature is wrong, and not that one of its types is unknown.
+_CONFLICT = re.compile(
+    r"conflicting types for|redefinition of|functions that differ only in their return type|"
+    r"declaration of .* has a different language linkage"
+)
+_HIDES_NOTHING = re.compile(rf".*file not found$|{_CONFLICT.pattern}")
+_COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_LOOKS_DEFINED = re.compile(r"\bdiopiError_t\s+(diopi[A-Z0-9]\w*)\s*\([^;{}]*\)\s*(?:try\s*)?\{")
+
+
+@dataclass(frozen=True, slots=True)
+class VendorFunction:
+    """A definition. `namespace` is "" for the global one, `c_linkage` whether the symbol is the plain name.
+
+    `resolved` is False where clang did not know a type of the signature, so that it may be wrong here.
+    """
+
+    function: CFunction
+    namespace: str
+    c_linkage: bool
+    resolved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VendorSources:
+    """The definitions of a vendor in order of file and line, the files read, and those that had errors."""
+
+    functions: tuple[VendorFunction, ...] = ()
+    files: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+
+
+def scan_vendor(
+    directory: Path, prelude: Sequence[Path], sink: Sink, *, namespaces: Sequence[str] | None = None
+) -> VendorSources:
+    """Finds the definitions of `diopi*` functions in a vendor's `.cpp`, `.cc`, `.cxx` and `.cu` files.
+
+    `directory` is `impl/<vendor>`, of which the folders `functions*` count where there are any, or a folder that
+    counts as a whole. The public headers `prelude` are included ahead of each file. `namespaces` are those that
+    hold implementations (`impl::camb`) beside the global one; None takes every namespace with a name.
+    What is unreadable, and headers that do not parse, are errors in `sink`; raises `Failure` without libclang.
+    """
+    report = Reporter(RULES, sink)
+    if not directory.is_dir():
+        problem = "is not a directory" if directory.exists() else "does not exist"
+        fix = "give the folder impl/<vendor>"
+        report("vendor-unreadable", f"'{directory}' {problem}", Span(str(directory)), fix=fix)
+        return VendorSources()
+    paths = source_files(directory)
+    if not paths:
+        fix = f"give a folder with {', '.join(sorted(_SUFFIXES))} files"
+        report("vendor-empty", f"'{directory}' holds no source files", Span(str(directory)), fix=fix)
+        return VendorSources()
+    headers = read_all(prelude, sink)
+    if headers is None:
+        return VendorSources()
+    names = [source.name for source in headers]
+    arguments = [*_DEVICE_ARGUMENTS, *include_arguments(names, [directory, directory.parent, directory / "include"])]
+    header_files = Files(headers)
+    unit = parse_clean(names, header_files, sink, "c++", arguments, libclang.FOR_SERIALIZATION)
+    if unit is None:
+        return VendorSources()
+    renamed = DeclarationReader(unit, header_files).renamed
+    functions: list[VendorFunction] = []
+    files: list[str] = []
+    incomplete: list[str] = []
+    with _precompiled(unit, names) as including:
+        for path in paths:
+            source = read_source(path, sink, code="vendor-unreadable")
+            if source is None:
+                continue
+            files.append(source.name)
+            scan = _FileScan(source, [*arguments, *including], renamed, namespaces)
+            functions += scan.functions
+            if scan.report_incomplete(report):
+                incomplete.append(source.name)
+    return VendorSources(tuple(functions), tuple(files), tuple(incomplete))
+
+
+def source_files(directory: Path) -> list[Path]:
+    """The C++ and CUDA files of a vendor, sorted."""
+    folders = [path for path in directory.glob("functions*") if path.is_dir()]
+    found = [path for path in directory.glob("functions*") if path.suffix in _SUFFIXES and path.is_file()]
+    for folder in folders or [directory]:
+        found += [path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
+    kept = [path for path in found if not _SKIPPED_FOLDERS & set(path.relative_to(directory).parts[:-1])]
+    return sorted(set(kept))
+
+
+@contextmanager
+def _precompiled(unit: Any, names: Sequence[str]) -> Iterator[list[str]]:
+    """Arguments that include the public headers: precompiled (2 ms for each file), or as text (20 ms)."""
+    as_text = [argument for name in names for argument in ("-include", str(Path(name).absolute()))]
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="diopigen-")
+    except OSError:
+        yield as_text
+        return
+    with folder as path:
+        file = str(Path(path) / "prelude.pch")
+        try:
+            unit.save(file)
+        except libclang.load().TranslationUnitSaveError:
+            yield as_text
+        else:
+            yield ["-include-pch", file]
+
+
+class _FileScan:
+    """The definitions of one file."""
+
+    def __init__(
+        self,
+        source: SourceText,
+        arguments: Sequence[str],
+        renamed: Mapping[str, str],
+        namespaces: Sequence[str] | None,
+    ) -> None:
+        self._source = source
+        self._files = Files([source])
+        self._arguments = arguments
+        self._namespaces = namespaces
+        self._cindex = libclang.load()
+        unit = self._parse(libclang.SKIP_BODIES)
+        self._errors = [d for d in unit.diagnostics if d.severity >= libclang.ERROR]
+        self._reader = DeclarationReader(unit, self._files, renamed)
+        self._with_bodies: set[tuple[str, int]] | None = None
+        self.functions = [
+            self._function(cursor, namespace)
+            for cursor, namespace in self._candidates(unit.cursor, "")
+            if self._is_definition(cursor)
+        ]
+
+    def _parse(self, options: int) -> Any:
+        name = str(Path(self._source.name).absolute())
+        return self._cindex.Index.create().parse(
+            name,
+            args=[*stubs.standard_arguments("c++"), *self._arguments],
+            unsaved_files=list(stubs.stub_files("c++")),
+            options=libclang.KEEP_GOING | libclang.INCOMPLETE | options,
+        )
+
+    def _candidates(self, cursor: Any, namespace: str) -> Iterator[tuple[Any, str]]:
+        """Functions of the interface's form that other files can see, with their namespaces."""
+        kinds = self._cindex.CursorKind
+        for child in cursor.get_children():
+            file = child.location.file
+            if file is None or self._files(file.name) is None:
+                continue
+            if child.kind == kinds.NAMESPACE:
+                if child.spelling:
+                    inner = f"{namespace}::{child.spelling}" if namespace else child.spelling
+                    yield from self._candidates(child, inner)
+            elif child.kind in (kinds.LINKAGE_SPEC, kinds.UNEXPOSED_DECL):
+                yield from self._candidates(child, namespace)
+            elif (
+                child.kind == kinds.FUNCTION_DECL
+                and _FUNCTION.fullmatch(child.spelling)
+                and child.linkage == self._cindex.LinkageKind.EXTERNAL
+                and (not namespace or self._namespaces is None or namespace in self._namespaces)
+            ):
+                yield child, namespace
+
+    def _is_definition(self, cursor: Any) -> bool:
+        """Whether a body follows. Clang does not say so of skipped bodies, so the text does, or a second parse."""
+        name, offset = cursor.spelling, cursor.location.offset
+        if self._source.data.startswith(name.encode(), offset):
+            following = self._source.data[cursor.extent.end.offset :][:200].lstrip()
+            if following.startswith((b"{", b"try")):
+                return True
+            if following.startswith(b";"):
+                return False
+        if self._with_bodies is None:
+            found = self._candidates(self._parse(0).cursor, "")
+            self._with_bodies = {(c.spelling, c.location.offset) for c, _ in found if c.is_definition()}
+        return (name, offset) in self._with_bodies
+
+    def _function(self, cursor: Any, namespace: str) -> VendorFunction:
+        function = self._reader.function(cursor, self._source, with_doc=False)
+        start, end = cursor.extent.start.offset, cursor.extent.end.offset
+        unknown = libclang.is_invalid(cursor) and any(
+            start <= error.location.offset <= end
+            and error.location.file is not None
+            and self._files(error.location.file.name) is not None
+            and not _CONFLICT.match(error.spelling)
+            for error in self._errors
+        )
+        return VendorFunction(function, namespace, cursor.mangled_name == cursor.spelling, not unknown)
+
+    def report_incomplete(self, report: Reporter) -> bool:
+        """One note where errors can hide functions; an include that is not found hides nothing by itself."""
+        hiding = [error for error in self._errors if not _HIDES_NOTHING.match(error.spelling)]
+        if not hiding:
+            return False
+        text = self._source.data.decode("utf-8")
+        text = _COMMENT_OR_STRING.sub(" ", text)
+        seen = {found.function.name for found in self.functions}
+        hidden = [name for name in dict.fromkeys(_LOOKS_DEFINED.findall(text)) if name not in seen]
+        message = f"{count(len(hiding), 'error')} in '{self._source.name}' can hide functions"
+        if hidden:
+            message += f"; not seen but in its text: {', '.join(hidden)}"
+        first = hiding[0]
+        report(
+            "vendor-parse-incomplete",
+            message,
+            Span(self._source.name),
+            notes=[Note(first.spelling, place(first.location, self._files))],
+            fix="nothing, where the SDK is missing; compare the count with your own",
+        )
+        return True
+
+
+def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple[str, ...]:
+    """Checks a vendor's definitions against the interface; returns the implemented functions in its order.
+
+    A definition with another signature counts as implemented. One that stands beside a right one in the same
+    namespace is an overload of the vendor's own, and no finding.
+    """
+    report = Reporter(RULES, sink)
+    declared = {function.name: function for function in expected.functions}
+    types = Types(expected, CInterface())
+    by_name: dict[tuple[str, str], list[VendorFunction]] = {}
+    for found in vendor.functions:
+        by_name.setdefault((found.namespace, found.function.name), []).append(found)
+    for (_, name), definitions in by_name.items():
+        _duplicates(definitions, report)
+        if name not in declared:
+            fix = did_you_mean(name, declared) or "declare it in the spec, or make it static"
+            for found in definitions:
+                report("impl-orphan", f"no header declares '{name}'", found.function.span, fix=fix)
+            continue
+        differences = [_signature(declared[name], found.function, types) for found in definitions]
+        if not all(differences):
+            continue
+        for found, difference in zip(definitions, differences, strict=True):
+            if not found.resolved:
+                message = f"the signature of '{name}' uses types that are unknown here"
+                fix = "compile the file with the vendor's SDK to check it"
+                report("impl-unchecked", message, found.function.span, fix=fix)
+                continue
+            message = f"'{name}' {', '.join(difference)}"
+            notes = [Note("declared here", declared[name].span)] if declared[name].span else ()
+            fix = f"write '{prototype(declared[name])}'"
+            report("impl-signature", message, found.function.span, notes=notes, fix=fix)
+    implemented = {found.function.name for found in vendor.functions}
+    return tuple(name for name in declared if name in implemented)
+
+
+def _signature(expected: CFunction, found: CFunction, types: Types) -> list[str]:
+    """How a signature differs, in words; const on a parameter itself is no part of it."""
+    differences = []
+    want, have = types.of_returns(expected, found)
+    if want.without_top_const() != have.without_top_const():
+        differences.append(f"returns '{found.returns}' in place of '{expected.returns}'")
+    if len(expected.params) != len(found.params):
+        differences.append(f"takes {count(len(found.params), 'parameter')} in place of {len(expected.params)}")
+        return differences
+    for index, (wanted, param) in enumerate(zip(expected.params, found.params, strict=True)):
+        want, have = types.of_params(wanted, param)
+        if want.without_top_const() != have.without_top_const():
+            differences.append(f"takes '{param.type}' as {param_label(wanted, index)} in place of '{wanted.type}'")
+    return differences
+
+
+def _duplicates(definitions: Sequence[VendorFunction], report: Reporter) -> None:
+    first: dict[tuple[str, ...], VendorFunction] = {}
+    for found in definitions:
+        function = found.function
+        signature = ("C",) if found.c_linkage else tuple(param.resolved for param in function.params)
+        earlier = first.setdefault(signature, found)
+        if earlier is not found:
+            report(
+                "impl-duplicate",
+                f"'{function.name}' is implemented twice",
+                function.span,
+                notes=[Note("first here", earlier.function.span)],
+                fix="remove one of the two",
+            )
