@@ -18,17 +18,19 @@ def all_rules() -> dict[str, str]:
     """Every rule id with its purpose: the `RULES` tables of all rooms."""
     found: dict[str, str] = {}
     for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
-        if info.name in ("diopigen.__main__", "diopigen.cli"):
+        if info.name.startswith(("diopigen.__main__", "diopigen.cli", "diopigen.commands")):
             continue
         module = importlib.import_module(info.name)
         for name, table in vars(module).items():
-            if (
-                name.endswith("RULES")
-                and isinstance(table, Mapping)
-                and all(isinstance(v, str) for v in table.values())
-            ):
-                found.update(table)
+            if name.endswith("RULES") and isinstance(table, Mapping):
+                found.update({rule: _purpose(value) for rule, value in table.items() if _purpose(value)})
     return dict(sorted(found.items()))
+
+
+def _purpose(value: object) -> str:
+    """The purpose in an entry of a rule table; empty for tables that are about something else."""
+    purpose = getattr(value, "purpose", value)
+    return purpose if isinstance(purpose, str) else ""
 
 
 def rules_table() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.prose import default_text, dtype_text, shape_text
-from diopigen.header.signature import c_function
+from diopigen.header.signature import c_function, c_interface
 from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Kernel, Parameter
 from diopigen.spec.expression import to_text
 
@@ -91,6 +91,7 @@ def document(interface: Interface) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": str(interface.version),
+        "macros": dict(c_interface(interface).macros),
         "enums": [
             {"name": enum.name, "doc": enum.doc, "values": {value.name: value.value for value in enum.values}}
             for enum in interface.enums

@@ -79,7 +79,8 @@ def c_function(function: Function) -> CFunction:
     """The C declaration of a function."""
     returns = "const char *" if function.returns == "string" else "diopiError_t"
     deprecated = function.deprecated is not None
-    return CFunction(function.name, returns, c_params(function), function.weak, deprecated, function.span)
+    params = c_params(function)
+    return CFunction(function.name, returns, params, function.weak, deprecated, function.span, header=function.header)
 
 
 def c_interface(interface: Interface) -> CInterface:

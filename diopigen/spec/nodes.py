@@ -76,7 +76,7 @@ class ScalarNode(_Placed):
 
     @classmethod
     def made(cls, value: str, span: Span) -> ScalarNode:
-        """A scalar that does not stand in a file as such; `span` is the place that it comes from."""
+        """A scalar that stands in no file as such; `span` is the place that it comes from."""
         return cls(value, value, True, span.file, span, span)
 
     def inner(self, offset: int, length: int = 1) -> Span:

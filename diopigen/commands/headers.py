@@ -1,0 +1,126 @@
+"""Commands on C headers and vendor sources: check-proto, check-impl, import-proto, breaking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.console import Session, common_options
+
+if TYPE_CHECKING:
+    from diopigen.header.cdecl import CInterface
+
+GENERATED_HEADERS = "generated/include/diopi"
+
+
+@click.command("check-proto")
+@click.argument("headers", nargs=-1, metavar="[HEADER]...")
+@click.option("--language", type=click.Choice(("c", "c++")), default="c++", show_default=True, help="Parse as.")
+@click.option("--no-docs", is_flag=True, help="Leave the comments out.")
+@common_options
+def check_proto(
+    headers: tuple[str, ...],
+    language: str,
+    no_docs: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Compare C headers with the spec, and their comments with themselves.
+
+    Without a HEADER the generated ones are checked. A header that is called like one of the interface is compared
+    with that one; headers of other names are compared with the whole interface.
+    """
+    from diopigen import proto
+
+    session = Session(spec, templates, output_format, strict)
+    interface = session.load().interface
+    paths = [Path(header) for header in headers] or sorted(Path(GENERATED_HEADERS).glob("*.h"))
+    if not paths:
+        raise click.UsageError(f"{GENERATED_HEADERS} holds no headers: name some, or run `diopigen generate` first")
+    count = proto.check_headers(interface, paths, session.sink, language=language, docs=not no_docs)
+    session.finish(f"{count} functions in {len(paths)} headers: all as the spec says")
+
+
+@click.command("check-impl")
+@click.argument("directory", metavar="DIR")
+@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@click.option("--list", "list_functions", is_flag=True, help="List the implemented functions.")
+@common_options
+def check_impl(
+    directory: str,
+    proto: tuple[str, ...],
+    list_functions: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Compare a vendor's sources (impl/NAME) with the interface; the vendor's SDK is not needed."""
+    from diopigen import proto as protocol
+
+    session = Session(spec, templates, output_format, strict)
+    where = session.workspace()
+    interface = session.load().interface
+    prelude = [Path(header) for header in proto]
+    implemented = protocol.check_vendor(interface, where, Path(directory), prelude, session.sink)
+    if list_functions:
+        click.echo("".join(f"{name}\n" for name in implemented), nl=False)
+    total = sum(function.family != "runtime" for function in interface.functions)
+    session.finish(f"{directory}: {len(implemented)} of {total} functions implemented")
+
+
+@click.command("import-proto")
+@click.argument("headers", nargs=-1, required=True, metavar="HEADER...")
+@click.option("--out", default="specs", show_default=True, metavar="DIR", help="Folder to write.")
+@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@common_options
+def import_proto(
+    headers: tuple[str, ...],
+    out: str,
+    force: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Write a first spec from C headers.
+
+    What a header cannot say (directions of mutable tensors, dtypes, shapes) is left open, and `diopigen check` names
+    every open place.
+    """
+    from diopigen import proto
+    from diopigen.output.apply import apply
+
+    session = Session(spec, templates, output_format, strict)
+    plan = proto.first_spec([Path(header) for header in headers], session.sink)
+    if plan is None:
+        session.finish()
+        return
+    result = apply(plan, Path(out), session.sink, force=force, command="diopigen import-proto")
+    files = f"{out}: {len(result.written)} files written; next: diopigen check --spec {out}"
+    session.finish("" if session.sink.has_errors else files)
+
+
+@click.command()
+@click.option("--against", required=True, metavar="OLD", help="A spec folder, a diopi.json or headers' folder or file.")
+@click.option("--new", metavar="NEW", help="Likewise (default: the spec).")
+@common_options
+def breaking(
+    against: str, new: str | None, spec: str | None, templates: str | None, output_format: str, strict: bool
+) -> None:
+    """Report what a new version of the interface breaks: binaries (errors), sources (warnings), nothing (notes)."""
+    from diopigen import proto
+    from diopigen.header.breaking import breaking_changes
+    from diopigen.header.signature import c_interface
+
+    session = Session(spec, templates, output_format, strict)
+    old_side = proto.read_any(Path(against), session.sink)
+    new_side: CInterface | None
+    new_side = proto.read_any(Path(new), session.sink) if new else c_interface(session.load().interface)
+    if old_side is not None and new_side is not None:
+        breaking_changes(old_side, new_side, session.sink)
+    session.finish(f"{against}: nothing breaks")

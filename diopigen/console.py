@@ -1,0 +1,93 @@
+"""The console: what every command shares to read options, show findings and choose the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from diopigen.diagnostics import Severity, Sink
+
+if TYPE_CHECKING:
+    from diopigen.api import Workspace
+    from diopigen.ir.load import Loaded
+
+FORMATS = ("text", "json", "github", "sarif", "junit")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Session:
+    """What every command shares: where the spec lies, how findings are shown, and how weighty warnings are."""
+
+    def __init__(self, spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
+        self.spec = spec
+        self.templates = templates
+        self.output_format = output_format
+        self.strict = strict
+        self.sink = Sink()
+
+    def workspace(self) -> Workspace:
+        from diopigen import api
+
+        return api.workspace(self.spec, self.templates)
+
+    def load(self) -> Loaded:
+        """The checked interface; findings end the command with 1."""
+        from diopigen import api
+
+        loaded = api.load(self.workspace(), self.sink)
+        if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
+            self.finish()
+        return loaded
+
+    def finish(self, summary: str = "") -> None:
+        """Shows the findings and a closing line, and ends the command with 0 or 1."""
+        self.show(summary)
+        failed = self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING) > 0)
+        sys.exit(1 if failed else 0)
+
+    def show(self, summary: str = "") -> None:
+        found = self.sink.sorted()
+        as_text = self.output_format == "text"
+        if found or not as_text:
+            show_findings(found, self.output_format)
+        if summary and as_text:
+            click.echo(summary)
+
+
+def show_findings(found: Sequence[Any], output_format: str) -> None:
+    """Findings as text go to standard error, in every other format to standard output."""
+    from diopigen.render import render
+
+    as_text = output_format == "text"
+    stream = sys.stderr if as_text else sys.stdout
+    colour = as_text and stream.isatty() and "NO_COLOR" not in os.environ
+    click.echo(render(found, output_format, colour=colour, sources=_source).rstrip("\n"), err=as_text)
+
+
+def _source(file: str) -> str | None:
+    """The text of a file that a finding points at, or None where it cannot be shown."""
+    try:
+        path = Path(file)
+        return path.read_text(encoding="utf-8") if path.is_file() and path.stat().st_size < 2**22 else None
+    except (OSError, ValueError):
+        return None
+
+
+def common_options(command: _Command) -> _Command:
+    """The options that every command takes."""
+    options = (
+        click.option("--spec", metavar="DIR", help="Folder of the spec (default: ./specs, else the built-in one)."),
+        click.option("--templates", metavar="DIR", help="Folder of the templates (default: the built-in ones)."),
+        click.option(
+            "--format", "output_format", type=click.Choice(FORMATS), default="text", help="How findings are shown."
+        ),
+        click.option("--strict", is_flag=True, help="Let warnings fail the run."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
