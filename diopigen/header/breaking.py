@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from diopigen.diagnostics import Note, Sink, Span, nearest
 from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam, CStruct
-from diopigen.header.compare import Places, Types, macro_tokens, moved, param_label, quoted
+from diopigen.header.compare import Places, Types, declarator, macro_tokens, moved, param_label, quoted
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import parse_type
 
@@ -256,11 +256,11 @@ class _Changes:
         for name, typedef in old.items():
             other = new.get(name)
             if other is None:
-                fix = f"keep 'typedef {typedef.underlying} {name}'"
+                fix = f"keep 'typedef {declarator(typedef.underlying, name)}'"
                 self._gone("typedef-removed", f"the typedef '{name}' was removed", typedef.span, fix)
             elif self._types.expected(typedef.underlying) != self._types.actual(other.underlying):
                 message = f"'{name}' stood for '{typedef.underlying}' and stands for '{other.underlying}' now"
-                fix = f"restore 'typedef {typedef.underlying} {name}'"
+                fix = f"restore 'typedef {declarator(typedef.underlying, name)}'"
                 self._report("typedef-changed", message, other.span, notes=_was(typedef.span), fix=fix)
         for name, typedef in new.items():
             if name not in old:

@@ -108,18 +108,21 @@ def macro_tokens(body: str) -> str:
     return " ".join(re.findall(r"\w+|[^\w\s]", body))
 
 
+def declarator(type_: str, name: str) -> str:
+    """`int n`, `T *p`, and the type alone without a name."""
+    separator = "" if type_.endswith("*") or not name else " "
+    return f"{type_}{separator}{name}"
+
+
 def declared(param: CParam) -> str:
     """A parameter as one writes it in a header."""
-    if not param.name or param.name == "...":
-        return param.type
-    return f"{param.type}{param.name}" if param.type.endswith("*") else f"{param.type} {param.name}"
+    return declarator(param.type, "" if param.name == "..." else param.name)
 
 
 def prototype(function: CFunction) -> str:
     """A function's declaration as one writes it in a header, without its attributes."""
     params = ", ".join(map(declared, function.params))
-    separator = "" if function.returns.endswith("*") else " "
-    return f"{function.returns}{separator}{function.name}({params})"
+    return f"{declarator(function.returns, function.name)}({params})"
 
 
 def param_label(param: CParam, index: int) -> str:

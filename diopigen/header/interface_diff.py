@@ -8,6 +8,7 @@ from diopigen.header.compare import (
     Places,
     Types,
     count,
+    declarator,
     declared,
     macro_tokens,
     moved,
@@ -254,7 +255,11 @@ class _Comparison:
             other = have.get(field.name)
             text = f"the struct '{name}'"
             if other is None:
-                message, fix, span = f"{text} lacks '{field.name}'", f"add '{field.type} {field.name}'", found.span
+                message, fix, span = (
+                    f"{text} lacks '{field.name}'",
+                    f"add '{declarator(field.type, field.name)}'",
+                    found.span,
+                )
             elif field.type != other.type:
                 message = f"{text}: '{field.name}' is '{other.type}', {label} has '{field.type}'"
                 fix, span = f"make it '{field.type}'", other.span or found.span
@@ -279,7 +284,7 @@ class _Comparison:
         wanted = {typedef.name: typedef for typedef in self._expected.typedefs}
         found = {typedef.name: typedef for typedef in self._actual.typedefs}
         for name, typedef in wanted.items():
-            fix = f"write 'typedef {typedef.underlying} {name}'"
+            fix = f"write 'typedef {declarator(typedef.underlying, name)}'"
             other = found.get(name)
             if other is None:
                 self._report("typedef", f"the typedef '{name}' is missing", self._places.file(), fix=fix)
@@ -295,7 +300,8 @@ class _Comparison:
     def macros(self) -> None:
         found, spans = dict(self._actual.macros), dict(self._actual.macro_spans)
         for name, body in self._expected.macros:
-            fix = f"write '#define {name} {body}'".replace(" '", "'")
+            definition = f"#define {name} {body}".rstrip()
+            fix = f"write '{definition}'"
             if name not in found:
                 self._report("macro-value", f"the macro '{name}' is missing", self._places.file(), fix=fix)
             elif macro_tokens(body) != macro_tokens(found[name]):
