@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -44,19 +44,16 @@ class Session:
             self.finish()
         return loaded
 
-    def finish(self, summary: str = "") -> None:
-        """Shows the findings and a closing line, and ends the command with 0 or 1."""
-        self.show(summary)
+    def finish(self, summary: str = "") -> NoReturn:
+        """Shows the findings, or the closing line where all is well, and ends the command with 0 or 1."""
         failed = self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING) > 0)
-        sys.exit(1 if failed else 0)
-
-    def show(self, summary: str = "") -> None:
         found = self.sink.sorted()
         as_text = self.output_format == "text"
         if found or not as_text:
             show_findings(found, self.output_format)
-        if summary and as_text:
+        if summary and as_text and not failed:
             click.echo(summary)
+        sys.exit(1 if failed else 0)
 
 
 def show_findings(found: Sequence[Any], output_format: str) -> None:

@@ -99,10 +99,9 @@ def import_proto(
     plan = proto.first_spec([Path(header) for header in headers], session.sink)
     if plan is None:
         session.finish()
-        return
     result = apply(plan, Path(out), session.sink, force=force, command="diopigen import-proto")
     files = f"{out}: {len(result.written)} files written; next: diopigen check --spec {out}"
-    session.finish("" if session.sink.has_errors else files)
+    session.finish(files)
 
 
 @click.command()

@@ -79,7 +79,7 @@ def generate(
     if not session.sink.has_errors and stamp:
         _write_stamp(where, plan.all_inputs(), Path(stamp), depfile)
     changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
-    session.finish("" if session.sink.has_errors else f"{out}: {changed}")
+    session.finish(f"{out}: {changed}")
 
 
 def _write_stamp(where: Workspace, inputs: Sequence[str], stamp: Path, depfile: str | None) -> None:

@@ -76,7 +76,7 @@ def _interface(document: dict[str, Any], here: Span) -> CInterface:
 
 
 def _function(entry: dict[str, Any], header: str, here: Span) -> CFunction:
-    params = [CParam("" if p.get("unnamed") else p["name"], p["c_type"], here) for p in entry["params"]]
+    params = [CParam("" if p.get("unnamed") else p["name"], p["c_type"], here) for p in entry.get("params", ())]
     if entry.get("context"):
         params.insert(0, CParam("ctx", "diopiContextHandle_t", here))
     return CFunction(
