@@ -89,7 +89,7 @@ class _Changes:
     def _function(self, old: CFunction, new: CFunction) -> None:
         name, notes = new.name, _was(old.span)
         before, after = self._types.of_returns(old, new)
-        if before != after:
+        if before != after and parse_type(old.returns) != parse_type(new.returns):
             message = f"'{name}' returned '{old.returns}' and now returns '{new.returns}'"
             self._report("return-type-changed", message, new.span, notes=notes, fix=_new_function(name))
         self._params(old, new)
@@ -149,12 +149,13 @@ class _Changes:
                 self._param(new, where, old.params[index], new.params[where])
 
     def _param(self, function: CFunction, index: int, old: CParam, new: CParam) -> None:
+        if parse_type(old.type) == parse_type(new.type):
+            return  # where the typedef behind it changed, that is one finding of its own
         before, after = self._types.of_params(old, new)
         text = f"'{function.name}': {param_label(new, index)} was '{old.type}' and is '{new.type}' now"
         span, notes = new.span or function.span, _was(old.span)
         if before == after:
-            if parse_type(old.type) != parse_type(new.type):
-                self._report("parameter-type-respelled", text, span, notes=notes)
+            self._report("parameter-type-respelled", text, span, notes=notes)
         elif before.without_top_const() == after.without_top_const():
             fix = "nothing to do for callers; say it in the release notes"
             self._report("parameter-const-changed", text, span, notes=notes, fix=fix)
