@@ -1,0 +1,65 @@
+"""What all tests share: the real interface, the emitted headers, and how a missing tool is treated."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from diopigen import api
+from diopigen.diagnostics import Sink
+from diopigen.emit.plan import Plan
+from diopigen.ir.model import Interface
+
+ROOT = Path(__file__).resolve().parent.parent
+
+sys.path.insert(0, str(Path(__file__).parent / "header"))  # the facts of the interface, for more than one folder
+
+
+def tool(name: str, package: str) -> str:
+    """The path of a tool. Without it the test is skipped with the reason, or fails where CI promises it."""
+    found = shutil.which(name)
+    if found:
+        return found
+    message = f"{name} is missing: apt install {package}"
+    if os.environ.get("DIOPIGEN_REQUIRE_TOOLS"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def workspace() -> api.Workspace:
+    """The checkout's own spec and templates."""
+    return api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
+
+
+@pytest.fixture(scope="session")
+def interface(workspace: api.Workspace) -> Interface:
+    """The whole interface, free of findings."""
+    sink = Sink()
+    loaded = api.load(workspace, sink)
+    assert [str(d.span) + " " + d.message for d in sink.sorted()] == []
+    return loaded.interface
+
+
+@pytest.fixture(scope="session")
+def header_plan(interface: Interface, workspace: api.Workspace) -> Plan:
+    """The six headers."""
+    sink = Sink()
+    plan = api.plan(interface, workspace, sink, ["headers"])
+    assert len(sink) == 0
+    return plan
+
+
+@pytest.fixture(scope="session")
+def header_folder(header_plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `diopi/*.h`: what goes behind -I."""
+    root = tmp_path_factory.mktemp("headers")
+    for path, content in header_plan.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return root / "include"

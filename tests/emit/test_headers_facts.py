@@ -1,0 +1,74 @@
+"""The emitted headers are ABI-identical to the published interface, read as C and as C++."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from header_helpers import facts_interface
+
+from diopigen.diagnostics import Sink
+from diopigen.header.clang import Language, parse_headers
+from diopigen.header.doc_drift import doc_drift
+from diopigen.ir.model import Interface
+
+ORDER = (
+    "diopirt.h",
+    "functions.h",
+    "functions_ext.h",
+    "functions_mmcv.h",
+    "functions_lmdeploy.h",
+    "functions_sparse.h",
+)
+COUNTS = {
+    "diopirt.h": 27,
+    "functions.h": 399,
+    "functions_ext.h": 27,
+    "functions_mmcv.h": 94,
+    "functions_lmdeploy.h": 20,
+    "functions_sparse.h": 1,
+}
+
+
+def test_the_interface_has_568_functions_in_six_headers(interface: Interface) -> None:
+    assert {header.file: len(header.functions) for header in interface.headers} == COUNTS
+    assert len(interface.functions) == 568
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_emitted_headers_equal_the_facts(header_folder: Path, language: Language) -> None:
+    sink = Sink()
+    found = parse_headers([header_folder / "diopi" / name for name in ORDER], language=language, sink=sink)
+    assert sink.sorted() == []
+    assert found is not None
+    expected = facts_interface()
+    assert [f.name for f in found.functions] == [f.name for f in expected.functions]
+    for mine, fact in zip(found.functions, expected.functions, strict=True):
+        assert mine == fact
+        assert mine.header == fact.header
+    assert found.enums == expected.enums
+    assert {struct.name: struct for struct in found.structs} == {struct.name: struct for struct in expected.structs}
+    assert set(found.typedefs) == set(expected.typedefs)
+    macros = dict(found.macros)
+    for name, body in expected.macros:
+        assert "".join(macros[name].split()) == "".join(body.split())
+
+
+def test_comments_of_emitted_headers_agree_with_the_spec(header_folder: Path, interface: Interface) -> None:
+    sink = Sink()
+    found = parse_headers([header_folder / "diopi" / name for name in ORDER], sink=sink)
+    assert found is not None
+    directions = {(f.name, p.name): p.direction for f in interface.functions for p in f.params}
+    doc_drift(found, sink, directions)
+    assert [f"{d.span}: {d.message}" for d in sink.sorted()] == []
+
+
+def test_every_function_and_parameter_is_documented(header_folder: Path, interface: Interface) -> None:
+    sink = Sink()
+    found = parse_headers([header_folder / "diopi" / name for name in ORDER], sink=sink)
+    assert found is not None
+    for function in found.functions:
+        assert function.doc is not None and function.doc.brief.strip(), function.name
+        named = [param.name for param in function.params if param.name]
+        assert [param.name for param in function.doc.params] == named, function.name
+        assert all(len(param.text) > 3 for param in function.doc.params), function.name
