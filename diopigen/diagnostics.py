@@ -6,7 +6,6 @@ Only a fault that leaves nothing to work on (an unreadable file, say) is raised,
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -131,6 +130,8 @@ class Sink:
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate most like `name` (edit similarity at least 0.6, case ignored), or None."""
+    import difflib  # only when something is misspelt: every command pays for what stands at the top
+
     by_lower: dict[str, str] = {}
     for candidate in sorted(candidates):
         by_lower.setdefault(candidate.lower(), candidate)

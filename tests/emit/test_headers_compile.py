@@ -28,7 +28,20 @@ def test_each_header_compiles_alone(
     program = tool(compiler, package)
     for header in ORDER:
         done = subprocess.run(
-            [program, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", language, "-I", str(header_folder), "-"],
+            [
+                program,
+                f"-std={standard}",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+                "-fsyntax-only",
+                "-x",
+                language,
+                "-I",
+                str(header_folder),
+                "-",
+            ],
             input=f"#include <diopi/{header}>\n#include <diopi/{header}>\n",
             capture_output=True,
             text=True,
