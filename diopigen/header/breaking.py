@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from diopigen.diagnostics import Note, Sink, Span, nearest
+from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam, CStruct
-from diopigen.header.compare import Places, Types, declarator, macro_tokens, moved, param_label, quoted
+from diopigen.header.compare import (
+    Places,
+    Types,
+    declarator,
+    macro_tokens,
+    moved,
+    nearest_function,
+    param_label,
+    quoted,
+)
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import parse_type
 
@@ -74,7 +83,7 @@ class _Changes:
             if name in new:
                 self._function(function, new[name])
                 continue
-            like = nearest(name, added)
+            like = nearest_function(name, added)
             kept = f"keep '{name}' beside '{like}'" if like else f"keep '{name}'"
             self._report(
                 "function-removed",

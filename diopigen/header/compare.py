@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from diopigen.diagnostics import Span
+from diopigen.diagnostics import Span, nearest
 from diopigen.header.cdecl import CFunction, CInterface, CParam
 from diopigen.header.type_expr import TypeExpr, parse_type, resolve, typedef_table
+
+_PREFIX = "diopi"
 
 
 class Types:
@@ -101,6 +103,13 @@ def _longest_increasing(numbers: Sequence[int]) -> list[int]:
         result.append(numbers[index])
         index = previous[index]
     return result[::-1]
+
+
+def nearest_function(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like `name`; the prefix that all functions share does not count as likeness."""
+    short = {candidate.removeprefix(_PREFIX): candidate for candidate in candidates}
+    found = nearest(name.removeprefix(_PREFIX), short)
+    return short[found] if found else None
 
 
 def macro_tokens(body: str) -> str:

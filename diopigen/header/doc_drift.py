@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from diopigen.diagnostics import Note, Sink, did_you_mean, nearest
+from diopigen.diagnostics import Note, Sink, nearest
 from diopigen.header.cdecl import CDoc, CDocParam, CFunction, CInterface, CParam
-from diopigen.header.compare import moved
+from diopigen.header.compare import moved, nearest_function
 from diopigen.header.rules import WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import TypeExpr, parse_type, resolve, typedef_table
 
@@ -85,7 +85,8 @@ class _Drift:
             self._report("doc-parameter-order", message, first[move.name].span, fix=f"document it {right}")
         for name, span in doc.references:
             if name not in self._known:
-                fix = did_you_mean(name, self._functions) or "correct the name, or remove it"
+                like = nearest_function(name, self._functions)
+                fix = f"did you mean '{like}'?" if like else "correct the name, or remove it"
                 message = f"the comment of '{function.name}' names '{name}', which does not exist"
                 self._report("doc-unknown-reference", message, span, fix=fix)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.diagnostics import Note, Sink, nearest
+from diopigen.diagnostics import Note, Sink
 from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam, CStruct
 from diopigen.header.compare import (
     Places,
@@ -12,6 +12,7 @@ from diopigen.header.compare import (
     declared,
     macro_tokens,
     moved,
+    nearest_function,
     param_label,
     prototype,
     quoted,
@@ -80,7 +81,7 @@ class _Comparison:
             if name in found:
                 self._function(function, found[name])
                 continue
-            like = nearest(name, extra)
+            like = nearest_function(name, extra)
             self._report(
                 "missing-function",
                 f"'{name}' is missing",
@@ -90,7 +91,7 @@ class _Comparison:
             )
         missing = [name for name in wanted if name not in found]
         for name in extra:
-            like = nearest(name, missing)
+            like = nearest_function(name, missing)
             fix = f"rename it to '{like}', or remove it" if like else f"remove it, or add it to {self._label}"
             self._report("extra-function", f"'{name}' is not in {self._label}", found[name].span, fix=fix)
         self._order(wanted, found)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diopigen.diagnostics import Note, Sink, Span, did_you_mean
+from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header import libclang, stubs
 from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.clang import Files, include_arguments, parse_clean, place, read_all
-from diopigen.header.compare import Types, count, param_label, prototype
+from diopigen.header.compare import Types, count, nearest_function, param_label, prototype
 from diopigen.header.declarations import DeclarationReader
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.source import SourceText, read_source
@@ -268,7 +268,8 @@ def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple
     for (_, name), definitions in by_name.items():
         _duplicates(definitions, report)
         if name not in declared:
-            fix = did_you_mean(name, declared) or "declare it in the spec, or make it static"
+            like = nearest_function(name, declared)
+            fix = f"did you mean '{like}'?" if like else "declare it in the spec, or make it static"
             for found in definitions:
                 report("impl-orphan", f"no header declares '{name}'", found.function.span, fix=fix)
             continue
