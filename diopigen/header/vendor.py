@@ -127,7 +127,7 @@ def source_files(directory: Path) -> list[Path]:
     for folder in folders or [directory]:
         found += [path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
     kept = [path for path in found if not _SKIPPED_FOLDERS & set(path.relative_to(directory).parts[:-1])]
-    return sorted(set(kept))
+    return sorted(set(kept), key=lambda path: path.parts)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from header_helpers import shown
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from diopigen.diagnostics import Failure, Severity, Sink, Span
 from diopigen.header import libclang
@@ -388,6 +390,37 @@ def test_a_file_without_read_permission(monkeypatch: pytest.MonkeyPatch) -> None
     assert findings(header) == [
         "locked.h:1:1: error header-unreadable: 'locked.h' may not be read | give yourself read permission"
     ]
+
+
+WHOLE = """\
+#ifndef A_H
+#define A_H
+#include <stddef.h>
+typedef enum { A = 1, B } E;  // 值
+typedef struct S_ { union { double f; int64_t i; }; E e; } S;
+/** @param[in] s 和 diopiF */
+__attribute__((weak)) int diopiF(const S* s, size_t n, int (*call)(void));
+#endif
+""".encode()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cut=st.integers(0, len(WHOLE)),
+    skip=st.integers(0, 40),
+    inserted=st.one_of(st.binary(max_size=4), st.sampled_from([b"{", b"}", b"(", b"#if", b'"', b"/*", b"\\\n", b"::"])),
+)
+def test_a_damaged_header_is_read_or_reported(cut: int, skip: int, inserted: bytes) -> None:
+    header = write("damaged.h", WHOLE[:cut] + inserted + WHOLE[cut + skip :])
+    for language in BOTH:
+        sink = Sink()
+        found = parse_headers([header], language=language, sink=sink)
+        assert (found is None) == sink.has_errors
+        for diagnostic in sink.sorted():
+            assert diagnostic.code in ("header-syntax", "header-unreadable")
+            assert diagnostic.span is not None
+            assert diagnostic.span.file == "damaged.h"
+            assert diagnostic.fix
 
 
 # The library ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,401 @@
+"""Vendors' sources without their SDK."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from header_helpers import facts_interface, shown, synthesise
+
+from diopigen.diagnostics import Sink
+from diopigen.header import vendor as vendor_module
+from diopigen.header.cdecl import CInterface
+from diopigen.header.clang import parse_headers
+from diopigen.header.vendor import RULES, VendorSources, check_impl, scan_vendor, source_files
+
+RUNTIME = """\
+#ifndef RT_H
+#define RT_H
+#define DIOPI_API __attribute__((weak))
+typedef struct diopiSize_t_ { const int64_t* data; int64_t len; } diopiSize_t;
+typedef struct diopiTensor* diopiTensorHandle_t;
+typedef const struct diopiTensor* diopiConstTensorHandle_t;
+typedef struct diopiContext* diopiContextHandle_t;
+typedef enum { diopiSuccess, diopiErrorOccurred } diopiError_t;
+#endif
+"""
+FUNCTIONS = """\
+#ifndef FUNCTIONS_H
+#define FUNCTIONS_H
+#include "diopirt.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+DIOPI_API diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input);
+DIOPI_API diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input);
+DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t dim, const bool keep);
+DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t value);
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+BODY = "(diopiContextHandle_t c, diopiTensorHandle_t o, diopiConstTensorHandle_t i) { return diopiSuccess; }\n"
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("include/diopi/diopirt.h", RUNTIME)
+    write("include/diopi/functions.h", FUNCTIONS)
+
+
+def write(name: str, text: str | bytes) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+PRELUDE = [Path("include/diopi/functions.h")]
+
+
+def scan(sink: Sink, namespaces: list[str] | None = None) -> VendorSources:
+    return scan_vendor(Path("impl/camb"), PRELUDE, sink, namespaces=namespaces)
+
+
+def check(namespaces: list[str] | None = None) -> tuple[tuple[str, ...], list[str]]:
+    """Scans and checks; the implemented functions and all findings."""
+    sink = Sink()
+    expected = parse_headers(PRELUDE, sink=sink)
+    assert expected is not None
+    return check_impl(expected, scan(sink, namespaces), sink), shown(sink)
+
+
+def summary(found: VendorSources) -> list[tuple[str, str, bool, bool, str]]:
+    return [(f.namespace, f.function.name, f.c_linkage, f.resolved, str(f.function.span)) for f in found.functions]
+
+
+def test_definitions_of_every_form_are_found_without_the_sdk() -> None:
+    write(
+        "impl/camb/functions/unary.cpp",
+        """\
+// 一元运算
+#include <diopi/functions.h>
+#include <cnnl.h>
+#include <vector>
+#include "../helper.hpp"
+#define UNARY(name, kernel)                                                                         \\
+    diopiError_t name(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) { \\
+        return call(kernel, ctx, out, input);                                                       \\
+    }
+#define DECLARE(name) diopiError_t name(diopiContextHandle_t ctx)
+#define SIGNATURE(name) DIOPI_API diopiError_t name(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t value)
+DECLARE(diopiDeclared);
+namespace impl {
+namespace camb {
+static std::vector<int64_t> diopiStatic(const std::string& name) { return cnnl::shape(name); }
+namespace { int diopiAnonymous(int a) { return a; } }
+/* 量 */ UNARY(diopiSin, cnnlSin_v2);
+extern "C" diopiError_t diopiCos(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) try {
+    cnnlHandle_t handle = get(ctx);
+    if (handle) { undeclared<int>(1, [&](auto x) { return x; }); }
+    return diopiSuccess;
+} catch (...) { return diopiErrorOccurred; }
+class Helper { diopiError_t diopiMethod() { return diopiSuccess; } };
+template <typename T> diopiError_t diopiTemplate(T x) { return diopiSuccess; }
+diopiError_t diopiOnlyDeclared(diopiContextHandle_t ctx);
+}  // namespace camb
+}  // namespace impl
+SIGNATURE(diopiFill) {
+    return diopiSuccess;
+}
+#if 0
+diopiError_t diopiNever() { return diopiSuccess; }
+#endif
+""",
+    )
+    write("impl/camb/helper.hpp", "#pragma once\ninline int diopiInHeader() { return 1; }\n")
+    write(
+        "impl/camb/functions/deep/er/reduce.cu",
+        """\
+#include <cuda_runtime.h>
+namespace impl::camb {
+template <int N> __global__ __launch_bounds__(256, 2) void kernel(float* __restrict__ a) { a[threadIdx.x] = N; }
+__device__ __forceinline__ float twice(float x) { return 2 * x; }
+diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, struct diopiSize_t_ dim, bool keep) {
+    kernel<1><<<1, 256, 0, stream>>>(nullptr);
+    return diopiSuccess;
+}
+}
+""",
+    )
+    sink = Sink()
+    found = scan(sink)
+    assert shown(sink) == []
+    assert summary(found) == [
+        ("impl::camb", "diopiSum", False, True, "impl/camb/functions/deep/er/reduce.cu:5:14"),
+        ("impl::camb", "diopiSin", False, True, "impl/camb/functions/unary.cpp:17:9"),
+        ("impl::camb", "diopiCos", True, True, "impl/camb/functions/unary.cpp:18:25"),
+        ("", "diopiFill", True, True, "impl/camb/functions/unary.cpp:28:1"),
+    ]
+    assert found.files == ("impl/camb/functions/deep/er/reduce.cu", "impl/camb/functions/unary.cpp")
+    assert found.incomplete == ()
+    expected = parse_headers(PRELUDE, sink=sink)
+    assert expected is not None
+    assert check_impl(expected, found, sink) == ("diopiSin", "diopiCos", "diopiSum", "diopiFill")
+    assert shown(sink) == []
+
+
+def test_wrong_signatures() -> None:
+    write(
+        "impl/camb/functions/a.cpp",
+        """\
+namespace impl::camb {
+diopiError_t diopiSin(diopiContextHandle_t ctx, diopiConstTensorHandle_t input) { return diopiSuccess; }
+void diopiSum(diopiContextHandle_t ctx, diopiConstTensorHandle_t out, diopiSize_t dims, int keep) {}
+diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, long v) { return diopiSuccess; }
+}
+extern "C" int diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, float input) { return 0; }
+""",
+    )
+    implemented, findings = check()
+    assert implemented == ("diopiSin", "diopiCos", "diopiSum", "diopiFill")
+    where = "include/diopi/functions.h"
+    assert findings == [
+        "impl/camb/functions/a.cpp:2:14: error impl-signature: 'diopiSin' takes 2 parameters in place of 3"
+        " | write 'diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out,"
+        f" diopiConstTensorHandle_t input)' | {where}:7:24: declared here",
+        "impl/camb/functions/a.cpp:3:6: error impl-signature: 'diopiSum' returns 'void' in place of 'diopiError_t',"
+        " takes 'diopiConstTensorHandle_t' as parameter 'out' in place of 'diopiTensorHandle_t',"
+        " takes 'int' as parameter 'keep' in place of 'const bool'"
+        " | write 'diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t dim,"
+        f" const bool keep)' | {where}:9:24: declared here",
+        "impl/camb/functions/a.cpp:6:16: error impl-signature: 'diopiCos' returns 'int' in place of 'diopiError_t',"
+        " takes 'float' as parameter 'input' in place of 'diopiConstTensorHandle_t'"
+        " | write 'diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out,"
+        f" diopiConstTensorHandle_t input)' | {where}:8:24: declared here",
+    ]
+
+
+def test_unknown_types_give_no_wrong_finding() -> None:
+    write(
+        "impl/camb/functions/a.cpp",
+        """\
+#include <sdk.h>
+namespace impl::camb {
+diopiError_t diopiSin(diopiContextHandle_t ctx, SdkTensor out, diopiConstTensorHandle_t input) { return 0; }
+SdkStatus diopiCos(diopiContextHandle_t ctx) { return 0; }
+}
+SDK_EXPORT(diopiSum)
+diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t value) {
+    return diopiSuccess;
+}
+""",
+    )
+    sink = Sink()
+    found = scan(sink)
+    assert [(f.function.name, f.resolved) for f in found.functions] == [
+        ("diopiSin", False),
+        ("diopiCos", False),
+        ("diopiFill", True),
+    ]
+    assert found.incomplete == ("impl/camb/functions/a.cpp",)
+    implemented, findings = check()
+    assert implemented == ("diopiSin", "diopiCos", "diopiFill")
+    assert findings == [
+        "impl/camb/functions/a.cpp:1:1: note vendor-parse-incomplete:"
+        " 4 errors in 'impl/camb/functions/a.cpp' can hide functions"
+        " | nothing, where the SDK is missing; compare the count with your own"
+        " | impl/camb/functions/a.cpp:3:49: unknown type name 'SdkTensor'",
+        "impl/camb/functions/a.cpp:3:14: note impl-unchecked: the signature of 'diopiSin' uses types"
+        " that are unknown here | compile the file with the vendor's SDK to check it",
+        "impl/camb/functions/a.cpp:4:11: note impl-unchecked: the signature of 'diopiCos' uses types"
+        " that are unknown here | compile the file with the vendor's SDK to check it",
+    ]
+
+
+def test_functions_that_errors_hide_are_named() -> None:
+    write(
+        "impl/camb/functions/a.cpp",
+        """\
+// diopiError_t diopiComment() {}
+SDK_BEGIN {
+diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return diopiSuccess;
+}
+}
+const char* text = "diopiError_t diopiString() {";
+""",
+    )
+    implemented, findings = check()
+    assert implemented == ()
+    assert findings == [
+        "impl/camb/functions/a.cpp:1:1: note vendor-parse-incomplete:"
+        " 4 errors in 'impl/camb/functions/a.cpp' can hide functions; not seen but in its text: diopiSin"
+        " | nothing, where the SDK is missing; compare the count with your own"
+        " | impl/camb/functions/a.cpp:2:1: a type specifier is required for all declarations"
+    ]
+
+
+def test_orphans_and_duplicates() -> None:
+    write("impl/camb/functions/a.cpp", f"namespace impl::camb {{\ndiopiError_t diopiSin{BODY}}}\n")
+    write(
+        "impl/camb/functions/b.cpp",
+        f"""\
+namespace impl::camb {{
+diopiError_t diopiSin{BODY}
+diopiError_t diopiCoss{BODY}
+diopiError_t diopiZebra{BODY}
+diopiError_t diopiCos{BODY}
+diopiError_t diopiCos(diopiContextHandle_t ctx, int overload) {{ return diopiSuccess; }}
+}}
+diopiError_t diopiCos{BODY}
+""",
+    )
+    implemented, findings = check()
+    assert implemented == ("diopiSin", "diopiCos")
+    assert findings == [
+        "impl/camb/functions/b.cpp:2:14: error impl-duplicate: 'diopiSin' is implemented twice"
+        " | remove one of the two | impl/camb/functions/a.cpp:2:14: first here",
+        "impl/camb/functions/b.cpp:4:14: warning impl-orphan: no header declares 'diopiCoss'"
+        " | did you mean 'diopiCos'?",
+        "impl/camb/functions/b.cpp:6:14: warning impl-orphan: no header declares 'diopiZebra'"
+        " | declare it in the spec, or make it static",
+    ]
+
+
+def test_two_definitions_in_one_file_are_a_duplicate() -> None:
+    write("impl/camb/functions/a.cpp", f"diopiError_t diopiSin{BODY}diopiError_t diopiSin{BODY}")
+    implemented, findings = check()
+    assert implemented == ("diopiSin",)
+    assert findings == [
+        "impl/camb/functions/a.cpp:2:14: error impl-duplicate: 'diopiSin' is implemented twice"
+        " | remove one of the two | impl/camb/functions/a.cpp:1:14: first here"
+    ]
+
+
+def test_only_the_given_namespaces_count() -> None:
+    write(
+        "impl/camb/functions/a.cpp",
+        f"namespace impl::camb {{\ndiopiError_t diopiSin{BODY}"
+        f"namespace detail {{\ndiopiError_t diopiCos{BODY}}}\n}}\n"
+        "diopiError_t diopiFill(diopiContextHandle_t c, diopiTensorHandle_t o, int64_t v) { return diopiSuccess; }\n",
+    )
+    assert check(["impl::camb"]) == (("diopiSin", "diopiFill"), [])
+    assert check(["impl::cuda"]) == (("diopiFill",), [])
+    assert check() == (("diopiSin", "diopiCos", "diopiFill"), [])
+
+
+def test_which_files_are_read() -> None:
+    names = [
+        "functions/a.cpp",
+        "functions/sub/b.cu",
+        "functions_mmcv/c.cxx",
+        "functions.cc",
+        "functions/readme.md",
+        "functions/h.hpp",
+        "functions/build/gen.cpp",
+        "common/helper.cpp",
+    ]
+    for name in names:
+        write(f"impl/camb/{name}", "")
+    write("impl/flat/a.cpp", "")
+    write("impl/flat/deep/b.cc", "")
+    write("impl/flat/test/c.cpp", "")
+    write("impl/test/functions/a.cpp", "")  # a vendor may well be called test
+    assert [str(path) for path in source_files(Path("impl/camb"))] == [
+        "impl/camb/functions/a.cpp",
+        "impl/camb/functions/sub/b.cu",
+        "impl/camb/functions.cc",
+        "impl/camb/functions_mmcv/c.cxx",
+    ]
+    assert [str(path) for path in source_files(Path("impl/flat"))] == ["impl/flat/a.cpp", "impl/flat/deep/b.cc"]
+    assert [str(path) for path in source_files(Path("impl/camb/functions"))] == [
+        "impl/camb/functions/a.cpp",
+        "impl/camb/functions/sub/b.cu",
+    ]
+    assert [str(path) for path in source_files(Path("impl/test"))] == ["impl/test/functions/a.cpp"]
+
+
+def test_folders_that_cannot_be_scanned() -> None:
+    sink = Sink()
+    file = write("impl/file", "")
+    Path("impl/empty").mkdir()
+    for folder in (Path("impl/none"), file, Path("impl/empty")):
+        assert scan_vendor(folder, PRELUDE, sink) == VendorSources()
+    assert shown(sink) == [
+        "impl/empty:1:1: warning vendor-empty: 'impl/empty' holds no source files"
+        " | give a folder with .cc, .cpp, .cu, .cxx files",
+        "impl/file:1:1: error vendor-unreadable: 'impl/file' is not a directory | give the folder impl/<vendor>",
+        "impl/none:1:1: error vendor-unreadable: 'impl/none' does not exist | give the folder impl/<vendor>",
+    ]
+
+
+def test_unreadable_sources_do_not_stop_the_others() -> None:
+    write("impl/camb/functions/a.cpp", b"int x; // \xff\n")
+    write("impl/camb/functions/b.cpp", b"\x00\x01")
+    write("impl/camb/functions/c.cpp", "DIOPI_API diopiError_t diopiNew(int a) { return diopiSuccess; }\n")
+    Path("impl/camb/functions/d.cpp").symlink_to("gone.cpp")
+    sink = Sink()
+    found = scan(sink)
+    assert [f.function.name for f in found.functions] == ["diopiNew"]
+    assert found.files == ("impl/camb/functions/c.cpp",)
+    assert shown(sink) == [
+        "impl/camb/functions/a.cpp:1:11: error vendor-unreadable: 'impl/camb/functions/a.cpp' is not UTF-8:"
+        " byte 0xff | save the file as UTF-8",
+        "impl/camb/functions/b.cpp:1:1: error vendor-unreadable: 'impl/camb/functions/b.cpp' is binary:"
+        " it holds a zero byte | give the path of a C or C++ source text",
+    ]
+
+
+def test_headers_that_do_not_parse_stop_the_scan() -> None:
+    """With them every bool or size in a vendor's signatures could be an int."""
+    write("impl/camb/functions/a.cpp", "diopiError_t diopiSin(bool x) { return diopiSuccess; }\n")
+    write("include/diopi/functions.h", "void diopiSin(nothing x);\n")
+    sink = Sink()
+    assert scan(sink) == VendorSources()
+    assert shown(sink) == [
+        "include/diopi/functions.h:1:15: error header-syntax: unknown type name 'nothing'"
+        " | include the header that declares 'nothing', or correct the name"
+    ]
+    sink = Sink()
+    assert scan_vendor(Path("impl/camb"), [Path("no.h")], sink) == VendorSources()
+    assert shown(sink) == ["no.h:1:1: error header-unreadable: 'no.h' does not exist | correct the path"]
+
+
+def test_without_a_place_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        "impl/camb/functions/a.cpp",
+        "#include <diopi/functions.h>\n"
+        "diopiError_t diopiSum(diopiContextHandle_t c, diopiTensorHandle_t o, diopiSize_t d, bool k) { return {}; }",
+    )
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(vendor_module.tempfile, "TemporaryDirectory", refuse)
+    assert check() == (("diopiSum",), [])
+
+
+def test_every_rule_has_a_case() -> None:
+    """The rules of this module that the tests above show in full."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [rule for rule in RULES if f" {rule}:" not in text] == []
+
+
+def test_a_whole_implementation_of_the_interface(tmp_path: Path) -> None:
+    """Every function of the interface implemented once from its facts: all found, nothing to report."""
+    headers = synthesise(tmp_path / "whole" / "include" / "diopi")
+    lines = ["#include <vendor_sdk.h>", "namespace impl { namespace whole {"]
+    for function in facts_interface().functions:
+        params = ", ".join(f"{p.type} {p.name}" for p in function.params)
+        body = "sdkCall(ctx, out); return diopiSuccess;" if function.returns == "diopiError_t" else 'return "";'
+        lines.append(f"{function.returns} {function.name}({params}) {{ {body} }}")
+    write("impl/whole/functions/all.cpp", "\n".join([*lines, "}}"]))
+    sink = Sink()
+    found = scan_vendor(Path("impl/whole"), headers, sink, namespaces=["impl::whole"])
+    expected: CInterface = facts_interface()
+    assert check_impl(expected, found, sink) == tuple(f.name for f in expected.functions)
+    assert shown(sink) == []
+    assert all(f.resolved for f in found.functions)
