@@ -12,6 +12,7 @@ from diopigen.ir.model import Function, Overload
 RULES = {
     "unknown-overload": "An ATen overload exists in the release of torch that the spec names.",
     "duplicate-overload": "An ATen overload is served by one function.",
+    "bad-schema": "The schema of an ATen overload that is named can be read.",
     "overload-mismatch": "What an ATen overload writes and takes can be served by the function.",
 }
 
@@ -38,7 +39,7 @@ def check(subject: Subject, sink: Sink) -> None:
             if text is None:
                 _report_unknown(subject, function, overload, packets, sink)
             else:
-                _check_fit(function, overload, parse_schema(text), sink)
+                _check_fit(function, overload, text, sink)
 
 
 def _report_unknown(
@@ -55,7 +56,13 @@ def _report_unknown(
     sink.error("unknown-overload", message, overload.span, fix=fix)
 
 
-def _check_fit(function: Function, overload: Overload, schema: AtenSchema, sink: Sink) -> None:
+def _check_fit(function: Function, overload: Overload, text: str, sink: Sink) -> None:
+    try:
+        schema = parse_schema(text)
+    except ValueError as error:
+        message = f"{function.name}: the schema of '{overload.name}' cannot be read: {error}"
+        sink.error("bad-schema", message, overload.span, fix="mend it in the files of aten/")
+        return
     problem = _problem(function, schema)
     if problem:
         fix = "name the overload under the variant that it fits"

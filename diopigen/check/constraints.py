@@ -19,9 +19,8 @@ RULES = {
 def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
     dtypes = frozenset(info.name for info in subject.interface.dtypes)
-    values = frozenset(subject.enum_values)
     for function in subject.functions:
-        reader = RecipeReader(function, dtypes, values, sink)
+        reader = RecipeReader(function, dtypes, subject.enum_values, sink)
         for case in function.cases:
             reader.read(case)
         base = subject.by_name.get(f"diopi{function.operator}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink
+from diopigen.ir.model import Function
 from diopigen.ir.types import TYPES
 
 RULES = {
@@ -34,11 +35,11 @@ def check(subject: Subject, sink: Sink) -> None:
                 message = f"{function.name}: 'mutable' on '{param.name}', which is written anyway"
                 sink.error("impossible-direction", message, param.at("mutable"), fix="remove 'mutable'")
         if function.variant == "base" and function.family != "runtime":
-            _check_order(function.name, subject, sink)
+            _check_order(function, sink)
 
 
-def _check_order(name: str, subject: Subject, sink: Sink) -> None:
-    function = subject.by_name[name]
+def _check_order(function: Function, sink: Sink) -> None:
+    name = function.name
     tensors = [param for param in function.params if param.type in TYPES and TYPES[param.type].has_shape]
     first_input = next((param for param in tensors if param.direction == "in"), None)
     late = [

@@ -142,8 +142,9 @@ class _Checker:
                 self.error("kernel-kind", f"'{known.name}' needs a parameter", place, "name a nullable parameter")
             return "any"
         if wanted == "literal":
-            value = argument.operand if isinstance(argument, Unary) else argument
-            if not isinstance(value, Number):
+            negative = isinstance(argument, Unary) and argument.operator == "-"
+            value = argument.operand if isinstance(argument, Unary) and negative else argument
+            if not (isinstance(value, Number) and isinstance(value.value, int)):
                 place = formula.at(getattr(argument, "offset", 0))
                 self.error("kernel-kind", f"'{known.name}' needs an integer", place, "write a literal number")
             return "number"

@@ -70,11 +70,9 @@ def _unique(names: Iterable[tuple[str, Span]], code: str, what: str, fix: str, s
 
 
 def _check_dtypes(subject: Subject, sink: Sink) -> None:
-    names = [info.name for info in subject.interface.dtypes] + [found.name for found in subject.interface.dtype_sets]
-    file = Span(subject.interface.files[0]) if subject.interface.files else None
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        message = f"dtype or dtype set '{name}' is given twice"
-        sink.error("duplicate-type", message, file, fix="give one of the two another name")
+    names = [(info.name, info.span) for info in subject.interface.dtypes]
+    names += [(found.name, found.span) for found in subject.interface.dtype_sets]
+    _unique(names, "duplicate-type", "dtype or dtype set", "give one of the two another name", sink)
 
 
 def _check_enums(subject: Subject, sink: Sink) -> None:
@@ -84,9 +82,9 @@ def _check_enums(subject: Subject, sink: Sink) -> None:
         for value in enum.values:
             if value.name in owners:
                 message = f"enum value '{value.name}' stands in {owners[value.name]} and in {enum.name}"
-                sink.error("duplicate-enum-value", message, enum.span, fix="C enums share one scope: rename one")
+                sink.error("duplicate-enum-value", message, value.span, fix="C enums share one scope: rename one")
             if value.value in numbers:
                 message = f"{value.name} and {numbers[value.value]} of {enum.name} are both {value.value}"
-                sink.error("duplicate-enum-value", message, enum.span, fix="give each value a number of its own")
+                sink.error("duplicate-enum-value", message, value.span, fix="give each value a number of its own")
             owners[value.name] = enum.name
             numbers[value.value] = value.name

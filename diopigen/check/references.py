@@ -223,11 +223,11 @@ def _check_backward_of(subject: Subject, function: Function, sink: Sink) -> None
 def _check_headers(subject: Subject, sink: Sink) -> None:
     files = [header.file for header in subject.interface.headers]
     for header in subject.interface.headers:
-        for included in header.includes:
+        for included, span in zip(header.includes, header.include_spans, strict=True):
             if included not in files:
                 message = f"{header.file} includes '{included}', which is not a header of the interface"
                 fix = did_you_mean(included, files) or "remove it"
-                sink.error("unknown-reference", message, header.span, fix=fix)
+                sink.error("unknown-reference", message, span, fix=fix)
         seen: set[str] = set()
         for name, span in header.order:
             function = subject.by_name.get(name)

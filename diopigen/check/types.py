@@ -78,12 +78,16 @@ def _check_default(subject: Subject, function: Function, param: Parameter, sink:
     if value is None:
         problem = "" if param.nullable else "null, but the parameter is not nullable"
     elif isinstance(value, tuple):
-        if param.type != "sizes" or not all(isinstance(item, int) for item in value):
+        if param.type != "sizes":
             problem = f"a list, but the type is {param.type}"
+        elif not all(type(item) is int for item in value):
+            problem = "not a list of integers"
     elif param.type == "bool":
         problem = "" if isinstance(value, bool) else "neither true nor false"
     elif param.type in INTEGERS:
         problem = "" if isinstance(value, int) and not isinstance(value, bool) else "not an integer"
+    elif param.type == "sizes":
+        problem = "not a list of integers"
     elif param.type in ("float", "double", "scalar"):
         problem = "" if isinstance(value, (int, float)) else "not a number"
     elif param.type == "string":

@@ -91,12 +91,12 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
     family_docs: dict[str, str] = {}
     runtime = state.read("runtime.yaml", "runtime") if (root / "runtime.yaml").exists() else None
     if runtime is not None:
-        _collect(runtime, state.files[-1], lowering, sink, functions, file_of, family_docs)
+        state.complete &= _collect(runtime, state.files[-1], lowering, sink, functions, file_of, family_docs)
     ops = root / "ops"
     for path in sorted(ops.rglob("*.yaml")) if ops.is_dir() else ():
         node = _read_operators(state, path.relative_to(root).as_posix())
         if node is not None:
-            _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
+            state.complete &= _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
     release, schemas = _aten(state)
     interface = Interface(
         version=_version(types),
@@ -162,18 +162,28 @@ def _collect(
     functions: list[Function],
     file_of: dict[str, str],
     family_docs: dict[str, str],
-) -> None:
+) -> bool:
+    """Adds the functions of a file; whether none had to be left out."""
     place = Place(text_of(node.get("family")), text_of(node.get("header")))
     if node.get("doc") is not None:
         family_docs.setdefault(place.family, text_of(node.get("doc")))
+    complete = True
     for operator in mappings_of(node.get("operators")):
-        for function in expand(operator, place, lowering, sink):
+        expanded = expand(operator, place, lowering, sink)
+        complete &= len(expanded) == 1 + len(items_of(operator.get("variants")))
+        for function in expanded:
             functions.append(function)
             file_of.setdefault(function.name, file)
+    return complete
 
 
 def _empty(state: _State) -> Interface:
     return Interface(Version(0, 0, 0), "", (), (), (), (), (), (), (), files=tuple(state.files))
+
+
+def _place(node: MappingNode) -> Span:
+    """Where the name of an entry stands."""
+    return (node.get("name") or node).span
 
 
 def _version(types: MappingNode) -> Version:
@@ -184,7 +194,9 @@ def _version(types: MappingNode) -> Version:
 
 def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tuple[DtypeSet, ...]]:
     dtypes = tuple(
-        DtypeInfo(text_of(n.get("name")), text_of(n.get("enum")), _number(n.get("bytes")), text_of(n.get("kind")))
+        DtypeInfo(
+            text_of(n.get("name")), text_of(n.get("enum")), _number(n.get("bytes")), text_of(n.get("kind")), _place(n)
+        )
         for n in mappings_of(types.get("dtypes"))
     )
     known: dict[str, tuple[str, ...]] = {info.name: (info.name,) for info in dtypes}
@@ -200,16 +212,16 @@ def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tupl
                 sink.error("unknown-dtype", f"unknown dtype '{text_of(item)}'", item.span, fix=fix)
         name = text_of(node.get("name"))
         known[name] = tuple(sorted(found, key=order.index))
-        sets.append(DtypeSet(name, text_of(node.get("doc")), known[name]))
+        sets.append(DtypeSet(name, text_of(node.get("doc")), known[name], _place(node)))
     return dtypes, tuple(sets)
 
 
 def _enum(node: MappingNode) -> EnumType:
     values = tuple(
-        EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")))
+        EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")), _place(v))
         for v in mappings_of(node.get("values"))
     )
-    return EnumType(text_of(node.get("name")), text_of(node.get("doc")), values, (node.get("name") or node).span)
+    return EnumType(text_of(node.get("name")), text_of(node.get("doc")), values, _place(node))
 
 
 def _struct(node: MappingNode) -> StructType:
@@ -218,14 +230,12 @@ def _struct(node: MappingNode) -> StructType:
         for f in mappings_of(node.get("fields"))
     )
     size, align = _number(node.get("size")), _number(node.get("align"))
-    return StructType(
-        text_of(node.get("name")), text_of(node.get("doc")), size, align, fields, (node.get("name") or node).span
-    )
+    return StructType(text_of(node.get("name")), text_of(node.get("doc")), size, align, fields, _place(node))
 
 
 def _handle(node: MappingNode) -> HandleType:
     name, doc, c_type = (text_of(node.get(key)) for key in ("name", "doc", "c_type"))
-    return HandleType(name, doc, c_type, (node.get("name") or node).span)
+    return HandleType(name, doc, c_type, _place(node))
 
 
 def _header(node: MappingNode, functions: Iterable[Function]) -> Header:
@@ -235,9 +245,11 @@ def _header(node: MappingNode, functions: Iterable[Function]) -> Header:
     rank = {name: position for position, (name, _) in enumerate(order)}
     own = [function for function in functions if function.header == file]
     own.sort(key=lambda function: rank.get(function.name, len(rank)))
-    includes = tuple(text_of(item) for item in items_of(node.get("includes")))
+    included = items_of(node.get("includes"))
+    includes = tuple(text_of(item) for item in included)
     span = (node.get("file") or node).span
-    return Header(file, text_of(node.get("doc")), includes, order, tuple(own), span)
+    spans = tuple(item.span for item in included)
+    return Header(file, text_of(node.get("doc")), includes, order, tuple(own), span, spans)
 
 
 def _device_function(node: MappingNode) -> DeviceFunction:

@@ -178,12 +178,9 @@ class Lowering:
         for key, entry in node.entries.items():
             if key == "let":
                 continue
-            if isinstance(entry.value, ScalarNode):
-                formula = lower_formula(entry.value, self.sink)
-                if formula is not None:
-                    results.append((key, formula))
-            else:
-                self.sink.error("wrong-kind", f"'{key}' must be an expression", entry.value.span, fix="write a text")
+            formula = lower_formula(entry.value, self.sink) if isinstance(entry.value, ScalarNode) else None
+            if formula is not None:
+                results.append((key, formula))
         return Kernel(lets, tuple(results), node.span)
 
     def _formulas(self, node: Node | None) -> tuple[tuple[str, Formula], ...]:
@@ -215,7 +212,8 @@ class Lowering:
 
 def lower_case(node: MappingNode) -> Case:
     """An argument recipe."""
-    return Case({key: entry.value for key, entry in node.entries.items()}, node.span)
+    entries = node.entries.items()
+    return Case({key: entry.value for key, entry in entries}, node.span, {key: e.key_span for key, e in entries})
 
 
 def lower_cases(node: Node | None) -> tuple[Case, ...]:

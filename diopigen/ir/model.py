@@ -133,6 +133,7 @@ class Case:
 
     arguments: Recipe
     span: Span
+    key_spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +214,7 @@ class EnumValue:
     name: str
     value: int
     doc: str
+    span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +267,7 @@ class DtypeInfo:
     enum: str
     bytes: int
     kind: str
+    span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +277,7 @@ class DtypeSet:
     name: str
     doc: str
     dtypes: tuple[str, ...]
+    span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +290,7 @@ class Header:
     order: tuple[tuple[str, Span], ...]
     functions: tuple[Function, ...]
     span: Span
+    include_spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

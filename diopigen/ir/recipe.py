@@ -5,6 +5,7 @@ A recipe is small on purpose: it names a shape and the way values are drawn, and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Union
 
@@ -52,7 +53,8 @@ Argument = Union[TensorRecipe, tuple["Argument", ...], Literal]
 class RecipeReader:
     """Reads the recipes of one function. Faults go to the sink under `bad-recipe`."""
 
-    def __init__(self, function: Function, dtypes: frozenset[str], enum_values: frozenset[str], sink: Sink) -> None:
+    def __init__(self, function: Function, dtypes: frozenset[str], enum_values: Mapping[str, str], sink: Sink) -> None:
+        """`dtypes` are the names of all dtypes, `enum_values` gives the enum of every enum value."""
         self.function = function
         self.dtypes = dtypes
         self.enum_values = enum_values
@@ -65,7 +67,9 @@ class RecipeReader:
             param = self.function.param(name)
             if param is None:
                 names = [param.name for param in self.function.params]
-                self._fault(f"'{name}' is not a parameter", case.span, did_you_mean(name, names))
+                self._fault(
+                    f"'{name}' is not a parameter", case.key_spans.get(name, case.span), did_you_mean(name, names)
+                )
                 continue
             argument = self._argument(param, node)
             if argument is not _BAD:
@@ -83,15 +87,14 @@ class RecipeReader:
         if param.type in ("tensors", "new_tensors"):
             if not isinstance(node, SequenceNode):
                 return self._fault(f"'{param.name}' is an array: give a list of tensors", node.span)
-            items = [self._null_or_tensor(param, item) for item in node]
-            return _BAD if _BAD in items else tuple(items)
+            tensors = [self._null_or_tensor(param, item) for item in node]
+            return _BAD if _BAD in tensors else tuple(tensors)
         if param.type in TENSORS:
             return self._tensor(param, node)
         if param.type == "sizes":
-            values = (
-                [item.value for item in node if isinstance(item, ScalarNode)] if isinstance(node, SequenceNode) else []
-            )
-            if not isinstance(node, SequenceNode) or not all(type(value) is int for value in values):
+            items = node.items if isinstance(node, SequenceNode) else ()
+            values = [item.value for item in items if isinstance(item, ScalarNode) and type(item.value) is int]
+            if not isinstance(node, SequenceNode) or len(values) != len(items):
                 return self._fault(f"'{param.name}' is a list of integers", node.span)
             return tuple(values)
         return self._value(param, node)
@@ -111,7 +114,7 @@ class RecipeReader:
         elif param.type in ("generator", "generators", "opaque", "stream", "context"):
             return self._fault(f"'{param.name}' is made by the suite", node.span, "leave it out")
         else:
-            good = isinstance(value, str) and value in self.enum_values
+            good = isinstance(value, str) and self.enum_values.get(value) == param.type
         return value if good else self._fault(f"'{node.text}' is not a {param.type} ('{param.name}')", node.span)
 
     def _null_or_tensor(self, param: Parameter, node: Node) -> object:
@@ -143,16 +146,27 @@ class RecipeReader:
             values = drawn
         elif isinstance(values_node, ScalarNode):
             values = values_node.value
+        elif values_node is not None:
+            return self._fault(f"the values of '{param.name}' are a mapping", values_node.span)
         shape_node = node.get("shape")
         shape = _shape(shape_node) if shape_node is not None else _shape_of(values)
         if shape is None:
             return self._fault(f"the tensor '{param.name}' needs a shape", node.span, "add 'shape'")
+        if values_node is not None and not isinstance(values, Drawn):
+            if not _is_numeric(values):
+                return self._fault(f"the values of '{param.name}' are numbers or truth values", values_node.span)
+            if isinstance(values, tuple) and _shape_of(values) != shape:
+                message = f"the values of '{param.name}' do not have the shape {list(shape)}"
+                return self._fault(message, values_node.span, "leave 'shape' out, or mend the values")
         dtype_node = node.get("dtype")
-        dtype = dtype_node.text if isinstance(dtype_node, ScalarNode) else None
-        if dtype is not None and dtype not in self.dtypes:
-            span = dtype_node.span if dtype_node else node.span
-            return self._fault(f"unknown dtype '{dtype}'", span, did_you_mean(dtype, self.dtypes))
-        return TensorRecipe(shape, dtype, values)
+        if dtype_node is None:
+            return TensorRecipe(shape, None, values)
+        if not isinstance(dtype_node, ScalarNode):
+            return self._fault(f"the dtype of '{param.name}' is one word", dtype_node.span)
+        if dtype_node.text not in self.dtypes:
+            fix = did_you_mean(dtype_node.text, self.dtypes)
+            return self._fault(f"unknown dtype '{dtype_node.text}'", dtype_node.span, fix)
+        return TensorRecipe(shape, dtype_node.text, values)
 
 
 _BAD = object()
@@ -184,6 +198,12 @@ def _shape_of(values: Drawn | Literal) -> tuple[int, ...] | None:
         return None
     below = inner.pop() if inner else ()
     return (len(values), *(below or ()))
+
+
+def _is_numeric(values: Literal) -> bool:
+    if isinstance(values, tuple):
+        return all(_is_numeric(item) for item in values)
+    return isinstance(values, (bool, int, float))
 
 
 def _drawn(text: str) -> Drawn | None:

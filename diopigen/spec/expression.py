@@ -6,6 +6,7 @@ Expressions are parsed to immutable nodes that know their place in the text, and
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -96,6 +97,8 @@ _STRENGTH = {
 _NOT, _PREFIX, _ATOM = 3, 10, 12
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _MAX_DEPTH = 64
+# Readers of expressions recurse: a chain of additions nests as deeply as parentheses do, without looking so.
+_MAX_HEIGHT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,9 @@ class _Parser:
         expression = self.binary(0)
         if self.current.kind != "end":
             raise self.unexpected("expected an operator")
+        if len(self.tokens) > _MAX_HEIGHT and _is_higher(expression, _MAX_HEIGHT):
+            message = f"nested too deeply (at most {_MAX_HEIGHT} operators inside each other)"
+            raise ExpressionError(message, expression.offset)
         return expression
 
     def binary(self, weakest: int) -> Expression:
@@ -178,6 +184,8 @@ class _Parser:
     def prefix(self) -> Expression:
         token = self.advance()
         if token.kind == "number":
+            if float(token.text) == math.inf:
+                raise ExpressionError("number out of range", token.offset, len(token.text))
             is_integer = token.text.isdigit()
             return Number(int(token.text) if is_integer else float(token.text), token.offset)
         if token.kind == "text":
@@ -207,6 +215,22 @@ class _Parser:
                 found.append(self.binary(0))
         self.expect(")")
         return tuple(found)
+
+
+def _children(expression: Expression) -> tuple[Expression, ...]:
+    if isinstance(expression, Unary):
+        return (expression.operand,)
+    if isinstance(expression, Binary):
+        return (expression.left, expression.right)
+    return expression.arguments if isinstance(expression, Call) else ()
+
+
+def _is_higher(expression: Expression, limit: int) -> bool:
+    """Whether an expression nests more than `limit` levels deep, found without recursion."""
+    level: list[Expression] = [expression]
+    for _ in range(limit):
+        level = [child for parent in level for child in _children(parent)]
+    return bool(level)
 
 
 def parse(text: str) -> Expression:
@@ -253,11 +277,5 @@ def to_text(expression: Expression) -> str:
 def walk(expression: Expression) -> Iterator[Expression]:
     """The expression and everything inside it, in the order of the text."""
     yield expression
-    if isinstance(expression, Unary):
-        yield from walk(expression.operand)
-    elif isinstance(expression, Binary):
-        yield from walk(expression.left)
-        yield from walk(expression.right)
-    elif isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from walk(argument)
+    for child in _children(expression):
+        yield from walk(child)

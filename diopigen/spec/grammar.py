@@ -75,7 +75,7 @@ CONSTRAINT = RecordShape(
         "untestable": Field(TEXT, "why no case can be written"),
     },
 )
-KERNEL = EitherShape((TEXT, MapShape(EitherShape((TEXT, MapShape(TEXT))))))
+KERNEL = EitherShape((TEXT, MapShape(TEXT, fixed={"let": MapShape(TEXT)})))
 
 VARIANT = RecordShape(
     "variant",

@@ -61,10 +61,11 @@ class ListShape:
 
 @dataclass(frozen=True, slots=True)
 class MapShape:
-    """A mapping with free keys and values of one shape."""
+    """A mapping with free keys and values of one shape; keys in `fixed` have values of a shape of their own."""
 
     value: Shape
     key_pattern: str = r"[A-Za-z_][A-Za-z0-9_]*"
+    fixed: Mapping[str, Shape] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def validate(node: Node, shape: Shape, what: str, sink: Sink) -> bool:
                     "bad-name", f"'{key}' cannot be a key of {what}", entry.key_span, fix="use letters, digits and _"
                 )
                 good = False
-            good = validate(entry.value, shape.value, f"'{key}'", sink) and good
+            good = validate(entry.value, shape.fixed.get(key, shape.value), f"'{key}'", sink) and good
         return good
     if isinstance(shape, ListShape) and isinstance(node, SequenceNode):
         if shape.non_empty and not node.items:
@@ -254,11 +255,13 @@ def _json(shape: Shape) -> dict[str, Any]:
         items: dict[str, Any] = {"type": "array", "items": _json(shape.item)}
         return {**items, "minItems": 1} if shape.non_empty else items
     if isinstance(shape, MapShape):
-        return {
+        free: dict[str, Any] = {
             "type": "object",
             "propertyNames": {"pattern": f"^(?:{shape.key_pattern})$"},
             "additionalProperties": _json(shape.value),
         }
+        fixed = {key: _json(inner) for key, inner in shape.fixed.items()}
+        return {**free, "properties": fixed} if fixed else free
     if isinstance(shape, EitherShape):
         return {"anyOf": [_json(option) for option in shape.options]}
     if isinstance(shape, RecordShape):
