@@ -13,7 +13,7 @@ import torchgen
 from torchgen.gen import parse_native_yaml
 
 HEAD = """\
-# yaml-language-server: $schema=../schema/aten.schema.json
+# yaml-language-server: $schema=../../generated/schema/aten.schema.json
 # Every overload of native_functions.yaml in the torch wheel, the generated out variants included.
 # Written by tools/snapshot_aten.py.
 """
