@@ -26,6 +26,7 @@ Language = Literal["c", "c++"]
 
 RULES: Rules = {
     "header-unreadable": Rule(ERROR, "a header is missing, or is no UTF-8 text"),
+    "libclang-missing": Rule(ERROR, "libclang, which reads every header, is not installed or does not load"),
     "header-syntax": Rule(ERROR, "a header does not parse, so that no type in it can be trusted"),
 }
 

@@ -70,15 +70,15 @@ class DeclarationReader:
     """Reads the declarations of one translation unit that stand in the files that `source_of` knows.
 
     `source_of` gives the text of a file by clang's name for it, or None for a file outside the set. `renamed`
-    holds tags and their typedef names that a precompiled header brings.
+    maps tags to typedef names where another reader has found them; such a reader reads single functions only.
     """
 
     def __init__(self, unit: Any, source_of: SourceOf, renamed: Mapping[str, str] | None = None) -> None:
         self._cindex = libclang.load()
         self._unit = unit
         self._source_of = source_of
-        self._top = list(self._flat(unit.cursor))
-        self.renamed = {**(renamed or {}), **self._typedef_names()}
+        self._top = list(self._flat(unit.cursor)) if renamed is None else []
+        self.renamed = self._typedef_names() if renamed is None else renamed
         # Each way to write a type, a parameter or a return type is worked out once.
         self._types: dict[str, tuple[str, str]] = {}
         self._pieces: dict[str, tuple[str, str, str]] = {}
@@ -94,7 +94,7 @@ class DeclarationReader:
             else:
                 yield child
 
-    def _typedef_names(self) -> dict[str, str]:
+    def _typedef_names(self) -> Mapping[str, str]:
         """Tag to typedef name: `typedef struct T_ {...} T;` makes `struct T_` and `T` one type with one name."""
         renamed: dict[str, str] = {}
         for cursor in self._top:

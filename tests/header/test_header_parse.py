@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diopigen.diagnostics import Failure, Severity, Sink, Span
-from diopigen.header import libclang
+from diopigen.header import breaking, clang, doc_drift, interface_diff, libclang, vendor
 from diopigen.header.cdecl import CEnum, CField, CFunction, CInterface, CParam, CStruct, CTypedef
 from diopigen.header.clang import Language, parse_headers
 
@@ -470,3 +471,10 @@ def test_importing_the_package_does_not_import_clang() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_no_rule_id_stands_for_two_rules() -> None:
+    tables = [clang.RULES, interface_diff.RULES, breaking.RULES, doc_drift.RULES, vendor.RULES]
+    ids = [rule for table in tables for rule in table]
+    assert len(ids) == len(set(ids)) == 3 + 18 + 31 + 6 + 7
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule) for rule in ids)
