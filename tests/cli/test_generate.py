@@ -79,7 +79,7 @@ def test_check_of_an_empty_folder_names_every_missing_file(tmp_path: Path) -> No
 
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     done = run("generate", "--out", str(tmp_path / "new"), "--dry-run")
-    assert "would write  include/diopi/functions.h" in done.stdout
+    assert "would write   include/diopi/functions.h\n" in done.stdout
     assert not (tmp_path / "new").exists()
 
 

@@ -52,8 +52,9 @@ def test_a_call_that_fits_stays_on_a_line() -> None:
 def test_a_long_call_aligns_behind_the_parenthesis() -> None:
     items = [f"diopiConstTensorHandle_t input{i}" for i in range(4)]
     assert call_lines("diopiError_t diopiF", items, ";").splitlines() == [
-        "diopiError_t diopiF(diopiConstTensorHandle_t input0, diopiConstTensorHandle_t input1,",
-        "                    diopiConstTensorHandle_t input2, diopiConstTensorHandle_t input3);",
+        "diopiError_t diopiF(diopiConstTensorHandle_t input0, diopiConstTensorHandle_t input1, "
+        "diopiConstTensorHandle_t input2,",
+        "                    diopiConstTensorHandle_t input3);",
     ]
 
 

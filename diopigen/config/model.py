@@ -1,0 +1,61 @@
+"""The resolved conversion table: what a shim does to each tensor, and which line of the config says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diopigen.diagnostics import Span
+
+LAYOUTS = ("NCL", "NLC", "NCHW", "NHWC", "NCDHW", "NDHWC", "ND")
+"""The layouts that a config can name. ND leaves a tensor as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A dtype that the operator cannot take, and the one it gets instead."""
+
+    source: str
+    target: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRule:
+    """What holds for one tensor parameter.
+
+    `layouts` are the allowed layouts in order of preference, empty where nothing is demanded; `layouts_span` is the
+    place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it.
+    """
+
+    param: str
+    casts: tuple[Cast, ...] = ()
+    layouts: tuple[str, ...] = ()
+    layouts_span: Span | None = None
+    common_layouts: tuple[str, ...] = ()
+    contiguous: bool = False
+    contiguous_span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRule:
+    """What holds for one function. `composite`: use the composite implementation where the vendor has none."""
+
+    function: str
+    tensors: tuple[TensorRule, ...]
+    composite: bool = False
+    composite_span: Span | None = None
+
+    @property
+    def converts(self) -> bool:
+        """Whether a shim has anything to do but to pass the call on."""
+        return any(rule.casts or rule.layouts or rule.contiguous for rule in self.tensors)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedConfig:
+    """The table of a vendor, for every function of the interface that has tensors, in its order."""
+
+    vendor: str
+    file: str
+    functions: tuple[FunctionRule, ...]
+    implemented: frozenset[str]
