@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from diopigen import __version__
-from diopigen.commands import headers, spec
+from diopigen.commands import headers, scaffold, spec
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
@@ -35,6 +35,7 @@ for command in (
     headers.check_impl,
     headers.import_proto,
     headers.breaking,
+    scaffold.scaffold,
 ):
     cli.add_command(command)
 

@@ -14,30 +14,30 @@ def declarator(c_type: str, name: str) -> str:
     return f"{spelt} {name}".rstrip()
 
 
-def call_lines(head: str, items: Sequence[str], tail: str) -> str:
+def call_lines(head: str, items: Sequence[str], tail: str, columns: int = COLUMNS) -> str:
     """`head(items)tail` on one line, or with the items filled up.
 
     They align behind the parenthesis, or start on a line of their own where that saves three lines or where the
-    aligned ones would not fit: the two layouts that clang-format weighs.
+    aligned ones would not fit: the two layouts that clang-format weighs. Fewer `columns` leave room for an indent.
     """
     one_line = f"{head}({', '.join(items)}){tail}"
-    if len(one_line) <= COLUMNS or not items:
+    if len(one_line) <= columns or not items:
         return one_line
     pieces = [f"{item}," for item in items[:-1]] + [f"{items[-1]}){tail}"]
     column = len(head) + 1
-    aligned = _fill(pieces, column)
-    below = [f"{head}(", *(" " * 4 + line for line in _fill(pieces, 4))]
-    overflows = any(column + len(line) > COLUMNS for line in aligned)
+    aligned = _fill(pieces, column, columns)
+    below = [f"{head}(", *(" " * 4 + line for line in _fill(pieces, 4, columns))]
+    overflows = any(column + len(line) > columns for line in aligned)
     if overflows or len(aligned) - len(below) >= 3:
         return "\n".join(below)
     return "\n".join([f"{head}({aligned[0]}", *(" " * column + line for line in aligned[1:])])
 
 
-def _fill(pieces: Iterable[str], indent: int) -> list[str]:
+def _fill(pieces: Iterable[str], indent: int, columns: int) -> list[str]:
     """The pieces in as few lines as fit behind an indent."""
     lines: list[str] = []
     for piece in pieces:
-        if lines and indent + len(lines[-1]) + 1 + len(piece) <= COLUMNS:
+        if lines and indent + len(lines[-1]) + 1 + len(piece) <= columns:
             lines[-1] += f" {piece}"
         else:
             lines.append(piece)

@@ -1,0 +1,72 @@
+"""The command that a new vendor starts with: scaffold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from diopigen.console import Session, common_options
+
+
+@click.command()
+@click.option("--vendor", required=True, metavar="NAME", help="Name of the vendor: a C identifier.")
+@click.option(
+    "--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before."
+)
+@click.option(
+    "--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Conv*' (may be repeated)."
+)
+@click.option("--family", "families", multiple=True, metavar="F", help="A whole family (may be repeated).")
+@click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own."
+)
+@common_options
+def scaffold(
+    vendor: str,
+    out: str,
+    patterns: tuple[str, ...],
+    families: tuple[str, ...],
+    everything: bool,
+    dry_run: bool,
+    force: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Write a vendor's tree that builds at once, or add to one what is new.
+
+    Without --ops, --family and --all a new tree gets a starter set of operators, and an older one is brought up to
+    date. Files that are yours (all but include/, runtime/, test/operators.inc and vendor.json) are written once and
+    never touched again.
+    """
+    from diopigen import api
+    from diopigen.emit.selection import Selection, require_vendor_name
+    from diopigen.output.check import listing
+    from diopigen.scaffold import scaffold as run
+
+    require_vendor_name(vendor)
+    session = Session(spec, templates, output_format, strict)
+    interface = session.load().interface
+    chosen = Selection(patterns, families, everything)
+    done = run(
+        interface,
+        session.workspace(),
+        api.package_data("runtime"),
+        vendor,
+        Path(out),
+        session.sink,
+        chosen=chosen,
+        force=force,
+        write=not dry_run,
+    )
+    if dry_run and not session.sink.has_errors:
+        click.echo(listing(done.generated, dry=True), nl=False)
+        click.echo("".join(f"would start   {path}\n" for path in done.started), nl=False)
+        session.finish()
+    written, removed = len(done.generated.written), len(done.generated.removed)
+    generated = f"generated: {written} written, {removed} removed, {len(done.generated.unchanged)} unchanged"
+    session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.kept)} kept")

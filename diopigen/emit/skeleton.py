@@ -1,0 +1,138 @@
+"""One source file per operator for a vendor to fill in: the contract from the spec, the signature, no kernel yet."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopigen.emit.c_text import COLUMNS, call_lines, declarator, doc_comment, wrapped
+from diopigen.emit.plan import PlannedFile
+from diopigen.emit.prose import constraint_text, direction_tag, param_text
+from diopigen.emit.templates import render
+from diopigen.header.signature import c_function
+from diopigen.ir.model import Function, Interface
+
+_TEMPLATE = "vendor/function.cpp.j2"
+_INDENT = " " * 4
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator with its functions (all variants) in the order of the headers."""
+
+    name: str
+    family: str
+    functions: tuple[Function, ...]
+
+
+def operators(interface: Interface) -> tuple[Operator, ...]:
+    """The operators that a vendor may implement: neither services of the host nor texts about the library."""
+    found: dict[tuple[str, str], list[Function]] = {}
+    for function in interface.functions:
+        if function.weak and function.family != "runtime" and function.returns == "status":
+            found.setdefault((function.family, function.operator), []).append(function)
+    return tuple(Operator(name, family, tuple(functions)) for (family, name), functions in found.items())
+
+
+def skeleton_path(vendor: str, operator: Operator) -> str:
+    """Where the operator's file stands below the root of a vendor's tree."""
+    return f"impl/{vendor}/functions/{operator.family}/{operator.name}.cpp"
+
+
+def skeleton_file(interface: Interface, templates: Path, vendor: str, operator: Operator) -> PlannedFile:
+    """The skeleton of an operator, with the functions that `operator` holds."""
+    source = interface.file_of[operator.functions[0].name]
+    includes = dict.fromkeys(function.header for function in operator.functions)
+    text = f"A start, made by `diopigen scaffold` from {source}. This file is yours: it is not written a second time."
+    values = {
+        "heading": "\n".join(
+            [
+                *wrapped(f"{operator.name}: {operator.functions[0].doc.strip()}", " * ", " * "),
+                " *",
+                *wrapped(text, " * ", " * "),
+            ]
+        ),
+        "includes": sorted(includes),
+        "vendor": vendor,
+        "functions": [
+            {"contract": contract(function), "head": _head(function), "body": _body(function, vendor)}
+            for function in operator.functions
+        ],
+    }
+    inputs = (source, f"templates/{_TEMPLATE}")
+    return PlannedFile(
+        skeleton_path(vendor, operator), render(templates, _TEMPLATE, values), inputs, "vendor"
+    )
+
+
+def contract(function: Function) -> str:
+    """What the spec demands of an implementation of `function`, as a comment."""
+    paragraphs = [("", function.doc.strip())]
+    if function.source:
+        paragraphs.append(("@note ", f"Source: {function.source.strip()}"))
+    if function.backward_of:
+        paragraphs.append(("@note ", f"Backward of diopi{function.backward_of.removeprefix('diopi')}."))
+    if function.context:
+        paragraphs.append(("@param[in] ctx ", "Context: gives the stream and owns temporaries."))
+    paragraphs += [
+        (f"@param[{direction_tag(param)}] {param.name} ", param_text(param)) for param in function.params
+    ]
+    paragraphs += [("@pre ", constraint_text(constraint)) for constraint in function.constraints]
+    aliasing = aliasing_text(function)
+    if aliasing:
+        paragraphs.append(("@note ", f"Aliasing: {aliasing}"))
+    if function.deprecated:
+        paragraphs.append(("@deprecated ", function.deprecated.strip()))
+    if function.aten:
+        paragraphs.append(("@see ", f"ATen: {', '.join(overload.name for overload in function.aten)}"))
+    paragraphs.append(("@return ", _status_text(function)))
+    return doc_comment(paragraphs)
+
+
+def aliasing_text(function: Function) -> str:
+    """What may lie in the same memory, as far as the spec says; empty where nothing is written."""
+    tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
+    parts = []
+    in_place = [param.name for param in tensors if param.direction == "inout"]
+    partial = [param.name for param in tensors if param.direction == "partial_out"]
+    outputs = [param.name for param in tensors if param.direction == "out"]
+    inputs = [param.name for param in tensors if param.direction == "in"]
+    if in_place:
+        parts.append(f"{_listed(in_place)} {_is(in_place)} read and written in place.")
+    if partial:
+        parts.append(f"what {_listed(partial)} held stays, but for the part that is written.")
+    if outputs and inputs and function.kernel is not None:
+        parts.append(f"{_listed(outputs)} may be one of the inputs, element for element.")
+    elif outputs and inputs:
+        parts.append(f"the spec promises nothing for {_listed(outputs)} that overlaps {_listed(inputs)}.")
+    return " ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _status_text(function: Function) -> str:
+    errors = dict.fromkeys(constraint.error for constraint in function.constraints)
+    others = f"; {', '.join(errors)} as said above" if errors else ""
+    return f"diopiSuccess{others}; diopiNoImplement as long as there is no kernel: the framework falls back then."
+
+
+def _head(function: Function) -> str:
+    """The first line or lines of the definition, with the brace that opens it."""
+    declared = c_function(function)
+    params = [declarator(param.type, param.name) for param in declared.params]
+    return call_lines(f'extern "C" {declarator(declared.returns, function.name)}', params, " {")
+
+
+def _body(function: Function, vendor: str) -> str:
+    """The statement that says that there is no kernel yet; it takes the parameters so that none counts as unused."""
+    names = ["__func__", *(param.name for param in c_function(function).params if param.name)]
+    call = call_lines(f"return impl::{vendor}::notImplemented", names, ";", COLUMNS - len(_INDENT))
+    return textwrap.indent(call, _INDENT)

@@ -1,0 +1,52 @@
+"""The operators that a new vendor starts with: what a convolutional net and a transformer block call first.
+
+The table gives each operator (all its variants) with the reason why it is among the first.
+"""
+
+from __future__ import annotations
+
+STARTER_OPERATORS = {
+    "Fill": "needs nothing but a launch: the first kernel, and how tests make their outputs",
+    "Arange": "positions and index tensors",
+    "CopyInp": "strided copy; layout changes and most fallbacks stand on it",
+    "CastDtype": "every mixed-precision step casts",
+    "Cat": "attention caches and skip connections",
+    "Permute": "layout change between attention heads",
+    "Add": "residual connections, and the operator that the bring-up test runs",
+    "Sub": "elementwise arithmetic of two tensors",
+    "Mul": "elementwise arithmetic of two tensors",
+    "Div": "elementwise arithmetic with rounding modes",
+    "Clamp": "optional bounds: the first operator with tensors that may be null",
+    "Where": "masks; a bool input beside numeric ones",
+    "Neg": "simplest unary kernel",
+    "Exp": "transcendental function of one tensor",
+    "Sqrt": "optimizers and norms",
+    "Rsqrt": "normalisation",
+    "Relu": "activation of convolutional nets",
+    "Gelu": "activation of transformers; takes a string",
+    "Silu": "activation of gated transformers",
+    "Sigmoid": "gates and binary classification",
+    "Softmax": "attention scores; a reduction and a map in one",
+    "ThresholdBackward": "backward of Relu",
+    "GeluBackward": "backward of Gelu",
+    "SoftmaxBackward": "backward of attention scores",
+    "Eq": "comparison with a bool output",
+    "Sum": "reduction over chosen dimensions; gradients of broadcast inputs",
+    "Mean": "reduction with division",
+    "Argmax": "reduction to indices; predictions",
+    "Matmul": "batched product with broadcasting",
+    "Mm": "matrix product, the device's fast path",
+    "Addmm": "matrix product with bias",
+    "Linear": "every projection of a transformer",
+    "LayerNorm": "normalisation of transformers; three outputs",
+    "BatchNorm": "normalisation of convolutional nets; updates running statistics",
+    "Convolution2d": "the core of convolutional nets; the layout decides",
+    "MaxPool2d": "window operators",
+    "AdaptiveAvgPool2d": "head of convolutional nets",
+    "Embedding": "input of every language model; indices",
+    "IndexSelect": "rows by index",
+    "CrossEntropyLoss": "training of classifiers and language models",
+    "AdamW": "optimizer that reads and writes its state",
+    "Sgd": "simplest optimizer",
+    "Topk": "sampling and metrics; two outputs",
+}

@@ -1,0 +1,130 @@
+"""A vendor's tree to start from: CMake, headers, the host runtime, device functions, one skeleton per operator, a test.
+
+A plan of the whole tree. Its files are of two kinds: what `is_generated` says belongs to diopigen and follows the
+spec; everything else is a start that is written once and then belongs to the vendor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from diopigen.emit import headers
+from diopigen.emit.device_functions import device_function
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.selection import NOTHING, Selection
+from diopigen.emit.skeleton import Operator, operators, skeleton_file
+from diopigen.emit.templates import render
+from diopigen.ir.model import Interface
+
+MARK = "vendor.json"
+"""The generated file that says whose tree it is."""
+
+_GENERATED_FOLDERS = ("include/", "runtime/")
+_GENERATED_FILES = frozenset({MARK, "test/operators.inc"})
+
+_STARTS = {
+    "README.md": "README.md.j2",
+    "CMakeLists.txt": "CMakeLists.txt.j2",
+    "CMakePresets.json": "CMakePresets.json.j2",
+    "convert_config.yaml": "convert_config.yaml.j2",
+    ".clang-format": "clang-format.j2",
+    ".gitignore": "gitignore.j2",
+    ".ci/run": "ci.sh.j2",
+    "test/main.cpp": "main.cpp.j2",
+    "impl/{vendor}/device.cpp": "device.cpp.j2",
+    "impl/{vendor}/library.cpp": "library.cpp.j2",
+    "impl/{vendor}/error.h": "error.h.j2",
+    "impl/{vendor}/exports.map": "exports.map.j2",
+}
+
+# The functions of the newer form of a test library that are not device functions.
+_LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
+
+_COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
+_BANNERS = {
+    ".h": f"/* {_COPIED} */\n",
+    ".cpp": f"// {_COPIED}\n",
+    ".map": f"/* {_COPIED} */\n",
+    ".txt": f"# {_COPIED}\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VendorOptions:
+    """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by."""
+
+    vendor: str
+    operators: tuple[Operator, ...]
+    selection: Selection = NOTHING
+
+
+def is_generated(path: str) -> bool:
+    """Whether a file of a vendor's tree belongs to diopigen; the others are written once."""
+    return path in _GENERATED_FILES or path.startswith(_GENERATED_FOLDERS)
+
+
+def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: VendorOptions) -> Plan:
+    """The whole tree. `runtime` is the folder of the host runtime, which is copied."""
+    files = [
+        *headers.emit(interface, templates).files,
+        *_runtime(runtime),
+        _file(templates, "runtime/README.md", "runtime_readme.md.j2", {}),
+        _operator_list(interface, templates),
+        PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
+        *_starts(interface, templates, options),
+        *(skeleton_file(interface, templates, options.vendor, operator) for operator in options.operators),
+    ]
+    return Plan(tuple(files))
+
+
+def _starts(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
+    functions = [device_function(function) for function in interface.device_functions]
+    values = {
+        "vendor": options.vendor,
+        "functions": functions,
+        "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
+        "first": (options.operators or operators(interface))[0],
+    }
+    return [
+        _file(templates, path.format(vendor=options.vendor), template, values)
+        for path, template in _STARTS.items()
+    ]
+
+
+def _file(templates: Path, path: str, template: str, values: Mapping[str, Any]) -> PlannedFile:
+    name = f"vendor/{template}"
+    return PlannedFile(path, render(templates, name, values), (f"templates/{name}",), "vendor")
+
+
+def _operator_list(interface: Interface, templates: Path) -> PlannedFile:
+    names = [function.name for operator in operators(interface) for function in operator.functions]
+    return _file(templates, "test/operators.inc", "operators.inc.j2", {"operators": names})
+
+
+def _mark(interface: Interface, options: VendorOptions) -> bytes:
+    document = {
+        "vendor": options.vendor,
+        "interface": str(interface.version),
+        "operators": options.selection.as_json(),
+    }
+    return (json.dumps(document, indent=2) + "\n").encode()
+
+
+def _runtime(folder: Path) -> list[PlannedFile]:
+    """The host runtime, file by file, each with a line that says that it is a copy."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        banner = _BANNERS.get(path.suffix)
+        if banner is None or name.startswith("build") or not path.is_file():
+            continue
+        found.append(
+            PlannedFile(
+                f"runtime/{name}", banner.encode() + path.read_bytes(), (f"runtime/{name}",), "vendor"
+            )
+        )
+    return found

@@ -1,0 +1,211 @@
+"""Scaffolding: what a vendor's tree has already, what is to be added, and the writing of it. Prints nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from diopigen.api import Workspace
+from diopigen.diagnostics import Failure, Sink, Span, failure
+from diopigen.emit.plan import MANIFEST_NAME, RESERVED_PREFIX, Plan
+from diopigen.emit.selection import (
+    NOTHING,
+    Selection,
+    require_known,
+    require_vendor_name,
+    select,
+    selection_from_json,
+)
+from diopigen.emit.skeleton import Operator, skeleton_path
+from diopigen.emit.vendor import MARK, VendorOptions, emit_vendor, is_generated
+from diopigen.header.compare import prototype
+from diopigen.header.signature import c_function
+from diopigen.ir.model import Interface
+from diopigen.output import disk
+from diopigen.output.apply import Result, apply
+from diopigen.output.check import dry_run
+from diopigen.output.once import missing, write_once
+from diopigen.proto import check_vendor
+
+RULES = {
+    "scaffold-not-empty": "a vendor's tree starts in an empty folder, or goes on where one was scaffolded",
+    "scaffold-foreign": "a vendor's tree is not scaffolded over another output of diopigen",
+    "scaffold-other-vendor": "a tree belongs to one vendor",
+    "scaffold-mark-damaged": "vendor.json says whose tree it is",
+    "function-missing": "an operator with a file of its own has all its functions",
+}
+
+_STARTER = Selection(starter=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffolded:
+    """What a run did: what belongs to diopigen, and the paths that were started or kept as they are, sorted."""
+
+    generated: Result
+    started: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """What is at the output folder: whether nothing is, and what the tree was scaffolded with."""
+
+    is_new: bool
+    selection: Selection = NOTHING
+
+
+def scaffold(
+    interface: Interface,
+    where: Workspace,
+    runtime: Path,
+    vendor: str,
+    root: Path,
+    sink: Sink,
+    *,
+    chosen: Selection | None = None,
+    force: bool = False,
+    write: bool = True,
+) -> Scaffolded:
+    """Makes the tree of `vendor` at `root`, or adds to it what is new; files of the vendor's own stay as they are.
+
+    Without a selection a new tree gets the starter set, and an older one what it was scaffolded with before.
+    `force` overwrites generated files that were edited; `write` false only says what would be done. Functions whose
+    signature differs from the interface become errors in `sink` (`impl-signature`), though what is new is written
+    all the same. Edited generated files are errors too, and then nothing is written. Raises `Failure` for a name,
+    pattern or folder that cannot be used.
+    """
+    require_vendor_name(vendor)
+    chosen = chosen or NOTHING
+    require_known(interface, chosen)
+    tree = _look(root, vendor)
+    selection = tree.selection.union(chosen)
+    if selection.is_empty:
+        selection = _STARTER
+    wanted = select(interface, selection)
+    implemented = () if tree.is_new else _implemented(interface, where, root / "impl" / vendor, sink)
+    options = VendorOptions(vendor, _unwritten(wanted, implemented), selection)
+    plan = emit_vendor(interface, where.templates, runtime, options)
+    generated = Plan(tuple(file for file in plan.files if is_generated(file.path)))
+    starts = {path: content for path, content in plan.items() if not is_generated(path)}
+    command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
+    about_output = Sink()
+    if not write:
+        result = dry_run(generated, root, about_output, force=force, command=command)
+        started = missing(starts, root)
+    else:
+        result = apply(generated, root, about_output, force=force, command=command)
+        started = ()
+    sink.extend(about_output.sorted())
+    if about_output.has_errors:
+        return Scaffolded(result)
+    _report_missing(wanted, implemented, vendor, root, sink)
+    if write:
+        try:
+            started = write_once(starts, root, executable=(".ci/run",))
+        except Failure:
+            if tree.is_new:
+                _take_back(root)
+            raise
+    own = {*starts, *(skeleton_path(vendor, operator) for operator in wanted)}
+    kept = {path for path in own - set(started) if (root / path).exists()}
+    return Scaffolded(result, started, tuple(sorted(kept)))
+
+
+def _look(root: Path, vendor: str) -> _Tree:
+    """What is at `root`. Raises `Failure` where something else is there."""
+    if not root.is_dir():
+        return _Tree(True)  # what else may be in the way is found by whoever writes
+    with disk.faults(root, "read"):
+        names = sorted(path.name for path in root.iterdir())
+    names = [name for name in names if name != ".git" and not name.startswith(RESERVED_PREFIX)]
+    span = Span(root.as_posix())
+    if not names:
+        return _Tree(True)
+    if MANIFEST_NAME not in names:
+        message = f"'{root.as_posix()}' is not empty and was not scaffolded: it has {_some(names)}"
+        raise failure("scaffold-not-empty", message, span, "choose another --out, or move what is there away")
+    if MARK not in names:
+        message = (
+            f"'{root.as_posix()}' holds another output of diopigen: it has {MANIFEST_NAME} but no {MARK}"
+        )
+        fix = f"choose another --out; if it is a vendor's tree, restore {MARK}"
+        raise failure("scaffold-foreign", message, span, fix)
+    owner, selection = _read_mark(root / MARK)
+    if owner != vendor:
+        message = f"'{root.as_posix()}' is the tree of '{owner}', not of '{vendor}'"
+        fix = f"use --vendor {owner}, or choose another --out"
+        raise failure("scaffold-other-vendor", message, Span((root / MARK).as_posix()), fix)
+    return _Tree(False, selection)
+
+
+def _read_mark(path: Path) -> tuple[str, Selection]:
+    try:
+        document = json.loads(disk.read_bytes(path).decode("utf-8"))
+        owner = document["vendor"]
+        if not isinstance(owner, str):
+            raise ValueError("'vendor' is a text")
+        return owner, selection_from_json(document["operators"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"
+        raise failure(
+            "scaffold-mark-damaged", message, Span(path.as_posix()), "restore it from version control"
+        ) from None
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def _implemented(interface: Interface, where: Workspace, folder: Path, sink: Sink) -> tuple[str, ...]:
+    """The functions that the vendor's sources define; those with another signature are reported."""
+    if not folder.is_dir():
+        return ()
+    found = Sink()
+    names = check_vendor(interface, where, folder, (), found)
+    sink.extend(
+        finding for finding in found.sorted() if finding.code in ("impl-signature", "vendor-unreadable")
+    )
+    return names
+
+
+def _unwritten(wanted: Sequence[Operator], implemented: Collection[str]) -> tuple[Operator, ...]:
+    """The operators without the functions that are defined already, in whatever file: twice would not link."""
+    left = (
+        replace(operator, functions=tuple(f for f in operator.functions if f.name not in implemented))
+        for operator in wanted
+    )
+    return tuple(operator for operator in left if operator.functions)
+
+
+def _report_missing(
+    wanted: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, sink: Sink
+) -> None:
+    """Notes the functions that the file of an operator lacks: it is the vendor's own, and nothing is added to it."""
+    for operator in wanted:
+        path = root / skeleton_path(vendor, operator)
+        if not path.exists():
+            continue
+        for function in operator.functions:
+            if function.name not in implemented:
+                fix = f"""add 'extern "C" {prototype(c_function(function))}', if the kernel exists"""
+                sink.note(
+                    "function-missing", f"{function.name} is not implemented", Span(path.as_posix()), fix=fix
+                )
+
+
+def _take_back(root: Path) -> None:
+    """Removes what a failed first run has written, as far as the disk lets it."""
+    try:
+        result = apply(Plan(()), root, Sink())
+        disk.remove_file(root / MANIFEST_NAME)
+        folders = {
+            parent for path in result.removed for parent in (root / path).parents if root in parent.parents
+        }
+        for folder in [*sorted(folders, reverse=True), root]:
+            disk.remove_empty_folder(folder)
+    except Failure:
+        return
