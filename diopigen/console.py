@@ -44,15 +44,20 @@ class Session:
             self.finish()
         return loaded
 
-    def finish(self, summary: str = "") -> NoReturn:
-        """Shows the findings, or the closing line where all is well, and ends the command with 0 or 1."""
-        failed = self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING) > 0)
+    def finish(self, summary: str = "", *, clean: str = "") -> NoReturn:
+        """Shows the findings and ends the command with 0 or 1.
+
+        `summary` closes a run that did its work, `clean` one that found neither errors nor warnings.
+        """
+        warned = self.sink.count(Severity.WARNING) > 0
+        failed = self.sink.has_errors or (self.strict and warned)
         found = self.sink.sorted()
         as_text = self.output_format == "text"
         if found or not as_text:
             show_findings(found, self.output_format)
-        if summary and as_text and not failed:
-            click.echo(summary)
+        closing = summary or ("" if warned else clean)
+        if closing and as_text and not failed:
+            click.echo(closing)
         sys.exit(1 if failed else 0)
 
 

@@ -42,7 +42,7 @@ def check_proto(
     if not paths:
         raise click.UsageError(f"{GENERATED_HEADERS} holds no headers: name some, or run `diopigen generate` first")
     count = proto.check_headers(interface, paths, session.sink, language=language, docs=not no_docs)
-    session.finish(f"{count} functions in {len(paths)} headers: all as the spec says")
+    session.finish(clean=f"{count} functions in {len(paths)} headers: all as the spec says")
 
 
 @click.command("check-impl")
@@ -122,4 +122,4 @@ def breaking(
     new_side = proto.read_any(Path(new), session.sink) if new else c_interface(session.load().interface)
     if old_side is not None and new_side is not None:
         breaking_changes(old_side, new_side, session.sink)
-    session.finish(f"{against}: nothing breaks")
+    session.finish(clean=f"{against}: nothing breaks")

@@ -21,7 +21,7 @@ def check(spec: str | None, templates: str | None, output_format: str, strict: b
     """Check the spec against every rule (diopigen explain --rules lists them)."""
     session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
-    session.finish(f"{len(interface.functions)} functions in {len(interface.files)} files: nothing found")
+    session.finish(clean=f"{len(interface.functions)} functions in {len(interface.files)} files: nothing found")
 
 
 @click.command()
@@ -68,7 +68,7 @@ def generate(
         session.finish()
     if mode == "check":
         check_output(plan, root, session.sink)
-        session.finish(f"{out}: {len(plan)} files, all as the spec says")
+        session.finish(clean=f"{out}: {len(plan)} files, all as the spec says")
     if mode == "diff":
         click.echo(diff(plan, root), nl=False)
         session.finish()
