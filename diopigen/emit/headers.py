@@ -46,7 +46,7 @@ def function_declaration(function: Function) -> str:
     declared = c_function(function)
     linkage = "DIOPI_API" if function.weak else "DIOPI_RT_API"
     if function.deprecated:
-        linkage = "DIOPI_DEPRECATED_API"
+        linkage = f"__attribute__((deprecated)) {linkage}"
     returns = declarator(declared.returns, function.name)
     params = [declarator(param.type, param.name) for param in declared.params]
     return call_lines(f"{linkage} {returns}", params or ["void"], ";")

@@ -110,7 +110,6 @@ def c_interface(interface: Interface) -> CInterface:
         macros=(
             ("DIOPI_ATTR_WEAK", "__attribute__ ( ( weak ) )"),
             ("DIOPI_API", "DIOPI_ATTR_WEAK"),
-            ("DIOPI_DEPRECATED_API", "__attribute__ ( ( deprecated ) ) DIOPI_ATTR_WEAK"),
             ("DIOPI_RT_API", ""),
             ("DIOPI_VER_MAJOR", str(version.major)),
             ("DIOPI_VER_MINOR", str(version.minor)),

@@ -17,8 +17,6 @@
 #define DIOPI_ATTR_WEAK __attribute__((weak))
 /** Linkage of operators. */
 #define DIOPI_API DIOPI_ATTR_WEAK
-/** Linkage of operators that a new program should not use. */
-#define DIOPI_DEPRECATED_API __attribute__((deprecated)) DIOPI_ATTR_WEAK
 /** Linkage of services that every host provides. */
 #define DIOPI_RT_API
 

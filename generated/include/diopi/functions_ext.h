@@ -115,12 +115,10 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
  * @deprecated Lacks linear bias and sliding windows; use FlashAttention.
  * @since 1.0
  */
-DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle_t q,
-                                                          diopiTensorHandle_t k, diopiTensorHandle_t v,
-                                                          double dropout_p, bool is_causal, bool return_debug_mask,
-                                                          double scale, diopiTensorHandle_t out,
-                                                          diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen,
-                                                          diopiTensorHandle_t debug_attn_mask);
+__attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttention(
+    diopiContextHandle_t ctx, diopiTensorHandle_t q, diopiTensorHandle_t k, diopiTensorHandle_t v, double dropout_p,
+    bool is_causal, bool return_debug_mask, double scale, diopiTensorHandle_t out, diopiTensorHandle_t softmax_lse,
+    diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask);
 
 /**
  * @brief Gradients of MultiHeadAttention with respect to queries, keys and values.
@@ -148,7 +146,7 @@ DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t c
  * @deprecated Goes with MultiHeadAttention; use FlashAttentionBackward.
  * @since 1.0
  */
-DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttentionBackward(
+__attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(
     diopiContextHandle_t ctx, diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
     diopiConstTensorHandle_t v, diopiConstTensorHandle_t out, diopiConstTensorHandle_t softmax_lse, double dropout_p,
     bool is_causal, diopiGeneratorHandle_t gen, double scale, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k,
@@ -187,7 +185,7 @@ DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttentionBackward(
  * @deprecated Lacks linear bias and sliding windows; use FlashAttentionVarLen.
  * @since 1.0
  */
-DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttentionVarLen(
+__attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
     diopiContextHandle_t ctx, diopiTensorHandle_t q, diopiTensorHandle_t k, diopiTensorHandle_t v,
     diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
     double dropout_p, bool is_causal, bool return_debug_mask, double scale, diopiTensorHandle_t out,
@@ -227,7 +225,7 @@ DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttentionVarLen(
  * @deprecated Goes with MultiHeadAttentionVarLen; use FlashAttentionVarLenBackward.
  * @since 1.0
  */
-DIOPI_DEPRECATED_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
+__attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
     diopiContextHandle_t ctx, diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
     diopiConstTensorHandle_t v, diopiConstTensorHandle_t out, diopiConstTensorHandle_t softmax_lse,
     diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
