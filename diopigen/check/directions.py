@@ -25,7 +25,7 @@ def check(subject: Subject, sink: Sink) -> None:
                 fix = f"say what the operator does with it: {', '.join(allowed)}"
                 sink.error("missing-direction", message, param.span, fix=fix)
             elif param.direction not in allowed:
-                message = f"{function.name}: a {param.type} cannot be '{param.direction}'"
+                message = f"{function.name}: '{param.name}' of type {param.type} cannot be '{param.direction}'"
                 fix = f"use {' or '.join(allowed)}"
                 sink.error("impossible-direction", message, param.at("direction"), fix=fix)
             elif param.const and param.is_written and param.type != "opaque":

@@ -48,15 +48,15 @@ class _Checker:
         used = {part.name for formula in formulas for part in walk(formula.expression) if isinstance(part, Name)}
         for name, formula in kernel.lets:
             if name in self.kinds:
-                self.error("unused-let", f"'{name}' hides a parameter", formula.span, "choose another name")
+                self.error("unused-let", f"'{name}' hides a parameter", kernel.at(name), "choose another name")
             if name not in used:
-                self.error("unused-let", f"'{name}' is never used", formula.span, "remove it")
+                self.error("unused-let", f"'{name}' is never used", kernel.at(name), "remove it")
             self.kinds[name] = self.kind(formula, formula.expression)
         outputs = [param.name for param in self.function.params if param.is_written and param.type != "generator"]
         for name, formula in kernel.results:
             if name not in outputs:
                 fix = did_you_mean(name, outputs) or f"outputs: {', '.join(outputs)}"
-                self.error("kernel-output", f"'{name}' is not an output", formula.span, fix)
+                self.error("kernel-output", f"'{name}' is not an output", kernel.at(name), fix)
             self.kind(formula, formula.expression)
         written = {name for name, _ in kernel.results}
         for name in outputs:
@@ -74,9 +74,9 @@ class _Checker:
         if isinstance(expression, Unary):
             operand = self.kind(formula, expression.operand)
             if expression.operator == "not":
-                self.need("bool", operand, formula, expression)
+                self.need("bool", operand, formula, expression.operand)
                 return "bool"
-            self.need("number", operand, formula, expression)
+            self.need("number", operand, formula, expression.operand)
             return operand
         if isinstance(expression, Binary):
             return self.binary_kind(formula, expression)
@@ -99,8 +99,8 @@ class _Checker:
         left, right = self.kind(formula, expression.left), self.kind(formula, expression.right)
         operator = expression.operator
         if operator in _LOGICAL:
-            self.need("bool", left, formula, expression)
-            self.need("bool", right, formula, expression)
+            self.need("bool", left, formula, expression.left)
+            self.need("bool", right, formula, expression.right)
             return "bool"
         if operator in _COMPARISONS:
             comparable = "any" in (left, right) or left == right or {left, right} <= {"number", "complex", "bool"}
@@ -110,8 +110,8 @@ class _Checker:
                     "kernel-kind", message, formula.at(expression.offset, len(operator)), "compare like with like"
                 )
             return "bool"
-        self.need("number", left, formula, expression)
-        self.need("number", right, formula, expression)
+        self.need("number", left, formula, expression.left)
+        self.need("number", right, formula, expression.right)
         if operator in _BITWISE and left == right == "bool":
             return "bool"
         return "complex" if "complex" in (left, right) else "any" if "any" in (left, right) else "number"
@@ -123,8 +123,10 @@ class _Checker:
             fix = did_you_mean(expression.function, KERNEL_FUNCTIONS) or "see the functions in docs/spec.md"
             self.error("unknown-function", f"unknown function '{expression.function}'", place, fix)
             return "any"
-        if len(known.arguments) != len(expression.arguments):
-            message = f"'{known.name}' takes {len(known.arguments)} arguments, not {len(expression.arguments)}"
+        count = len(known.arguments)
+        if count != len(expression.arguments):
+            wanted = f"{count} argument" if count == 1 else f"{count} arguments"
+            message = f"'{known.name}' takes {wanted}, not {len(expression.arguments)}"
             self.error("kernel-arity", message, place, f"{known.name}: {known.doc}")
             return "any"
         kinds = [self.argument_kind(formula, known, i, a) for i, a in enumerate(expression.arguments)]
@@ -138,14 +140,14 @@ class _Checker:
         wanted = known.arguments[position]
         if wanted == "param":
             if not (isinstance(argument, Name) and argument.name in self.params):
-                place = formula.at(getattr(argument, "offset", 0))
+                place = formula.at(argument.offset, _length(argument))
                 self.error("kernel-kind", f"'{known.name}' needs a parameter", place, "name a nullable parameter")
             return "any"
         if wanted == "literal":
             negative = isinstance(argument, Unary) and argument.operator == "-"
             value = argument.operand if isinstance(argument, Unary) and negative else argument
             if not (isinstance(value, Number) and isinstance(value.value, int)):
-                place = formula.at(getattr(argument, "offset", 0))
+                place = formula.at(argument.offset, _length(argument))
                 self.error("kernel-kind", f"'{known.name}' needs an integer", place, "write a literal number")
             return "number"
         found = self.kind(formula, argument)
@@ -158,8 +160,17 @@ class _Checker:
         numeric = {"number", "bool", "complex", "any"}
         if found in numeric and wanted in numeric and not (wanted == "bool" and found == "complex"):
             return
-        place = formula.at(getattr(expression, "offset", 0))
+        place = formula.at(expression.offset, _length(expression))
         self.error("kernel-kind", f"{_words(found)} where {_words(wanted)} is needed", place, "compare it first")
+
+
+def _length(expression: Expression) -> int:
+    """How many characters at the offset of an expression are its head."""
+    if isinstance(expression, Name):
+        return len(expression.name)
+    if isinstance(expression, Call):
+        return len(expression.function)
+    return len(expression.operator) if isinstance(expression, (Unary, Binary)) else 1
 
 
 def _words(kind: str) -> str:

@@ -57,7 +57,7 @@ def _fits(kind: str, param: Parameter) -> bool:
 def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
     for function in subject.functions:
-        scope = _Scope(function, sink)
+        scope = _Scope(subject, function, sink)
         for param in function.params:
             scope.check_param(param)
         scope.check_cycles()
@@ -68,7 +68,8 @@ def check(subject: Subject, sink: Sink) -> None:
 class _Scope:
     """The parameters of one function, and what its dimensions bind."""
 
-    def __init__(self, function: Function, sink: Sink) -> None:
+    def __init__(self, subject: Subject, function: Function, sink: Sink) -> None:
+        self.subject = subject
         self.function = function
         self.sink = sink
         self.params = {param.name: param for param in function.params}
@@ -86,8 +87,8 @@ class _Scope:
             if counter is None:
                 fix = did_you_mean(param.count, self.params) or f"parameters: {', '.join(self.params)}"
                 self.error("unknown-reference", f"'{param.count}' is not a parameter", param.at("count"), fix)
-            elif counter.type not in INTEGERS:
-                message = f"count '{param.count}' is a {counter.type}, not an integer"
+            elif self.subject.knows_type(counter.type) and counter.type not in INTEGERS:
+                message = f"count '{param.count}' is of type {counter.type}, not an integer"
                 self.error("wrong-reference", message, param.at("count"), "name an integer parameter")
         if isinstance(param.dtype, DtypeRule):
             self.rule(param.dtype.formula, param.dtype.formula.expression, DTYPE_RULES, "dtype rule")
@@ -132,7 +133,7 @@ class _Scope:
             self.error("unknown-rule", f"unknown {what} '{call.function}'", place, fix)
             return None
         if not rule.accepts(len(call.arguments)):
-            message = f"'{rule.name}' takes {rule.arity} arguments, not {len(call.arguments)}"
+            message = f"'{rule.name}' takes {rule.arity}, not {len(call.arguments)}"
             self.error("wrong-arity", message, place, f"{rule.name}: {rule.doc}")
             return None
         return rule
@@ -148,8 +149,8 @@ class _Scope:
         if param is None:
             fix = did_you_mean(argument.name, self.params) or f"parameters: {', '.join(self.params)}"
             self.error("unknown-reference", f"'{argument.name}' is not a parameter", place, fix)
-        elif not _fits(kind, param):
-            message = f"'{argument.name}' is a {param.type}, but {_KINDS[kind]} is needed"
+        elif self.subject.knows_type(param.type) and not _fits(kind, param):
+            message = f"'{argument.name}' is of type {param.type}, but {_KINDS[kind]} is needed"
             self.error("wrong-reference", message, place, f"name {_KINDS[kind]}")
 
     def value(self, formula: Formula, expression: Expression) -> None:
@@ -175,7 +176,8 @@ class _Scope:
                 else:
                     self.argument(formula, argument, kind)
         elif not (isinstance(expression, Number) and isinstance(expression.value, int)):
-            self.error("wrong-reference", f"'{formula.text}' is not an integer", formula.span, "use integers")
+            message = f"an integer is needed in '{formula.text}'"
+            self.error("wrong-reference", message, formula.at(expression.offset), "use integers")
 
     def check_cycles(self) -> None:
         """A dtype or shape that follows from itself, directly or through others."""
@@ -235,6 +237,8 @@ def _check_headers(subject: Subject, sink: Sink) -> None:
                 sink.error("unknown-reference", f"{name} stands twice in the order", span, fix="remove one")
             elif subject.complete and (function is None or function.header != header.file):
                 fix = did_you_mean(name, subject.by_name) or "remove it from the order, or write its entry"
+                if function is not None:
+                    fix = f"it belongs to {function.header}: remove it here"
                 message = f"the order of {header.file} names {name}, which the spec does not have there"
                 sink.error("unknown-reference", message, span, fix=fix)
             seen.add(name)

@@ -44,17 +44,17 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         sink.error("misplaced-key", message, param.at(key), fix=f"remove '{key}'")
 
     if param.dtype is not None and (info is None or not info.has_dtype):
-        misplaced("dtype", f"a {param.type} has no dtype")
+        misplaced("dtype", f"the type {param.type} has no dtype")
     if param.shape is not None and (info is None or not info.has_shape):
-        misplaced("shape", f"a {param.type} has no shape")
+        misplaced("shape", f"the type {param.type} has no shape")
     if param.values and param.type != "string":
         misplaced("values", "only a string has a list of accepted values")
     if param.count is not None and param.type not in _ARRAYS:
         misplaced("count", "only an array has a count")
     if param.const and not is_value and param.type not in _CONST:
-        misplaced("const", f"a {param.type} cannot be const by value")
+        misplaced("const", f"the type {param.type} cannot be const by value")
     if param.mutable and param.type not in _MUTABLE:
-        misplaced("mutable", f"a {param.type} is not passed by pointer")
+        misplaced("mutable", f"the type {param.type} is not passed by pointer")
     if param.pointer and param.nullable:
         misplaced("pointer", "a nullable parameter is passed by pointer anyway")
     if info is None or function.family == "runtime":
@@ -96,7 +96,7 @@ def _check_default(subject: Subject, function: Function, param: Parameter, sink:
         if subject.enum_values.get(str(value)) not in (param.type, None) or str(value) not in subject.enum_values:
             problem = f"not a value of {param.type}"
     else:
-        problem = f"a value, but a {param.type} has none"
+        problem = f"a value, but the type {param.type} has none"
     if problem:
         message = f"{function.name}: the default of '{param.name}' is {problem}"
         sink.error("bad-default", message, param.default.span, fix="give a default that a caller could pass")

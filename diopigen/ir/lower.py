@@ -22,7 +22,7 @@ from diopigen.ir.model import (
     ShapeRule,
 )
 from diopigen.spec.expression import Call, ExpressionError, Name, parse
-from diopigen.spec.nodes import MappingNode, Node, Scalar, ScalarNode, SequenceNode
+from diopigen.spec.nodes import Entry, MappingNode, Node, Scalar, ScalarNode, SequenceNode
 
 
 def text_of(node: Node | None) -> str:
@@ -62,7 +62,10 @@ def lower_formula(node: ScalarNode, sink: Sink) -> Formula | None:
         return Formula(parse(text), text, node.span, node.plain)
     except ExpressionError as error:
         span = node.inner(error.offset, error.length)
-        sink.error("expression-syntax", f"{error.message} in '{text}'", span, fix="see the expressions in docs/spec.md")
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        sink.error(
+            "expression-syntax", f"{error.message} in '{shown}'", span, fix="see the expressions in docs/spec.md"
+        )
         return None
 
 
@@ -173,21 +176,19 @@ class Lowering:
             return Kernel((), ((target, formula),), node.span)
         if not isinstance(node, MappingNode):
             return None
-        lets = self._formulas(node.get("let"))
-        results = []
-        for key, entry in node.entries.items():
-            if key == "let":
-                continue
-            formula = lower_formula(entry.value, self.sink) if isinstance(entry.value, ScalarNode) else None
-            if formula is not None:
-                results.append((key, formula))
-        return Kernel(lets, tuple(results), node.span)
+        let = node.get("let")
+        let_entries = let.entries if isinstance(let, MappingNode) else {}
+        result_entries = {key: entry for key, entry in node.entries.items() if key != "let"}
+        lets, results = self._formulas(let_entries), self._formulas(result_entries)
+        if len(lets) < len(let_entries) or len(results) < len(result_entries):
+            return None
+        spans = {key: entry.key_span for key, entry in (*let_entries.items(), *result_entries.items())}
+        return Kernel(lets, results, node.span, spans)
 
-    def _formulas(self, node: Node | None) -> tuple[tuple[str, Formula], ...]:
-        if not isinstance(node, MappingNode):
-            return ()
+    def _formulas(self, entries: Mapping[str, Entry]) -> tuple[tuple[str, Formula], ...]:
+        """The formulas that can be read; the others are reported."""
         found = []
-        for key, entry in node.entries.items():
+        for key, entry in entries.items():
             formula = lower_formula(entry.value, self.sink) if isinstance(entry.value, ScalarNode) else None
             if formula is not None:
                 found.append((key, formula))

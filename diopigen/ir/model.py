@@ -12,7 +12,7 @@ from typing import Union
 
 from diopigen.diagnostics import Span
 from diopigen.spec.expression import Expression
-from diopigen.spec.nodes import Node, Scalar
+from diopigen.spec.nodes import Node, Scalar, inside
 
 BASE = "base"
 
@@ -28,9 +28,7 @@ class Formula:
 
     def at(self, offset: int, length: int = 1) -> Span:
         """The place of `length` characters at `offset` in the text."""
-        if self.span.line != self.span.end_line:
-            return self.span
-        return self.span.shifted(offset + (0 if self.plain else 1), length)
+        return inside(self.span, self.text, offset, length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +154,11 @@ class Kernel:
     lets: tuple[tuple[str, Formula], ...]
     results: tuple[tuple[str, Formula], ...]
     span: Span
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+
+    def at(self, name: str) -> Span:
+        """Where the name of an intermediate value or an output stands, or the kernel itself."""
+        return self.spans.get(name, self.span)
 
 
 @dataclass(frozen=True, slots=True)

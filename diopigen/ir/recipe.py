@@ -101,7 +101,7 @@ class RecipeReader:
 
     def _value(self, param: Parameter, node: Node) -> object:
         if not isinstance(node, ScalarNode):
-            return self._fault(f"'{param.name}' is a {param.type}: give a single value", node.span)
+            return self._fault(f"'{param.name}' is of type {param.type}: give a single value", node.span)
         value = node.value
         if param.type == "bool":
             good = isinstance(value, bool)
@@ -115,7 +115,11 @@ class RecipeReader:
             return self._fault(f"'{param.name}' is made by the suite", node.span, "leave it out")
         else:
             good = isinstance(value, str) and self.enum_values.get(value) == param.type
-        return value if good else self._fault(f"'{node.text}' is not a {param.type} ('{param.name}')", node.span)
+        return (
+            value
+            if good
+            else self._fault(f"'{node.text}' is no value of type {param.type} ('{param.name}')", node.span)
+        )
 
     def _null_or_tensor(self, param: Parameter, node: Node) -> object:
         if isinstance(node, ScalarNode) and node.value is None:

@@ -32,9 +32,10 @@ class RuleFunction:
     @property
     def arity(self) -> str:
         """How many arguments it takes, in words."""
+        count = str(len(self.arguments)) if not self.optional else f"{self.minimum} to {len(self.arguments)}"
         if self.variadic:
-            return f"at least {self.minimum}"
-        return str(len(self.arguments)) if not self.optional else f"{self.minimum} to {len(self.arguments)}"
+            count = f"at least {self.minimum}"
+        return f"{count} {'argument' if count.endswith('1') else 'arguments'}"
 
 
 def _table(*functions: RuleFunction) -> dict[str, RuleFunction]:

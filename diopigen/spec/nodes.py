@@ -8,6 +8,7 @@ else is an error.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,25 @@ from diopigen.diagnostics import Failure, Note, Sink, Span, failure
 
 Scalar = Union[str, int, float, bool, None]
 
+RULES = {
+    "file-unreadable": "A file of the spec exists, is a file and may be read.",
+    "file-too-large": "A file of the spec has at most 4 MiB.",
+    "file-not-text": "A file of the spec is text, without null bytes.",
+    "file-not-utf8": "A file of the spec is encoded as UTF-8.",
+    "line-too-long": "A line of the spec has at most 20,000 characters.",
+    "yaml-syntax": "A file of the spec is YAML.",
+    "yaml-empty": "A file of the spec holds a YAML document.",
+    "yaml-documents": "A file of the spec holds one YAML document.",
+    "yaml-too-deep": "Lists and mappings are nested at most 32 levels deep.",
+    "yaml-alias": "Values stand where they are used, without anchors and aliases.",
+    "yaml-tag": "Types follow from the grammar, not from YAML tags.",
+    "yaml-ambiguous": "A plain word or number means the same to every YAML reader.",
+    "yaml-number": "A number can be held in double precision.",
+    "yaml-key": "The key of a mapping is a word.",
+    "duplicate-key": "A key stands in a mapping once.",
+}
+"""The rules that every YAML file is held to, with what each one is for."""
+
 MAX_BYTES = 4 * 1024 * 1024
 MAX_LINE = 20_000
 MAX_DEPTH = 32
@@ -28,18 +48,21 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 # What a plain scalar that is no text can begin with: digits, signs, and first letters of words for truth and null.
-_SUSPECT = frozenset("0123456789+-.~tTfFnNyYoO") | {""}
+_SUSPECT = frozenset("0123456789+-.~=tTfFnNyYoO") | {""}
 _CONSTANTS: dict[str, Scalar] = {"true": True, "false": False, "null": None, "~": None, "": None}
-# Plain scalars that a YAML 1.1 reader turns into a boolean or a number.
+# Plain scalars that a YAML 1.1 reader turns into a boolean, a number or a date.
 _YAML_1_1 = re.compile(
     r"(?:yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|True|TRUE|False|FALSE|Null|NULL"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
-    r"|[-+]?0[0-9_]+|0o[0-7]+|0b[01_]+|[-+]?[0-9]+_[0-9_]*)\Z"
+    r"|[-+]?0[0-9_]+|0o[0-7]+|[-+]?0b[01_]+|[-+]0x[0-9a-fA-F_]+|0x_[0-9a-fA-F_]*|0x[0-9a-fA-F]+_[0-9a-fA-F_]*"
+    r"|[-+]?[0-9.][0-9.]*_[0-9_.]*(?:[eE][-+][0-9]+)?"
+    r"|[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?(?:[Tt \t].*)?|=)\Z"
 )
 
 
-# Nodes are made by the ten thousand at every start of the program, so they are plain slotted classes and their spans are
-# made when somebody asks: frozen dataclasses with ready spans took twice as long. Nobody changes a node once it stands.
+# Nodes are made by the ten thousand at every start of the program, so they are plain slotted classes and their spans
+# are made when somebody asks: frozen dataclasses with ready spans took twice as long. Nobody changes a node once it
+# stands.
 
 
 class _Placed:
@@ -80,11 +103,8 @@ class ScalarNode(_Placed):
         return cls(value, value, True, span.file, span, span)
 
     def inner(self, offset: int, length: int = 1) -> Span:
-        """The place of `length` characters at `offset` inside the text (exact where it stands on one line)."""
-        span = self.span
-        if span.line != span.end_line:
-            return span
-        return span.shifted(offset + (0 if self.plain else 1), length)
+        """The place of `length` characters at `offset` inside the text; see `inside`."""
+        return inside(self.span, self.text, offset, length)
 
 
 class SequenceNode(_Placed):
@@ -146,6 +166,17 @@ class MappingNode(_Placed):
     def with_entries(self, entries: dict[str, Entry]) -> MappingNode:
         """The same place with other entries."""
         return MappingNode(entries, self._file, self._start, self._end)
+
+
+def inside(span: Span, text: str, offset: int, length: int) -> Span:
+    """The place of `length` characters at `offset` in `text`, which stands at `span`.
+
+    All of `span` where that cannot be told: on several lines, and between quotes with escapes.
+    """
+    quotes = span.end_column - span.column - len(text)
+    if span.line != span.end_line or quotes not in (0, 2):
+        return span
+    return span.shifted(offset + quotes // 2, length)
 
 
 Node = Union[ScalarNode, SequenceNode, MappingNode]
@@ -230,10 +261,12 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
         sink.error("yaml-syntax", problem, span, fix="mend the YAML; a text with ': ' or ', ' may need quotes")
         return None
     except yaml.YAMLError as error:  # a reader error: a control character, say
-        position = getattr(error, "position", 0)
-        before = text[:position] if isinstance(position, int) else ""
-        span = Span(display, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
-        sink.error("yaml-syntax", str(getattr(error, "reason", error)), span, fix="remove the character")
+        position = getattr(error, "position", 0)  # counts bytes
+        before = text.encode()[: position if isinstance(position, int) else 0].decode(errors="ignore")
+        _report_character(before, str(getattr(error, "reason", error)), display, sink)
+        return None
+    except UnicodeEncodeError as error:
+        _report_character(text[: error.start], "lone surrogates are not allowed", display, sink)
         return None
     except Failure as fault:
         sink.extend(fault.diagnostics)
@@ -242,6 +275,11 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
         sink.error("yaml-empty", "holds no YAML document", Span(display), fix="see docs/spec.md for the grammar")
         return None
     return None if builder.failed else builder.root
+
+
+def _report_character(before: str, problem: str, display: str, sink: Sink) -> None:
+    span = Span(display, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    sink.error("yaml-syntax", problem, span, fix="remove the character")
 
 
 class _Open:
@@ -342,7 +380,11 @@ class _Builder:
                     message = f"'{text}' means different things to different YAML readers"
                     fix = f'quote it ("{text}"), or write true, false, null or a number'
                     self._error("yaml-ambiguous", message, event, fix)
-                value = _resolve(text)
+                try:
+                    value = _resolve(text)
+                except OverflowError:
+                    fix = "write .inf, or quote it to make it a text"
+                    self._error("yaml-number", f"the number {_shorten(text)} is out of range", event, fix)
             node = ScalarNode(value, text, True, self.display, event.start_mark, event.end_mark)
         self._place(node)
 
@@ -377,17 +419,20 @@ class _Builder:
 
 
 def _resolve(text: str) -> Scalar:
-    """The value of a plain scalar under the YAML 1.2 core schema."""
+    """The value of a plain scalar under the YAML 1.2 core schema. Raises `OverflowError` beyond double precision."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     first = text[0]
     if first.isdigit() or first in "+-.":
-        if _INTEGER.match(text):
-            return int(text)
-        if _HEX.match(text):
-            return int(text, 16)
         if _FLOAT.match(text):
-            return float(text)
+            number = float(text)
+            if math.isinf(number):
+                raise OverflowError
+            return int(text) if _INTEGER.match(text) else number
+        if _HEX.match(text):
+            whole = int(text, 16)
+            float(whole)
+            return whole
         if text.lower() in _SPECIAL:
             return _SPECIAL[text.lower()]
     return text

@@ -14,6 +14,17 @@ from typing import Any, Union
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, kind_of
 
+RULES = {
+    "wrong-kind": "A value is of the kind that the grammar asks for: text, number, boolean, list or mapping.",
+    "unknown-key": "A mapping has only keys that the grammar knows.",
+    "missing-key": "A mapping has every key that the grammar requires.",
+    "unknown-word": "A word from a closed list is one of that list.",
+    "bad-name": "A name has the form that its use in C, in ATen or in the spec needs.",
+    "out-of-range": "A number is not smaller than the grammar allows.",
+    "empty-list": "A list that means nothing when empty has an entry.",
+}
+"""The rules of the grammar, with what each one is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class TextShape:
@@ -216,7 +227,7 @@ def _validate_record(node: MappingNode, shape: RecordShape, what: str, sink: Sin
         known = shape.fields.get(key)
         if known is None:
             fix = did_you_mean(key, shape.fields) or f"known keys: {', '.join(shape.fields)}"
-            if " " in key:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
                 fix = "a comma inside { } ends a text: put the whole text in quotes"
             sink.error("unknown-key", f"unknown key '{key}' in {what}", entry.key_span, fix=fix)
             good = False

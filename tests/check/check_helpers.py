@@ -1,0 +1,77 @@
+"""What the tests of rules share: the miniature spec with a fixture laid over it, and the findings as users see them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from diopigen.check.rule import check_interface
+from diopigen.diagnostics import Diagnostic, Failure, Sink
+from diopigen.ir.load import load_interface
+from diopigen.render import render
+
+MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
+BAD = Path(__file__).parent / "bad"
+
+
+def _write(path: str, content: bytes) -> Callable[[Path], None]:
+    return lambda spec: (spec / path).write_bytes(content) and None
+
+
+def _remove(path: str) -> Callable[[Path], None]:
+    return lambda spec: (spec / path).unlink()
+
+
+MADE: dict[str, Callable[[Path], object]] = {
+    "file-not-text": _write("ops/bad.yaml", b"family: bad\0"),
+    "file-not-utf8": _write("ops/bad.yaml", "family: bad\ndoc: Größe\n".encode("latin-1")),
+    "file-too-large": _write("ops/bad.yaml", b"# long\n" * 600_000),
+    "file-unreadable": _remove("headers.yaml"),
+    "file-unreadable.folder": lambda spec: (spec / "ops" / "bad.yaml").mkdir(),
+    "line-too-long": _write("ops/bad.yaml", b"family: bad\nheader: " + b"x" * 30_000 + b"\n"),
+    "spec-missing": _remove("types.yaml"),
+    "spec-missing.folder": shutil.rmtree,
+}
+"""Fixtures that would be ill to keep as files: what is done to a copy of the miniature spec."""
+
+FIXTURES = sorted(path.name for path in BAD.iterdir())
+"""The folders of `bad/`: a rule id, with a word behind a dot where one rule has several."""
+
+
+def rule_of(fixture: str) -> str:
+    """The rule that a fixture is for."""
+    return fixture.partition(".")[0]
+
+
+def build(fixture: str, spec: Path) -> None:
+    """Makes `spec` the miniature spec with the files of a fixture laid over it."""
+    shutil.copytree(MINIATURE, spec)
+    for source in sorted((BAD / fixture).rglob("*.yaml")):
+        shutil.copyfile(source, spec / source.relative_to(BAD / fixture))
+    if fixture in MADE:
+        MADE[fixture](spec)
+
+
+def findings(spec: Path) -> list[Diagnostic]:
+    """All that loading and checking a spec finds, sorted."""
+    sink = Sink()
+    try:
+        loaded = load_interface(spec, sink, "specs")
+        check_interface(loaded.interface, sink, complete=loaded.complete)
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
+    return sink.sorted()
+
+
+def shown(found: list[Diagnostic], spec: Path) -> str:
+    """Findings as the command line prints them, with excerpts."""
+
+    def source(file: str) -> str | None:
+        path = spec / Path(file).relative_to("specs")
+        try:
+            return path.read_text("utf-8-sig")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    return render(found, "text", sources=source)
