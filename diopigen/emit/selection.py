@@ -154,13 +154,20 @@ def _unknown_pattern(interface: Interface, known: tuple[Operator, ...], pattern:
         return _error("unknown-operator", message, "leave it out")
     prefix = "diopi" if pattern.startswith("diopi") else ""
     names = [prefix + function.short_name for operator in known for function in operator.functions]
-    near = nearest(re.sub(r"[*?\[\]!]", "", pattern), names)
+    near = _nearest_name(re.sub(r"[*?\[\]!]", "", pattern), names)
     fix = (
         f"did you mean '{near}'?"
         if near
         else "use the name of an operator (Add, diopiAdd) or a pattern (Conv*)"
     )
     return _error("unknown-operator", f"no operator fits '{pattern}'", fix)
+
+
+def _nearest_name(text: str, names: list[str]) -> str | None:
+    """The shortest name that starts as `text` does but for a letter at the end, else the most similar one."""
+    start = text[: max(2, len(text) - 1)].lower()
+    alike = [name for name in names if name.lower().startswith(start)] if len(start) > 1 else []
+    return min(alike, key=lambda name: (len(name), name)) if alike else nearest(text, names)
 
 
 def _error(code: str, message: str, fix: str) -> Diagnostic:

@@ -120,7 +120,7 @@ def _is(names: Sequence[str]) -> str:
 
 def _status_text(function: Function) -> str:
     errors = dict.fromkeys(constraint.error for constraint in function.constraints)
-    others = f"; {', '.join(errors)} as said above" if errors else ""
+    others = f"; {', '.join(errors)} where a condition above is broken" if errors else ""
     return f"diopiSuccess{others}; diopiNoImplement as long as there is no kernel: the framework falls back then."
 
 

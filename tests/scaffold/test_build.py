@@ -1,0 +1,224 @@
+"""A scaffolded tree builds as it is, under both generators, and its test says the truth about the kernels in it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from vendor_trees import ROOT, Scaffold
+
+from diopigen.emit.starter_set import STARTER_OPERATORS
+from diopigen.ir.model import Interface
+
+LIBRARY_TEXTS = {"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString"}
+
+# Both established forms: what hosts look up by name.
+DEVICE_SYMBOLS = {
+    "device_malloc",
+    "device_free",
+    "device_make_stream",
+    "device_destroy_stream",
+    "device_synchronize_stream",
+    "device_memcpy_h2d_async",
+    "device_memcpy_d2h_async",
+    "device_memcpy_d2d_async",
+    "device_get_last_error_string",
+    "initLibrary",
+    "finalizeLibrary",
+    "buildGeneratorState",
+}
+
+ADD_KERNEL = """
+    (void)alpha;
+    const void* from[2] = {nullptr, nullptr};
+    void* to = nullptr;
+    int64_t count = 0;
+    diopiGetTensorDataConst(input, &from[0]);
+    diopiGetTensorDataConst(other, &from[1]);
+    diopiGetTensorData(out, &to);
+    diopiGetTensorNumel(out, &count);
+    for (int64_t i = 0; i < count; ++i) {
+        static_cast<float*>(to)[i] =
+            static_cast<const float*>(from[0])[i] + FACTOR * static_cast<const float*>(from[1])[i];
+    }
+    return ctx != nullptr ? diopiSuccess : diopiErrorOccurred;
+"""
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name)
+    assert found, f"{name} is missing: install it"
+    return found
+
+
+def run(*line: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in line], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def succeed(*line: str | Path, cwd: Path) -> str:
+    done = run(*line, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def facts() -> dict[str, set[str]]:
+    """The functions of the public headers as they are known from outside, by header."""
+    headers = json.loads((ROOT / "tests/data/diopi_interface.json").read_text())["headers"]
+    return {name: {function["name"] for function in header["functions"]} for name, header in headers.items()}
+
+
+@pytest.fixture(scope="module")
+def tree(make: Scaffold, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The starter set, built with Unix Makefiles and the debug preset."""
+    root = tmp_path_factory.mktemp("makefiles") / "a tree"
+    make(root)
+    succeed(tool("cmake"), "--preset", "debug", cwd=root)
+    succeed("cmake", "--build", "--preset", "debug", "--parallel", "2", cwd=root)
+    return root
+
+
+def exported(library: Path) -> set[str]:
+    lines = succeed(
+        tool("nm"), "-D", "--defined-only", "--format=posix", library, cwd=library.parent
+    ).splitlines()
+    return {line.split()[0] for line in lines}
+
+
+def test_the_library_exports_the_starter_set_and_the_device_functions(
+    tree: Path, interface: Interface
+) -> None:
+    starters = {
+        function.name
+        for function in interface.functions
+        if function.operator in STARTER_OPERATORS and function.header != "diopirt.h"
+    }
+    found = exported(tree / "build/debug/libdiopi_impl.so")
+    assert found == starters | LIBRARY_TEXTS | DEVICE_SYMBOLS
+    assert found - DEVICE_SYMBOLS <= set().union(*facts().values())
+
+
+def test_the_test_program_runs_and_reports(tree: Path, interface: Interface) -> None:
+    succeed("ctest", "--preset", "debug", cwd=tree)
+    said = succeed(tree / "build/debug/diopi_test", "build/debug/libdiopi_impl.so", cwd=tree).splitlines()
+    assert said[0] == "vendor droplet, version 0.1.0"
+    assert said[-1] == "diopiAdd: not implemented (diopiAdd is not implemented by droplet)"
+    count = len(exported(tree / "build/debug/libdiopi_impl.so") - DEVICE_SYMBOLS - LIBRARY_TEXTS)
+    assert said[-2] == f"{count} operators exported"
+    assert "  diopiAddInpScalar" in said[1:-2]
+
+
+def test_the_test_program_refuses_wrong_usage(tree: Path) -> None:
+    program = tree / "build/debug/diopi_test"
+    assert run(program, cwd=tree).returncode == 2
+    done = run(program, "nowhere.so", cwd=tree)
+    assert done.returncode == 2 and "nowhere.so" in done.stderr
+
+
+def with_add_kernel(tree: Path, factor: str) -> subprocess.CompletedProcess[str]:
+    path = tree / "impl/droplet/functions/elementwise_binary/Add.cpp"
+    before = path.read_text()
+    stub = "\n    return impl::droplet::notImplemented(__func__, ctx, out, input, other, alpha);\n"
+    assert before.count(stub) == 2  # Add and AddScalar
+    path.write_text(before.replace(stub, ADD_KERNEL.replace("FACTOR", factor), 1))
+    try:
+        succeed("cmake", "--build", "--preset", "debug", cwd=tree)
+        return run(tree / "build/debug/diopi_test", "build/debug/libdiopi_impl.so", cwd=tree)
+    finally:
+        path.write_text(before)
+
+
+def test_a_right_kernel_passes(tree: Path) -> None:
+    done = with_add_kernel(tree, "2")
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "diopiAdd: passed"
+
+
+def test_a_wrong_kernel_fails(tree: Path) -> None:
+    done = with_add_kernel(tree, "3")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "diopiAdd: wrong: element 0 is 31, not 21"
+
+
+def test_a_changed_signature_does_not_compile(tree: Path) -> None:
+    path = tree / "impl/droplet/functions/activation_fwd/Relu.cpp"
+    before = path.read_text()
+    path.write_text(
+        before.replace("diopiConstTensorHandle_t input)", "diopiConstTensorHandle_t input, int more)", 1)
+    )
+    try:
+        done = run("g++", "-std=c++17", "-fsyntax-only", "-Iinclude", "-Iimpl", path, cwd=tree)
+    finally:
+        path.write_text(before)
+    assert done.returncode == 1 and "conflicting declaration" in done.stderr
+
+
+def test_a_host_without_registration_finds_the_functions_by_name(tree: Path) -> None:
+    program = tree / "build/link_time_host"
+    source = Path(__file__).with_name("link_time_host.cpp")
+    succeed(
+        "g++",
+        "-std=c++17",
+        "-Wall",
+        "-Werror",
+        "-rdynamic",
+        "-Iinclude",
+        source,
+        "-ldl",
+        "-o",
+        program,
+        cwd=tree,
+    )
+    done = run(program, "build/debug/libdiopi_impl.so", cwd=tree)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "10 checks\n", "")
+
+
+def test_ninja_and_sanitizers(make: Scaffold, tmp_path: Path) -> None:
+    root = tmp_path / "ninja"
+    make(root, "Add", "Conv*")
+    tool("ninja")
+    build = root / "build/ninja"
+    succeed("cmake", "--preset", "sanitizers", "-G", "Ninja", "-B", build, cwd=root)
+    succeed("cmake", "--build", build, cwd=root)
+    said = succeed(build / "diopi_test", build / "libdiopi_impl.so", cwd=root)
+    assert "diopiAdd: not implemented" in said
+
+    # A second scaffold adds an operator, and the next build takes it in without an edit.
+    make(root, "Nms")
+    succeed("cmake", "--build", build, cwd=root)
+    assert "diopiNms" in exported(build / "libdiopi_impl.so")
+
+
+def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path) -> None:
+    root = tmp_path / "all"
+    make(root, everything=True)
+    sources = sorted(root.glob("impl/droplet/**/*.cpp"))
+    defined = set()
+    for source in sources:
+        for line in source.read_text().splitlines():
+            if line.startswith('extern "C" '):
+                defined.add(line.removeprefix('extern "C" ').split("(")[0].split()[-1].lstrip("*"))
+    defined.discard("{")
+    by_header = facts()
+    host = by_header.pop("diopirt.h")
+    assert defined == set().union(*by_header.values())
+    assert defined.isdisjoint(host) and len(defined) == 568 - 27
+
+    handwritten = [*root.glob("impl/droplet/*.h"), root / "test/main.cpp"]
+    formatter = tool("clang-format")
+    succeed(formatter, "--dry-run", "-Werror", *sources, *handwritten, cwd=root)
+    flags = [
+        "-std=c++17",
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Iinclude",
+        "-Iruntime/include",
+        "-Iimpl",
+    ]
+    # One translation unit: the headers are read once. Only library.cpp and device.cpp have names of their own.
+    together = root / "all.cpp"
+    together.write_text("".join(f'#include "{source.relative_to(root)}"\n' for source in sources))
+    succeed("g++", *flags, "-I.", together, cwd=root)
