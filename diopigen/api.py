@@ -16,6 +16,8 @@ from diopigen.emit.plan import Plan, merge_plans
 from diopigen.ir.load import Loaded, load_interface
 from diopigen.ir.model import Interface
 
+RULES = {"unknown-target": "A target that is named is one of those that diopigen generates."}
+
 Emitter = Callable[[Interface, Path], Plan]
 
 

@@ -13,16 +13,18 @@ from diopigen.emit.prose import constraint_text, param_text
 from diopigen.ir.model import Function, Interface
 from diopigen.spec.expression import to_text
 
+RULES = {"unknown-function-name": "What is to be explained is a function of the spec or a rule."}
+
 
 def all_rules() -> dict[str, str]:
-    """Every rule id with its purpose: the `RULES` tables of all rooms."""
+    """Every rule id with its purpose: the public `RULES` tables of all rooms."""
     found: dict[str, str] = {}
     for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
         if info.name.startswith(("diopigen.__main__", "diopigen.cli", "diopigen.commands")):
             continue
         module = importlib.import_module(info.name)
         for name, table in vars(module).items():
-            if name.endswith("RULES") and isinstance(table, Mapping):
+            if name.endswith("RULES") and not name.startswith("_") and isinstance(table, Mapping):
                 found.update({rule: _purpose(value) for rule, value in table.items() if _purpose(value)})
     return dict(sorted(found.items()))
 

@@ -16,6 +16,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from diopigen.diagnostics import Diagnostic, Note, Severity, Span, failure
 
+RULES = {"unknown-format": "A form of the findings that is named is one that diopigen knows."}
+
 FORMATS = ("text", "json", "github", "sarif", "junit")
 """The forms that `render` knows."""
 

@@ -13,6 +13,11 @@ from diopigen.diagnostics import Span, failure
 
 BANNER_COMMAND = "diopigen generate"
 
+RULES = {
+    "template-missing": "Every template that a target needs is in the folder of templates.",
+    "template-fault": "A template can be read and rendered.",
+}
+
 
 @cache
 def _environment(folder: Path) -> jinja2.Environment:
