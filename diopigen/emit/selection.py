@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -163,11 +164,13 @@ def _unknown_pattern(interface: Interface, known: tuple[Operator, ...], pattern:
     return _error("unknown-operator", f"no operator fits '{pattern}'", fix)
 
 
-def _nearest_name(text: str, names: list[str]) -> str | None:
-    """The shortest name that starts as `text` does but for a letter at the end, else the most similar one."""
+def _nearest_name(text: str, names: Sequence[str]) -> str | None:
+    """The most similar name among those that start as `text` does but for its last letter, else among all."""
     start = text[: max(2, len(text) - 1)].lower()
     alike = [name for name in names if name.lower().startswith(start)] if len(start) > 1 else []
-    return min(alike, key=lambda name: (len(name), name)) if alike else nearest(text, names)
+    if not alike:
+        return nearest(text, names)
+    return max(alike, key=lambda name: SequenceMatcher(None, text.lower(), name.lower()).ratio())
 
 
 def _error(code: str, message: str, fix: str) -> Diagnostic:

@@ -1,0 +1,156 @@
+"""A second scaffold adds what is new and leaves alone what is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from vendor_trees import Scaffold, snapshot
+
+from diopigen.diagnostics import Sink
+from diopigen.ir.model import Function, Interface
+from diopigen.render import render
+
+ADD = "impl/droplet/functions/elementwise_binary/Add.cpp"
+RELU = "impl/droplet/functions/activation_fwd/Relu.cpp"
+
+
+def skeletons(root: Path) -> set[str]:
+    return {path.name for path in root.glob("impl/droplet/functions/*/*.cpp")}
+
+
+def with_function(interface: Interface, name: str, change: Callable[[Function], Function]) -> Interface:
+    """The interface with one function changed, as an edit of the spec would."""
+    headers = tuple(
+        replace(header, functions=tuple(change(f) if f.name == name else f for f in header.functions))
+        for header in interface.headers
+    )
+    return replace(interface, headers=headers)
+
+
+def test_a_second_run_touches_nothing(make: Scaffold, tmp_path: Path) -> None:
+    first = make(tmp_path)
+    before = snapshot(tmp_path)
+    second = make(tmp_path)
+    assert snapshot(tmp_path) == before
+    assert (second.generated.written, second.generated.removed, second.started) == ((), (), ())
+    assert second.kept == first.started
+    assert len(first.started) == 43 + 12
+
+
+def test_edited_files_stay_and_new_operators_come(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add")
+    edited = (ADD, "README.md", "CMakeLists.txt", "impl/droplet/device.cpp", ".gitignore", "test/main.cpp")
+    for name in edited:
+        path = tmp_path / name
+        path.write_text(path.read_text() + "\n")
+    before = snapshot(tmp_path)
+    done = make(tmp_path, "Relu", "Sum")
+    after = snapshot(tmp_path)
+    assert done.started == (RELU, "impl/droplet/functions/reduction/Sum.cpp")
+    changed = {name for name in after if before.get(name) != after[name]}
+    assert changed == {*done.started, "vendor.json", "MANIFEST.json"}
+    assert json.loads((tmp_path / "vendor.json").read_text())["operators"] == {
+        "ops": ["Add", "Relu", "Sum"],
+        "families": [],
+        "all": False,
+        "starter": False,
+    }
+
+
+def test_a_deleted_start_comes_back(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add", "Relu")
+    (tmp_path / RELU).unlink()
+    (tmp_path / ".clang-format").unlink()
+    assert make(tmp_path).started == (".clang-format", RELU)
+
+
+def test_an_operator_that_is_defined_elsewhere_is_not_written_again(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add", "Relu")
+    (tmp_path / RELU).rename(tmp_path / "impl/droplet/functions/my_activations.cpp")
+    assert make(tmp_path).started == ()
+    assert not (tmp_path / RELU).exists()
+
+
+def test_of_an_operator_that_is_half_defined_elsewhere_the_rest_is_written(
+    make: Scaffold, tmp_path: Path
+) -> None:
+    make(tmp_path, "Add")
+    mine = tmp_path / "impl/droplet/functions/mine.cpp"
+    mine.write_text(
+        "#include <diopi/functions.h>\n"
+        'extern "C" diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {\n'
+        "    return diopiSuccess;\n}\n"
+    )
+    assert make(tmp_path, "Relu").started == (RELU,)
+    text = (tmp_path / RELU).read_text()
+    assert "diopiReluInp(" in text and "diopiRelu(" not in text
+
+
+def test_generated_files_follow_the_spec(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
+    make(tmp_path, "Add")
+    changed = with_function(interface, "diopiRelu", lambda f: replace(f, doc="Something new."))
+    done = make(tmp_path, spec=changed)
+    assert done.generated.written == ("MANIFEST.json", "include/diopi/functions.h")
+    assert " * @brief Something new." in (tmp_path / "include/diopi/functions.h").read_text()
+
+
+def test_a_changed_signature_is_reported(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
+    make(tmp_path, "Relu")
+    before = (tmp_path / RELU).read_bytes()
+    changed = with_function(interface, "diopiReluInp", lambda f: replace(f, context=False))
+    sink = Sink()
+    make(tmp_path, sink=sink, spec=changed)
+    place = changed.function("diopiReluInp").span  # type: ignore[union-attr]
+    line = next(n for n, text in enumerate(before.decode().splitlines(), 1) if "diopiReluInp(" in text)
+    assert render(sink.sorted(), "text") == (
+        f"{tmp_path}/{RELU}:{line}:25: error[impl-signature]: 'diopiReluInp' takes 2 parameters in place of 1\n"
+        f"  {place}: note: declared here\n"
+        "  fix: write 'diopiError_t diopiReluInp(diopiTensorHandle_t input)'\n"
+        "1 error\n"
+    )
+    assert (tmp_path / RELU).read_bytes() == before
+    assert "diopiReluInp(diopiTensorHandle_t input);" in (tmp_path / "include/diopi/functions.h").read_text()
+
+
+def test_a_new_variant_of_an_operator_is_noted(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
+    older = replace(
+        interface,
+        headers=tuple(
+            replace(header, functions=tuple(f for f in header.functions if f.name != "diopiReluInp"))
+            for header in interface.headers
+        ),
+    )
+    make(tmp_path, "Relu", spec=older)
+    sink = Sink()
+    make(tmp_path, sink=sink)
+    prototype = "diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input)"
+    assert render(sink.sorted(), "text") == (
+        f"{tmp_path}/{RELU}:1:1: note[function-missing]: diopiReluInp is not implemented\n"
+        f"""  fix: add 'extern "C" {prototype}', if the kernel exists\n"""
+        "1 note\n"
+    )
+
+
+def test_an_edited_generated_file_stops_the_run_unless_forced(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add")
+    header = tmp_path / "include/diopi/diopirt.h"
+    original = header.read_text()
+    header.write_text(original + "// mine\n")
+    before = snapshot(tmp_path)
+    sink = Sink()
+    done = make(tmp_path, "Relu", sink=sink)
+    assert [finding.code for finding in sink.sorted()] == ["generated-file-edited"]
+    assert "diopigen scaffold --vendor droplet --out" in (sink.sorted()[0].fix or "")
+    assert snapshot(tmp_path) == before and done.started == ()
+    forced = make(tmp_path, "Relu", sink=Sink(), force=True)
+    assert header.read_text() == original and forced.started == (RELU,)
+
+
+def test_a_dry_run_says_what_a_run_does(make: Scaffold, tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    planned = make(root, "Add", write=False)
+    assert not root.exists()
+    assert planned == make(root, "Add")
