@@ -1,0 +1,211 @@
+"""The elementwise operators of the CPU library, from their kernels: loops and complete public functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopigen.diagnostics import Diagnostic, Failure, Severity
+from diopigen.emit.c_text import COLUMNS, call_lines, declarator, wrapped
+from diopigen.emit.cpp_expression import (
+    CPU,
+    Constant,
+    ElementPrinter,
+    HostPrinter,
+    Inexpressible,
+    Printed,
+)
+from diopigen.emit.cpp_lines import Statement, fit
+from diopigen.emit.cpu_call import Body
+from diopigen.emit.cpu_kernels import Group, groups, parameters
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.templates import render
+from diopigen.header.signature import c_function
+from diopigen.ir.model import Function, Interface
+from diopigen.spec.expression import to_text
+
+TARGET = "cpu"
+
+_TYPES = {"element": "T", "real": "Real<T>", "truth": "Bool", "pair": "std::complex<T>", "whole": "int64_t"}
+_LOCALS = {**_TYPES, "truth": "bool"}
+_ACCESS = {"element": "constant<T>", "truth": "flag", "whole": "whole"}
+
+
+@dataclass(frozen=True, slots=True)
+class LoopText:
+    """The text of a loop, and what its functions hand to it."""
+
+    comment: list[str]
+    name: str
+    before: list[str]
+    inside: list[str]
+    set_text: str
+    constants: tuple[Constant, ...]
+    results: tuple[str, ...]
+
+
+def loop_text(group: Group) -> LoopText:
+    """The loop of a group. Raises `Inexpressible`."""
+    kernel = group.kernel
+    printer = ElementPrinter(
+        CPU,
+        HostPrinter(CPU, parameters(group.functions), {}),
+        group.arrays,
+        has_complex=group.has_complex,
+        taken={*group.arrays, *(name for name, _ in kernel.lets)},
+    )
+    statements: list[Statement] = []
+    for name, formula in kernel.lets:
+        statements.append(Statement(name, formula.expression))
+        printer.lets[name] = fit(statements, printer, len(statements) - 1, 16)
+    several = len(kernel.results) > 1
+    names = [f"{name}_out" if name in group.arrays else name for name, _ in kernel.results]
+    printed: list[Printed] = []
+    for name, (_, formula) in zip(names, kernel.results, strict=True):
+        local = f"{name}_value" if several else ""
+        statements.append(Statement(local or f"{name}[i]", formula.expression, is_store=not several))
+        kind = fit(statements, printer, len(statements) - 1, 16)
+        printed.append(Printed(local, kind))
+    results = tuple("element" if value.kind == "whole" else value.kind for value in printed)
+    inside = [statement.line(_LOCALS) for statement in statements if statement.line(_LOCALS)]
+    if several:
+        inside += [f"{name}[i] = {value.text};" for name, value in zip(names, printed, strict=True)]
+    before = []
+    for k, (name, kind) in enumerate(group.arrays.items()):
+        c_type = "Bool" if kind == "truth" else "T"
+        before.append(f"const {c_type}* {name} = block.input<{c_type}>({k});")
+    for k, (name, kind) in enumerate(zip(names, results, strict=True)):
+        c_type = _TYPES[kind]
+        before.append(f"{c_type}* {name} = block.output<{c_type}>({k});")
+    before += _constant_lines(printer.constants)
+    for name, source in printer.coordinates.items():
+        before.append(f"const Coordinate {name} = {source};")
+    lines = [f"{name} = {to_text(f.expression)}" for name, f in (*kernel.lets, *kernel.results)]
+    comment = [part for line in lines for part in wrapped(line, "// ", "//     ")]
+    return LoopText(comment, group.name, before, inside, _set_text(group.dtypes), tuple(printer.constants), results)
+
+
+def _constant_lines(constants: list[Constant]) -> list[str]:
+    """The constants of a loop; remarks on neighbouring lines are aligned."""
+    lines = [
+        f"const {_LOCALS[constant.kind]} {constant.name} = block.{_ACCESS[constant.kind]}({k});"
+        for k, constant in enumerate(constants)
+    ]
+    remarks = [
+        "" if constant.name == to_text(constant.expression) else to_text(constant.expression) for constant in constants
+    ]
+    for start in range(len(lines)):
+        end = start
+        while end < len(lines) and remarks[end] and (start == 0 or not remarks[start - 1]):
+            end += 1
+        column = max((len(line) for line in lines[start:end]), default=0)
+        for k in range(start, end):
+            lines[k] = f"{lines[k]:<{column}}  // {remarks[k]}"
+    return lines
+
+
+def _set_text(dtypes: tuple[str, ...]) -> str:
+    """The dtypes as a constant expression, with the names of sets where they fit."""
+    integral = ("uint8", "int8", "int16", "int32", "int64")
+    left = list(dtypes)
+    words = []
+    if "bool" in left:
+        words.append("kBool")
+        left.remove("bool")
+    for name, members in (("kIntegral", integral), ("kComplex", ("complex64", "complex128"))):
+        if set(members) <= set(left):
+            words.append(name)
+            left = [dtype for dtype in left if dtype not in members]
+    words += [f"k{dtype.capitalize()}" for dtype in left]
+    return " | ".join(words)
+
+
+def function_text(group: Group, loop: LoopText, function: Function) -> str:
+    """The definition of a public function."""
+    declared = c_function(function)
+    used = {param.name for param in function.params}
+    params = [declarator(p.type, p.name if p.name in used else f"/*{p.name}*/") for p in declared.params]
+    body = Body(group, function, loop.constants, loop.results)
+    head = f"DIOPI_API diopiError_t {function.name}"
+    if function.deprecated:
+        head = f"DIOPI_DEPRECATED_API diopiError_t {function.name}"
+    lines = body.lines()
+    table = f"loops<{loop.name}Loop, {loop.set_text}>()"
+    run = [f"{' ' * 8}call.run({table});"]
+    if len(run[0]) > COLUMNS:
+        run = [
+            f"{' ' * 8}constexpr DtypeSet kSet = {loop.set_text};",
+            f"{' ' * 8}call.run(loops<{loop.name}Loop, kSet>());",
+        ]
+    start = f'    return guarded("{function.name}", [&] {{'
+    inner = [*lines, *run]
+    if body.is_list:
+        inner = _over_list(function, inner)
+    return "\n".join([call_lines(head, params, " {"), start, *inner, "    });", "}"])
+
+
+def _over_list(function: Function, lines: list[str]) -> list[str]:
+    """A function over lists of tensors: everything is checked before anything is written."""
+    count = next(str(param.count) for param in function.params if param.type == "tensors")
+    lists = [param.name for param in function.params if param.type == "tensors"]
+    pad = " " * 8
+    indented = ["\n".join(f"    {part}" for part in line.split("\n")) for line in lines]
+    last = indented.pop()
+    nulls = " && ".join(f"{name} != nullptr" for name in lists)
+    message = f"a list of tensors is null, or {count} is negative"
+    return [
+        call_lines(f"{pad}require", [f"{count} == 0 || ({count} > 0 && {nulls})", f'"{message}"'], ";"),
+        f"{pad}const auto visit = [&](int64_t k, bool runs) {{",
+        *indented,
+        f"{pad}    if (runs) {{",
+        f"    {last}",
+        f"{pad}    }}",
+        f"{pad}}};",
+        f"{pad}for (const bool runs : {{false, true}}) {{",
+        f"{pad}    for (int64_t k = 0; k < {count}; ++k) {{",
+        f"{pad}        visit(k, runs);",
+        f"{pad}    }}",
+        f"{pad}}}",
+    ]
+
+
+def _file_name(family: str) -> str:
+    return f"cpu/elementwise_{family.removeprefix('elementwise_')}.cpp"
+
+
+def emit(interface: Interface, templates: Path) -> Plan:
+    """`cpu/elementwise_<family>.cpp`. Raises `Failure` where a kernel cannot be printed."""
+    template = "cpu/elementwise.cpp.j2"
+    families: dict[str, list[tuple[Group, LoopText]]] = {}
+    problems: list[Diagnostic] = []
+    for group in groups(interface):
+        try:
+            families.setdefault(group.functions[0].family, []).append((group, loop_text(group)))
+        except Inexpressible as error:
+            problems.append(
+                Diagnostic(
+                    "kernel-inexpressible",
+                    Severity.ERROR,
+                    f"{group.functions[0].name}: no C++ for {error}",
+                    group.kernel.span,
+                    fix="write the kernel by hand and add the function to LEFT_OUT in diopigen/emit/cpu_kernels.py",
+                )
+            )
+    if problems:
+        raise Failure(*problems)
+    files = []
+    for family, found in families.items():
+        functions = [function for group, _ in found for function in group.functions]
+        sources = {interface.file_of[f.name] for f in functions if f.name in interface.file_of}
+        headers = {function.header for function in functions}
+        values = {
+            "family": family,
+            "sources": sorted(sources),
+            "headers": [header.file for header in interface.headers if header.file in headers],
+            "loops": [loop for _, loop in found],
+            "functions": [function_text(group, loop, f) for group, loop in found for f in group.functions],
+        }
+        content = render(templates, template, values)
+        inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")
+        files.append(PlannedFile(_file_name(family), content, inputs, TARGET))
+    return Plan(tuple(files))

@@ -1,0 +1,335 @@
+// The functions of kernel expressions over the compute types. docs/spec.md says what each means.
+#ifndef DIOPI_CPU_MATH_H_
+#define DIOPI_CPU_MATH_H_
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <type_traits>
+
+#include "diopi_cpu/cast.h"
+#include "diopi_cpu/dtype.h"
+
+namespace diopi::cpu {
+
+template <typename T>
+constexpr bool is_float_type = std::is_floating_point_v<T>;
+
+template <typename T>
+inline bool is_true(T x) {
+    return static_cast<bool>(cast<Bool>(x));
+}
+inline bool is_true(bool x) { return x; }
+
+// ---- Order: NaN wins in minimum and maximum, loses in fmin and fmax. ----
+
+template <typename T>
+inline T minimum(T a, T b) {
+    return a < b || a != a ? a : b;
+}
+
+template <typename T>
+inline T maximum(T a, T b) {
+    return a > b || a != a ? a : b;
+}
+
+template <typename T>
+inline T fmin(T a, T b) {
+    return a < b || b != b ? a : b;
+}
+
+template <typename T>
+inline T fmax(T a, T b) {
+    return a > b || b != b ? a : b;
+}
+
+// ---- Division. ----
+
+template <typename T>
+inline T trunc_divide(T a, T b) {
+    if constexpr (is_float_type<T>) {
+        return std::trunc(a / b);
+    } else {
+        return a / b;
+    }
+}
+
+template <typename T>
+inline T floor_divide(T a, T b) {
+    if constexpr (is_float_type<T>) {
+        // Exact also where a / b would round up to the next whole number (as Python and torch.floor_divide).
+        if (b == 0) {
+            return a / b;
+        }
+        const T remainder = std::fmod(a, b);
+        T quotient = (a - remainder) / b;
+        if (remainder != 0 && (b < 0) != (remainder < 0)) {
+            quotient -= 1;
+        }
+        if (quotient == 0) {
+            return std::copysign(T(0), a / b);
+        }
+        const T floored = std::floor(quotient);
+        return quotient - floored > T(0.5) ? floored + 1 : floored;
+    } else if constexpr (is_complex_type<T>) {
+        return a / b;
+    } else {
+        const T quotient = a / b;
+        const bool is_inexact = a % b != T(0);
+        return is_inexact && (a < T(0)) != (b < T(0)) ? quotient - T(1) : quotient;
+    }
+}
+
+// The remainder with the sign of the divisor.
+template <typename T>
+inline T remainder(T a, T b) {
+    if constexpr (is_float_type<T>) {
+        const T rest = std::fmod(a, b);
+        return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+    } else {
+        const T rest = a % b;
+        return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
+    }
+}
+
+// The remainder with the sign of the dividend.
+template <typename T>
+inline T fmod(T a, T b) {
+    if constexpr (is_float_type<T>) {
+        return std::fmod(a, b);
+    } else {
+        return a % b;
+    }
+}
+
+// ---- Powers and roots. ----
+
+template <typename T>
+inline T power(T base, T exponent) {
+    if constexpr (is_float_type<T> || is_complex_type<T>) {
+        return std::pow(base, exponent);
+    } else if constexpr (std::is_same_v<T, Bool>) {
+        return base | ~exponent;
+    } else {
+        if (exponent < T(0)) {
+            // The whole part of 1 / base^n: 0 but for 1 and -1.
+            if (base == T(1)) {
+                return base;
+            }
+            return base == -T(1) ? (exponent & T(1)) == T(0) ? T(1) : base : T(0);
+        }
+        T result(1);
+        for (auto left = static_cast<uint64_t>(exponent.value); left != 0; left >>= 1) {
+            if (left & 1) {
+                result = result * base;
+            }
+            base = base * base;
+        }
+        return result;
+    }
+}
+
+template <typename T>
+inline T square(T x) {
+    return x * x;
+}
+
+template <typename T>
+inline T reciprocal(T x) {
+    return T(1) / x;
+}
+
+template <typename T>
+inline T rsqrt(T x) {
+    return T(1) / std::sqrt(x);
+}
+
+template <typename T>
+inline T hypot(T a, T b) {
+    return std::hypot(a, b);
+}
+
+template <typename T>
+inline T atan2(T a, T b) {
+    return std::atan2(a, b);
+}
+
+// ---- Sign and rounding: whole numbers stay as they are. ----
+
+template <typename T>
+inline Real<T> absolute(T x) {
+    if constexpr (is_float_type<T> || is_complex_type<T>) {
+        return std::abs(x);
+    } else {
+        return x < T(0) ? -x : x;
+    }
+}
+
+template <typename T>
+inline T sign(T x) {
+    if constexpr (is_float_type<T>) {
+        return x != x ? x : static_cast<T>((x > 0) - (x < 0));
+    } else if constexpr (std::is_same_v<T, Bool>) {
+        return x;
+    } else {
+        return T((x > T(0)) - (x < T(0)));
+    }
+}
+
+template <typename T>
+inline T sgn(T x) {
+    if constexpr (is_complex_type<T>) {
+        const Real<T> length = std::abs(x);
+        return length == 0 ? T(0) : x / length;
+    } else {
+        return sign(x);
+    }
+}
+
+#define DIOPI_CPU_ROUNDING(name, function) \
+    template <typename T>                  \
+    inline T name(T x) {                   \
+        if constexpr (is_float_type<T>) {  \
+            return std::function(x);       \
+        } else {                           \
+            return x;                      \
+        }                                  \
+    }
+
+DIOPI_CPU_ROUNDING(floor, floor)
+DIOPI_CPU_ROUNDING(ceil, ceil)
+DIOPI_CPU_ROUNDING(trunc, trunc)
+DIOPI_CPU_ROUNDING(round, nearbyint)
+#undef DIOPI_CPU_ROUNDING
+
+template <typename T>
+inline bool isnan(T x) {
+    return x != x;
+}
+
+template <typename T>
+inline bool isinf(T x) {
+    if constexpr (is_float_type<T>) {
+        return std::isinf(x);
+    } else if constexpr (is_complex_type<T>) {
+        return std::isinf(x.real()) || std::isinf(x.imag());
+    } else {
+        return false;
+    }
+}
+
+template <typename T>
+inline bool isfinite(T x) {
+    return !isnan(x) && !isinf(x);
+}
+
+// ---- Floating and complex functions. ----
+
+#define DIOPI_CPU_STANDARD(name) \
+    template <typename T>        \
+    inline T name(T x) {         \
+        return std::name(x);     \
+    }
+
+DIOPI_CPU_STANDARD(sqrt)
+DIOPI_CPU_STANDARD(exp)
+DIOPI_CPU_STANDARD(expm1)
+DIOPI_CPU_STANDARD(log)
+DIOPI_CPU_STANDARD(log10)
+DIOPI_CPU_STANDARD(log1p)
+DIOPI_CPU_STANDARD(sin)
+DIOPI_CPU_STANDARD(cos)
+DIOPI_CPU_STANDARD(tan)
+DIOPI_CPU_STANDARD(asin)
+DIOPI_CPU_STANDARD(acos)
+DIOPI_CPU_STANDARD(atan)
+DIOPI_CPU_STANDARD(sinh)
+DIOPI_CPU_STANDARD(cosh)
+DIOPI_CPU_STANDARD(tanh)
+DIOPI_CPU_STANDARD(asinh)
+DIOPI_CPU_STANDARD(acosh)
+DIOPI_CPU_STANDARD(atanh)
+DIOPI_CPU_STANDARD(erf)
+DIOPI_CPU_STANDARD(erfc)
+#undef DIOPI_CPU_STANDARD
+
+template <typename T>
+inline T exp2(T x) {
+    if constexpr (is_complex_type<T>) {
+        return std::exp(x * Real<T>(0.6931471805599453));
+    } else {
+        return std::exp2(x);
+    }
+}
+
+template <typename T>
+inline T log2(T x) {
+    if constexpr (is_complex_type<T>) {
+        return std::log(x) / Real<T>(0.6931471805599453);
+    } else {
+        return std::log2(x);
+    }
+}
+
+// Without overflow on either side.
+template <typename T>
+inline T sigmoid(T x) {
+    if constexpr (is_complex_type<T>) {
+        return T(1) / (T(1) + std::exp(-x));
+    } else {
+        const T decay = std::exp(-std::abs(x));
+        return (x >= 0 ? T(1) : decay) / (T(1) + decay);
+    }
+}
+
+// The inverse of erf: the estimate of M. Giles, "Approximating the erfinv function" (2012), then Newton's steps on
+// erfc, which does not cancel in the tails.
+double erfinv(double x);
+inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
+
+double lgamma(double x);
+inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
+
+// ---- Complex numbers. ----
+
+template <typename T>
+inline T conj(T x) {
+    if constexpr (is_complex_type<T>) {
+        return std::conj(x);
+    } else {
+        return x;
+    }
+}
+
+template <typename T>
+inline Real<T> real(T x) {
+    if constexpr (is_complex_type<T>) {
+        return x.real();
+    } else {
+        return x;
+    }
+}
+
+template <typename T>
+inline Real<T> imag(T x) {
+    if constexpr (is_complex_type<T>) {
+        return x.imag();
+    } else {
+        return T(0);
+    }
+}
+
+template <typename T>
+inline std::complex<T> complex(T real, T imag) {
+    return {real, imag};
+}
+
+// Not std::polar, which leaves negative and infinite lengths undefined.
+template <typename T>
+inline std::complex<T> polar(T length, T angle) {
+    return {length * std::cos(angle), length * std::sin(angle)};
+}
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_MATH_H_

@@ -1,0 +1,152 @@
+#include "diopi_cpu/strided.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace diopi::cpu {
+
+namespace {
+
+struct Bytes16 {
+    uint64_t words[2];
+};
+
+// One element, wherever it lies: pieces of a storage need not be aligned for their dtype.
+template <typename Word>
+void copy_run(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(to + i * to_step, from + i * from_step, sizeof(Word));
+    }
+}
+
+void copy_run(int64_t element, char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+    if (to_step == element && from_step == element) {
+        std::memcpy(to, from, static_cast<size_t>(count * element));
+        return;
+    }
+    switch (element) {
+        case 1:
+            return copy_run<uint8_t>(to, to_step, from, from_step, count);
+        case 2:
+            return copy_run<uint16_t>(to, to_step, from, from_step, count);
+        case 4:
+            return copy_run<uint32_t>(to, to_step, from, from_step, count);
+        case 8:
+            return copy_run<uint64_t>(to, to_step, from, from_step, count);
+        default:
+            return copy_run<Bytes16>(to, to_step, from, from_step, count);
+    }
+}
+
+// Calls `run(address, step in bytes, position of the run, its length)` for the pieces of [start, start + count) that
+// have one step.
+template <typename Run>
+void for_each_run(const Strided& operand, int64_t start, int64_t count, Run&& run) {
+    if (operand.rank == 0) {
+        run(operand.data, int64_t{0}, int64_t{0}, count);
+        return;
+    }
+    const int inner = operand.rank - 1;
+    int64_t at[kMaxRank];
+    int64_t rest = start;
+    int64_t offset = 0;
+    for (int k = inner; k >= 0; --k) {
+        at[k] = rest % operand.sizes[k];
+        rest /= operand.sizes[k];
+        offset += at[k] * operand.strides[k];
+    }
+    int64_t done = 0;
+    while (true) {
+        const int64_t length = std::min(operand.sizes[inner] - at[inner], count - done);
+        run(operand.data + offset * operand.element, operand.strides[inner] * operand.element, done, length);
+        done += length;
+        if (done == count) {
+            return;
+        }
+        offset -= at[inner] * operand.strides[inner];
+        at[inner] = 0;
+        for (int k = inner - 1; k >= 0; --k) {
+            offset += operand.strides[k];
+            if (++at[k] < operand.sizes[k]) {
+                break;
+            }
+            offset -= operand.sizes[k] * operand.strides[k];
+            at[k] = 0;
+        }
+    }
+}
+
+}  // namespace
+
+Order logical_order(const int64_t* shape, int64_t rank) {
+    Order order;
+    for (int64_t i = 0; i < rank; ++i) {
+        if (shape[i] != 1) {
+            order.sizes[order.rank] = shape[i];
+            order.dims[order.rank++] = static_cast<int>(i);
+        }
+    }
+    return order;
+}
+
+Order memory_order(const int64_t* shape, const int64_t* strides, int64_t rank) {
+    Order order = logical_order(shape, rank);
+    std::stable_sort(order.dims, order.dims + order.rank, [&](int a, int b) { return strides[a] > strides[b]; });
+    for (int k = 0; k < order.rank; ++k) {
+        order.sizes[k] = shape[order.dims[k]];
+    }
+    return order;
+}
+
+Strided strided(const Tensor& tensor, const Order& order, int64_t rank) {
+    Strided result;
+    result.data = static_cast<char*>(tensor.data);
+    result.element = size_of(tensor.dtype);
+    for (int k = 0; k < order.rank; ++k) {
+        const int64_t own = order.dims[k] - (rank - tensor.rank);
+        const int64_t stride = own < 0 || tensor.shape[own] == 1 ? 0 : tensor.strides[own];
+        const int last = result.rank - 1;
+        if (last >= 0 && result.strides[last] == stride * order.sizes[k]) {
+            result.sizes[last] *= order.sizes[k];
+            result.strides[last] = stride;
+        } else {
+            result.sizes[result.rank] = order.sizes[k];
+            result.strides[result.rank++] = stride;
+        }
+    }
+    return result;
+}
+
+char* Strided::contiguous(int64_t start, int64_t count) const {
+    if (rank == 0) {
+        return count == 1 ? data : nullptr;
+    }
+    const int inner = rank - 1;
+    const int64_t first = rank == 1 ? start : start % sizes[inner];
+    if (strides[inner] != 1 || first + count > sizes[inner]) {
+        return nullptr;
+    }
+    int64_t offset = first;
+    int64_t rest = rank == 1 ? 0 : start / sizes[inner];
+    for (int k = inner - 1; k >= 0; --k) {
+        offset += rest % sizes[k] * strides[k];
+        rest /= sizes[k];
+    }
+    return data + offset * element;
+}
+
+void Strided::gather(int64_t start, int64_t count, void* to) const {
+    auto* target = static_cast<char*>(to);
+    for_each_run(*this, start, count, [&](const char* address, int64_t step, int64_t at, int64_t length) {
+        copy_run(element, target + at * element, element, address, step, length);
+    });
+}
+
+void Strided::scatter(int64_t start, int64_t count, const void* from) const {
+    const auto* source = static_cast<const char*>(from);
+    for_each_run(*this, start, count, [&](char* address, int64_t step, int64_t at, int64_t length) {
+        copy_run(element, address, length == 1 ? element : step, source + at * element, element, length);
+    });
+}
+
+}  // namespace diopi::cpu

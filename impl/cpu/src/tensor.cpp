@@ -1,0 +1,291 @@
+#include "diopi_cpu/tensor.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace diopi::cpu {
+
+namespace {
+
+std::string quoted(const char* name) { return std::string("parameter '") + name + "'"; }
+
+void must_succeed(diopiError_t status, const char* name, const char* what) {
+    if (status != diopiSuccess) {
+        fail(quoted(name) + ": the host gives no " + what, status);
+    }
+}
+
+Tensor view(const char* name, diopiConstTensorHandle_t handle) {
+    Tensor result;
+    result.name = name;
+    result.handle = const_cast<diopiTensorHandle_t>(handle);
+    diopiSize_t sizes{nullptr, 0};
+    diopiSize_t strides{nullptr, 0};
+    const void* data = nullptr;
+    diopiDtype_t dtype = diopi_dtype_unsupported;
+    must_succeed(diopiGetTensorShape(handle, &sizes), name, "shape");
+    must_succeed(diopiGetTensorStride(handle, &strides), name, "strides");
+    must_succeed(diopiGetTensorDataConst(handle, &data), name, "data");
+    must_succeed(diopiGetTensorDtype(handle, &dtype), name, "dtype");
+    if (diopiGetTensorDevice != nullptr) {
+        must_succeed(diopiGetTensorDevice(handle, &result.device), name, "device");
+    }
+    result.shape = sizes.data;
+    result.strides = strides.data;
+    result.rank = sizes.len;
+    result.data = const_cast<void*>(data);
+    result.dtype = from_public(dtype);
+    result.numel = 1;
+    for (int64_t i = 0; i < sizes.len; ++i) {
+        result.numel *= sizes.data[i];
+    }
+    if (result.rank > kMaxRank) {
+        fail(quoted(name) + " has " + std::to_string(result.rank) + " dimensions; at most 64 are supported");
+    }
+    if (result.data == nullptr && result.numel > 0) {
+        fail(quoted(name) + " has elements but no data");
+    }
+    return result;
+}
+
+std::string dtypes_text(DtypeSet set) {
+    std::string text;
+    for (int i = 0; i < kDtypeCount; ++i) {
+        if (contains(set, static_cast<Dtype>(i))) {
+            text.append(text.empty() ? "" : ", ").append(name_of(static_cast<Dtype>(i)));
+        }
+    }
+    return text;
+}
+
+[[noreturn]] void fail_null(const char* name) { fail(quoted(name) + " is null"); }
+
+}  // namespace
+
+Tensor tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowed) {
+    if (handle == nullptr) {
+        fail_null(name);
+    }
+    const Tensor result = view(name, handle);
+    if (!contains(allowed, result.dtype)) {
+        fail(quoted(name) + " has the dtype " + name_of(result.dtype) + ", not one of " + dtypes_text(allowed),
+             diopiDtypeNotSupported);
+    }
+    return result;
+}
+
+Tensor optional_tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowed) {
+    if (handle != nullptr) {
+        return tensor(name, handle, allowed);
+    }
+    Tensor result;
+    result.name = name;
+    return result;
+}
+
+Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<int64_t>& shape, Dtype dtype,
+                  const Tensor& like) {
+    const diopiSize_t sizes{shape.data(), static_cast<int64_t>(shape.size())};
+    diopiTensorHandle_t handle = nullptr;
+    const diopiError_t status = diopiRequireTensor(ctx, &handle, &sizes, nullptr, to_public(dtype), like.device);
+    if (status != diopiSuccess || handle == nullptr) {
+        fail(quoted(name) + ": the host gives no tensor", status == diopiSuccess ? diopiErrorOccurred : status);
+    }
+    return view(name, handle);
+}
+
+Number scalar(const char* name, const diopiScalar_t* handle, DtypeSet allowed) {
+    if (handle == nullptr) {
+        fail_null(name);
+    }
+    Number number;
+    number.dtype = from_public(handle->stype);
+    if (!contains(allowed, number.dtype)) {
+        fail(quoted(name) + " has the dtype " + name_of(number.dtype) + ", not one of " + dtypes_text(allowed),
+             diopiDtypeNotSupported);
+    }
+    number.is_real = is_floating(number.dtype);
+    if (number.is_real) {
+        number.real = handle->fval;
+    } else {
+        number.integer = number.dtype == Dtype::kBool ? handle->ival != 0 : handle->ival;
+    }
+    return number;
+}
+
+Number optional_scalar(const char* name, const diopiScalar_t* handle, DtypeSet allowed, Number fallback) {
+    return handle == nullptr ? fallback : scalar(name, handle, allowed);
+}
+
+bool Number::is_whole() const { return !is_real || std::trunc(real) == real; }
+
+std::string shape_text(const int64_t* shape, int64_t rank) {
+    std::string text = "[";
+    for (int64_t i = 0; i < rank; ++i) {
+        text.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
+    }
+    return text + "]";
+}
+
+void require_dtype(const Tensor& tensor, Dtype dtype) {
+    if (!tensor.is_null() && tensor.dtype != dtype) {
+        fail(quoted(tensor.name) + " has the dtype " + name_of(tensor.dtype) + " instead of " + name_of(dtype),
+             diopiDtypeNotSupported);
+    }
+}
+
+void require_same_dtype(const Tensor& tensor, const Tensor& like) {
+    if (!like.is_null()) {
+        require_dtype(tensor, like.dtype);
+    }
+}
+
+void require_castable(const Tensor& tensor, Dtype dtype) {
+    if (!tensor.is_null() && category(tensor.dtype) < category(dtype)) {
+        fail(quoted(tensor.name) + " has the dtype " + name_of(tensor.dtype) + ", which cannot take the " +
+                 name_of(dtype) + " of the result",
+             diopiDtypeNotSupported);
+    }
+}
+
+bool is_same_shape(const Tensor& tensor, const Tensor& like) {
+    if (tensor.rank != like.rank) {
+        return false;
+    }
+    for (int64_t i = 0; i < tensor.rank; ++i) {
+        if (tensor.shape[i] != like.shape[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void require_same_shape(const Tensor& tensor, const Tensor& like) {
+    if (!tensor.is_null() && !like.is_null() && !is_same_shape(tensor, like)) {
+        fail(quoted(tensor.name) + " has the shape " + shape_text(tensor.shape, tensor.rank) + ", but " +
+             quoted(like.name) + " has " + shape_text(like.shape, like.rank));
+    }
+}
+
+void require_shape(const Tensor& tensor, diopiSize_t shape) {
+    bool is_same = tensor.rank == shape.len;
+    for (int64_t i = 0; is_same && i < shape.len; ++i) {
+        is_same = tensor.shape[i] == shape.data[i];
+    }
+    if (!tensor.is_null() && !is_same) {
+        fail(quoted(tensor.name) + " has the shape " + shape_text(tensor.shape, tensor.rank) + " instead of " +
+             shape_text(shape.data, shape.len));
+    }
+}
+
+void require_shape(const Tensor& tensor, std::initializer_list<int64_t> shape) {
+    require_shape(tensor, diopiSize_t{shape.begin(), static_cast<int64_t>(shape.size())});
+}
+
+void require_shape(const Tensor& tensor, const std::vector<int64_t>& shape) {
+    require_shape(tensor, diopiSize_t{shape.data(), static_cast<int64_t>(shape.size())});
+}
+
+void require_rank(const Tensor& tensor, int64_t least, int64_t most) {
+    if (!tensor.is_null() && (tensor.rank < least || tensor.rank > most)) {
+        fail(quoted(tensor.name) + " has " + std::to_string(tensor.rank) + " dimensions; needed are " +
+             std::to_string(least) + (most == least ? "" : " to " + std::to_string(most)));
+    }
+}
+
+void require_broadcastable(const Tensor& operand, const Tensor& result) {
+    if (operand.is_null()) {
+        return;
+    }
+    bool fits = operand.rank <= result.rank;
+    for (int64_t i = 1; fits && i <= operand.rank; ++i) {
+        const int64_t size = operand.shape[operand.rank - i];
+        fits = size == 1 || size == result.shape[result.rank - i];
+    }
+    if (!fits) {
+        fail(quoted(operand.name) + " has the shape " + shape_text(operand.shape, operand.rank) +
+             ", which does not broadcast to " + shape_text(result.shape, result.rank) + " of " + quoted(result.name));
+    }
+}
+
+void require_broadcast(const Tensor& result, std::initializer_list<const Tensor*> operands) {
+    int64_t shape[kMaxRank];
+    int64_t rank = 0;
+    for (const Tensor* operand : operands) {
+        rank = operand->is_null() || operand->rank < rank ? rank : operand->rank;
+    }
+    for (int64_t i = 0; i < rank; ++i) {
+        shape[i] = 1;
+    }
+    for (const Tensor* operand : operands) {
+        if (operand->is_null()) {
+            continue;
+        }
+        for (int64_t i = 1; i <= operand->rank; ++i) {
+            const int64_t size = operand->shape[operand->rank - i];
+            int64_t& common = shape[rank - i];
+            if (size != 1 && common != 1 && size != common) {
+                fail(quoted(operand->name) + " has the shape " + shape_text(operand->shape, operand->rank) +
+                     ", which does not broadcast with the other operands");
+            }
+            common = size == 1 ? common : size;
+        }
+    }
+    require_shape(result, diopiSize_t{shape, rank});
+}
+
+void require_one_device(std::initializer_list<const Tensor*> tensors) {
+    const Tensor* first = nullptr;
+    for (const Tensor* tensor : tensors) {
+        if (tensor->is_null() || (tensor->rank == 0 && tensor->device == diopi_host)) {
+            continue;
+        }
+        if (first == nullptr) {
+            first = tensor;
+        } else if (tensor->device != first->device) {
+            const char* where = tensor->device == diopi_host ? "the host" : "the device";
+            fail(quoted(tensor->name) + " lies on " + where + ", but " + quoted(first->name) + " does not");
+        }
+    }
+}
+
+void require_text(const char* name, const char* text, std::initializer_list<const char*> allowed) {
+    if (text == nullptr) {
+        fail_null(name);
+    }
+    for (const char* candidate : allowed) {
+        if (std::strcmp(candidate, text) == 0) {
+            return;
+        }
+    }
+    fail(quoted(name) + " is '" + text + "', which is not one of its values");
+}
+
+diopiSize_t require_sizes(const char* name, diopiSize_t value) {
+    if (value.len < 0 || (value.len > 0 && value.data == nullptr)) {
+        fail(quoted(name) + " is not a list");
+    }
+    return value;
+}
+
+int64_t dimension(const char* name, int64_t dim, int64_t rank) {
+    const int64_t count = rank == 0 ? 1 : rank;
+    if (dim < -count || dim >= count) {
+        fail(quoted(name) + " is " + std::to_string(dim) + ", but must lie in [" + std::to_string(-count) + ", " +
+             std::to_string(count - 1) + "]");
+    }
+    return dim < 0 ? dim + count : dim;
+}
+
+bool is_contiguous(const Tensor& tensor) {
+    int64_t expected = 1;
+    for (int64_t i = tensor.rank; i-- > 0;) {
+        if (tensor.shape[i] != 1 && tensor.strides[i] != expected) {
+            return tensor.numel == 0;
+        }
+        expected *= tensor.shape[i];
+    }
+    return true;
+}
+
+}  // namespace diopi::cpu
