@@ -119,10 +119,10 @@ def _tokens(text: str) -> Iterator[_Token]:
             offset = position + len(rest) - len(rest.lstrip())
             raise ExpressionError(f"unexpected character '{text[offset]}'", offset)
         kind = match.lastgroup or ""
-        value = match.group(kind)
+        value, start = match.group(kind), match.start(kind)
         if kind == "name" and value in ("and", "or", "not"):
             kind = "symbol"
-        yield _Token(kind, value, match.start(kind))
+        yield _Token(kind, value, start)
         position = match.end()
     yield _Token("end", "end of the expression", len(text))
 
@@ -247,7 +247,7 @@ def _strength(expression: Expression) -> int:
 
 
 def to_text(expression: Expression) -> str:
-    """The expression in its canonical spelling, with no more parentheses than needed."""
+    """The expression in its canonical spelling, with parentheses only where needed and around prefix operators."""
 
     def wrapped(inner: Expression, weakest: int) -> str:
         text = to_text(inner)
