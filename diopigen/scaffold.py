@@ -26,6 +26,7 @@ from diopigen.ir.model import Interface
 from diopigen.output import disk
 from diopigen.output.apply import Result, apply
 from diopigen.output.check import dry_run
+from diopigen.output.manifest import read_records
 from diopigen.output.once import missing, write_once
 from diopigen.proto import check_vendor
 
@@ -80,6 +81,7 @@ def scaffold(
     require_vendor_name(vendor)
     chosen = chosen or NOTHING
     require_known(interface, chosen)
+    existed = root.is_dir()
     tree = _look(root, vendor)
     selection = tree.selection.union(chosen)
     if selection.is_empty:
@@ -107,7 +109,7 @@ def scaffold(
             started = write_once(starts, root, executable=(".ci/run",))
         except Failure:
             if tree.is_new:
-                _take_back(root)
+                _take_back(root, existed)
             raise
     own = {*starts, *(skeleton_path(vendor, operator) for operator in wanted)}
     kept = {path for path in own - set(started) if (root / path).exists()}
@@ -124,7 +126,10 @@ def _look(root: Path, vendor: str) -> _Tree:
     span = Span(root.as_posix())
     if not names:
         return _Tree(True)
-    if MANIFEST_NAME not in names:
+    records = read_records(root, Sink(), "diopigen scaffold")
+    if MARK not in names and MARK in (records.journal or ()):
+        return _Tree(True)  # a first run that was killed: this one goes on from there
+    if MANIFEST_NAME not in names and MARK not in (records.journal or ()):
         message = f"'{root.as_posix()}' is not empty and was not scaffolded: it has {_some(names)}"
         raise failure("scaffold-not-empty", message, span, "choose another --out, or move what is there away")
     if MARK not in names:
@@ -197,15 +202,15 @@ def _report_missing(
                 )
 
 
-def _take_back(root: Path) -> None:
-    """Removes what a failed first run has written, as far as the disk lets it."""
+def _take_back(root: Path, existed: bool) -> None:
+    """Removes what a failed first run has written, and the root unless it `existed`, as far as the disk lets it."""
     try:
         result = apply(Plan(()), root, Sink())
         disk.remove_file(root / MANIFEST_NAME)
         folders = {
             parent for path in result.removed for parent in (root / path).parents if root in parent.parents
         }
-        for folder in [*sorted(folders, reverse=True), root]:
+        for folder in [*sorted(folders, reverse=True), *([] if existed else [root])]:
             disk.remove_empty_folder(folder)
     except Failure:
         return

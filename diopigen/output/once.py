@@ -26,6 +26,7 @@ def write_once(files: Mapping[str, bytes], root: Path, executable: Collection[st
     made: list[Path] = []
     written: list[str] = []
     with locked(root):
+        disk.sweep([root, *(root / folder for folder in real_folders(root, files))])
         try:
             for path in missing(files, root):
                 there = real_folders(root, [path])

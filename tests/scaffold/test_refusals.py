@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -211,7 +213,49 @@ def test_a_full_disk_leaves_nothing_half_written(
         make(root, "Add", "Relu")
     assert [finding.code for finding in caught.value.diagnostics] == ["output-no-space"]
     assert snapshot(tmp_path) == before
-    if is_new:
-        assert list(tmp_path.iterdir()) == []
+    assert root.exists() != is_new
     monkeypatch.undo()
     assert last in make(root, "Add", "Relu").started
+
+
+def test_a_full_disk_leaves_a_folder_that_was_there(
+    make: Scaffold, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path, target: Path, content: bytes, mode: int | None) -> Path:
+        raise disk.fault(OSError(28, "No space left on device"), target, "write")
+
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(disk, "stage", full)
+    with pytest.raises(Failure):
+        make(tmp_path, "Add")
+    assert [path.name for path in tmp_path.iterdir()] == [".git"]
+
+
+@pytest.mark.parametrize("count", [1, 20, 37, 38, 45])
+def test_a_killed_first_run_heals_at_the_next(make: Scaffold, tmp_path: Path, count: int) -> None:
+    """The process ends without a word when it is about to put the file number `count` in its place."""
+    child = os.fork()
+    if child == 0:
+        left = count
+        replace, link = os.replace, os.link
+
+        def counted(action: Callable[..., None]) -> Callable[..., None]:
+            def act(*arguments: object) -> None:
+                nonlocal left
+                left -= 1
+                if left <= 0:
+                    os._exit(7)
+                action(*arguments)
+
+            return act
+
+        os.replace, os.link = counted(replace), counted(link)  # type: ignore[assignment]
+        try:
+            make(tmp_path / "tree", "Add")
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    make(tmp_path / "tree", "Add", sink=Sink())
+    make(tmp_path / "whole", "Add")
+    healed = {name: content for name, (content, _) in snapshot(tmp_path / "tree").items()}
+    assert healed == {name: content for name, (content, _) in snapshot(tmp_path / "whole").items()}
