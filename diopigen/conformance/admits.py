@@ -1,0 +1,93 @@
+"""What operators ask of their arguments beyond what rules say, for the cases that the suite makes up itself.
+
+Constraints are prose in the spec. Where a recipe is carried over to other dtypes, or axes are made up, these tables say
+which values keep them. A new operator needs an entry only where random numbers would break one of its constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diopigen.conformance.dtypes import category, kind
+from diopigen.conformance.model import Number, Operand, Value
+from diopigen.ir.recipe import Drawn
+
+_INTEGRAL_FACTORS: dict[str, tuple[str, ...]] = {
+    "Add": ("alpha",),
+    "Sub": ("alpha",),
+    "Addcmul": ("value",),
+    "Addmm": ("alpha", "beta"),
+    "Baddbmm": ("alpha", "beta"),
+}
+"""Factors that must be integral where every operand is integral or bool."""
+
+_NONZERO_INTEGERS = {"Div": ("other",), "RemainderTensor": ("other",)}
+"""Divisors; integers must not be zero."""
+
+DOMAINS: dict[str, dict[str, Drawn]] = {
+    "Acosh": {"input": Drawn("uniform", (1, 4))},
+    "Acos": {"input": Drawn("uniform", (-1, 1))},
+    "Asin": {"input": Drawn("uniform", (-1, 1))},
+    "Atanh": {"input": Drawn("uniform", (-1, 1))},
+    "Erfinv": {"input": Drawn("uniform", (-1, 1))},
+    "Log": {"input": Drawn("uniform", (0.1, 9))},
+    "Log2": {"input": Drawn("uniform", (0.1, 9))},
+    "Log10": {"input": Drawn("uniform", (0.1, 9))},
+    "Sqrt": {"input": Drawn("uniform", (0, 9))},
+    "Rsqrt": {"input": Drawn("uniform", (0.1, 9))},
+    "PowTensor": {"input": Drawn("uniform", (0.1, 4))},
+    "Addcdiv": {"tensor2": Drawn("nonzero")},
+    "Div": {"other": Drawn("nonzero")},
+    "RemainderTensor": {"other": Drawn("nonzero")},
+    "Reciprocal": {"input": Drawn("nonzero")},
+    "LerpTensor": {"weight": Drawn("uniform", (-1, 2))},
+    "Sinh": {"input": Drawn("uniform", (-4, 4))},
+    "Cosh": {"input": Drawn("uniform", (-4, 4))},
+    "Exp": {"input": Drawn("uniform", (-4, 4))},
+    "Expm1": {"input": Drawn("uniform", (-4, 4))},
+    "TanhBackward": {"output": Drawn("uniform", (-1, 1))},
+    "SigmoidBackward": {"output": Drawn("uniform", (0, 1))},
+}
+"""Where most random numbers would only give NaN, infinity or constants: ranges for the automatic axes."""
+
+SCALARS: dict[str, dict[str, int | float]] = {
+    "PowTensor": {"exponent": 3, "input": 2},
+    "Clamp": {"min": -1, "max": 2},
+    "Threshold": {"threshold": 1, "value": 7},
+    "LerpTensor": {"weight": 0.25},
+    "LeakyRelu": {"negative_slope": 0.125},
+    "LeakyReluBackward": {"negative_slope": 0.125},
+}
+"""Scalar operands of the automatic axes; elsewhere the default, else 3."""
+
+NO_SPECIALS = frozenset({"Polar"})
+"""Operators for which infinities and NaN have no agreed result."""
+
+OVERFLOWING = frozenset({"Addcmul", "Addcdiv", "LerpTensor"})
+"""Operators of several steps, in which the largest numbers overflow half-way in an unspecified order."""
+
+
+def admits(operator: str, arguments: Mapping[str, Value]) -> bool:
+    """Whether arguments keep the operator's constraints, as far as this module knows them."""
+    operands = [value for value in arguments.values() if isinstance(value, Operand)]
+    integral = all(category(value.dtype) <= 1 for value in operands)
+    numbers = {name: value for name, value in arguments.items() if isinstance(value, Number)}
+    for name in _INTEGRAL_FACTORS.get(operator, ()):
+        factor = arguments.get(name)
+        value = factor.value if isinstance(factor, Number) else factor
+        others = [value for other, value in numbers.items() if other not in _INTEGRAL_FACTORS[operator]]
+        whole = integral and all(kind(other.dtype) != "float" for other in others)
+        if whole and isinstance(value, float) and not value.is_integer():
+            return False
+        if whole and isinstance(factor, Number) and factor.dtype == "float64":
+            return False
+    if operator == "PowTensor":
+        exponent = numbers.get("exponent")
+        if exponent is not None and integral and kind(exponent.dtype) == "int" and exponent.value < 0:
+            return False
+    return True
+
+
+def nonzero_integers(operator: str, name: str) -> bool:
+    """Whether an integral operand must not hold zero."""
+    return name in _NONZERO_INTEGERS.get(operator, ())

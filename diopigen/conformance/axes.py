@@ -1,0 +1,261 @@
+"""The automatic axes of elementwise operators: shapes, layouts, aliasing, mixed dtypes and the edges of each dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from diopigen.conformance.admits import (
+    DOMAINS,
+    NO_SPECIALS,
+    OVERFLOWING,
+    SCALARS,
+    admits,
+    nonzero_integers,
+)
+from diopigen.conformance.dtypes import STORAGE, category, kind, to_float
+from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.resolve import (
+    Arguments,
+    Choice,
+    Resolver,
+    follows_promotion,
+    lead_dtypes,
+    lead_parameter,
+    shape_rule,
+)
+from diopigen.conformance.values import Unfit, fits, specials
+from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList
+from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
+
+NAMES = (
+    "plain", "empty", "0d", "size-1", "broadcast", "non-contiguous", "expanded", "channels-last", "aliased", "special",
+    "mixed", "cast",
+)  # fmt: skip
+
+_PLAIN = (4, 5)
+_BROADCASTS: tuple[tuple[tuple[int, ...], ...], ...] = (
+    ((4, 1), (5,), (4, 5)),
+    ((3,), (2, 1, 3), (2, 4, 1)),
+    ((), (2, 3), (1,)),
+)
+"""Shapes of the first, second and third operand that broadcast with one another."""
+
+
+def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
+    """The cases of an elementwise operator; none for others."""
+    if function.kernel is None or not _tensors(function):
+        return
+    maker = _Maker(function, resolver)
+    dtypes = lead_dtypes(function)
+    for step, dtype in enumerate(dtypes):
+        yield from maker.case("plain", "plain", dtype, step)
+        yield from maker.special(dtype, step)
+        yield from maker.mixed(dtype, step, dtypes)
+    for number, (axis, shape, layouts) in enumerate(_STRUCTURES):
+        for extra in range(min(2, len(dtypes))):
+            dtype = dtypes[(2 * number + extra) % len(dtypes)]
+            yield from maker.structure(axis, shape, layouts, dtype, number)
+    yield from maker.broadcasts(dtypes)
+    yield from maker.aliased(dtypes)
+    yield from maker.cast(dtypes)
+
+
+_STRUCTURES: tuple[tuple[str, tuple[int, ...], tuple[str, str]], ...] = (
+    ("empty", (0, 3), ("contiguous", "contiguous")),
+    ("0d", (), ("contiguous", "contiguous")),
+    ("size-1", (1, 1), ("contiguous", "contiguous")),
+    ("non-contiguous", (3, 4, 5), ("strided", "contiguous")),
+    ("non-contiguous", (3, 4, 5), ("transposed", "strided")),
+    ("non-contiguous", (3, 70), ("contiguous", "transposed")),
+    ("expanded", (4, 5), ("expanded", "contiguous")),
+    ("channels-last", (2, 3, 4, 5), ("channels-last", "channels-last")),
+    ("channels-last", (2, 3, 4, 5), ("channels-last", "contiguous")),
+)
+"""Axis, shape, layout of what is read and of what is only written."""
+
+
+def _tensors(function: Function) -> list[Parameter]:
+    return [p for p in function.params if p.type == "tensor"]
+
+
+class _Maker:
+    def __init__(self, function: Function, resolver: Resolver) -> None:
+        self.function = function
+        self.resolver = resolver
+        self.operands = [p for p in _tensors(function) if p.is_read]
+        self.free = [p for p in self.operands if shape_rule(p) in ("any", "broadcastable")]
+
+    def recipe(self, shapes: Mapping[str, tuple[int, ...]], shape: tuple[int, ...]) -> dict[str, Argument]:
+        """Arguments with the given shapes, `shape` for all others, and values from the operator's domain."""
+        domain = DOMAINS.get(self.function.operator, {})
+        found: dict[str, Argument] = {}
+        for param in _tensors(self.function):
+            if not param.is_read and shape_rule(param) not in ("any", ""):
+                continue
+            own = shapes.get(param.name, shape)
+            if isinstance(param.shape, ShapeList):
+                if param.shape.dimensions:
+                    raise Unfit("a fixed shape")
+                own = ()
+            found[param.name] = TensorRecipe(own, None, domain.get(param.name, Drawn("normal")))
+        scalars = SCALARS.get(self.function.operator, {})
+        for param in self.function.params:
+            if param.type == "scalar" and (param.name in scalars or param.default is None or param.nullable):
+                found[param.name] = scalars.get(param.name, 3)
+            elif param.type not in ("tensor", "scalar") and param.default is None and param.direction == "in":
+                raise Unfit(f"no value for '{param.name}'")
+        return found
+
+    def resolved(self, shapes: Mapping[str, tuple[int, ...]], shape: tuple[int, ...], choice: Choice) -> Arguments:
+        """Resolved arguments; values that a dtype cannot hold are replaced by ordinary ones."""
+        recipe = self.recipe(shapes, shape)
+        for name, value in recipe.items():
+            param = self.function.param(name)
+            if isinstance(value, TensorRecipe) and isinstance(value.values, Drawn) and param is not None:
+                dtype = choice.pick(param) if isinstance(param.dtype, DtypeList) else choice.dtype
+                if not fits(value.values, dtype):
+                    values = Drawn("nonzero" if nonzero_integers(self.function.operator, name) else "normal")
+                    recipe[name] = replace(value, values=values)
+        arguments = self.resolver.resolve(recipe, choice)
+        if not admits(self.function.operator, arguments):
+            raise Unfit("a constraint")
+        return arguments
+
+    def made(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
+        function = self.function
+        return Case(f"{function.name}/{dtype}/{name}", function.name, function.family, dtype, axis, arguments)
+
+    def case(self, axis: str, name: str, dtype: str, step: int) -> Iterator[Case]:
+        try:
+            yield self.made(axis, name, dtype, self.resolved({}, _PLAIN, Choice(dtype, step)))
+        except Unfit:
+            return
+
+    def structure(
+        self, axis: str, shape: tuple[int, ...], layouts: tuple[str, str], dtype: str, number: int
+    ) -> Iterator[Case]:
+        try:
+            arguments = self.resolved({}, shape, Choice(dtype, number))
+        except Unfit:
+            return
+        laid_out: dict[str, Value] = {}
+        for name, value in arguments.items():
+            param = self.function.param(name)
+            if isinstance(value, Operand) and param is not None:
+                layout = layouts[0] if param.is_read else layouts[1]
+                if layout == "expanded" and param.is_written:
+                    layout = "contiguous"
+                value = replace(value, layout=layout if value.shape else "contiguous")
+            laid_out[name] = value
+        name = axis if layouts[0] == layouts[1] or axis == "expanded" else f"{axis}-{layouts[0]}-{layouts[1]}"
+        yield self.made(axis, name, dtype, laid_out)
+
+    def broadcasts(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
+        """Operands of different shapes; an in-place target keeps the full one."""
+        if len(self.free) < 2:
+            return
+        for number, shapes in enumerate(_BROADCASTS, 1):
+            chosen = dict(zip([p.name for p in self.free], shapes, strict=False))
+            if any(p.is_written for p in self.operands):
+                full = ((4, 5), (2, 4, 3), (2, 3))[number - 1]
+                chosen.update({p.name: full for p in self.operands if p.is_written})
+            for extra in range(min(2, len(dtypes))):
+                dtype = dtypes[(number + 3 * extra) % len(dtypes)]
+                try:
+                    arguments = self.resolved(chosen, _PLAIN, Choice(dtype, number))
+                except Unfit:
+                    continue
+                yield self.made("broadcast", f"broadcast-{number}", dtype, arguments)
+
+    def aliased(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
+        """The output in the memory of an input, where the operator has an in-place form; for that form itself, the
+        second operand in the memory of the target."""
+        function = self.function
+        for dtype in dtypes[-3::2]:
+            try:
+                arguments = self.resolved({}, _PLAIN, Choice(dtype))
+            except Unfit:
+                continue
+            target = next((p for p in _tensors(function) if p.is_written), None)
+            if target is None:
+                return
+            if target.is_read:
+                others = [p.name for p in self.operands if p is not target]
+                pair = (others[0], target.name) if others else None
+            else:
+                pair = (target.name, "input") if self.has_inplace and "input" in arguments else None
+            if pair is None:
+                return
+            one, two = arguments[pair[0]], arguments[pair[1]]
+            if not isinstance(one, Operand) or not isinstance(two, Operand):
+                continue
+            if (one.shape, one.dtype) == (two.shape, two.dtype):
+                arguments[pair[0]] = replace(one, alias=pair[1])
+                yield self.made("aliased", "aliased", dtype, arguments)
+
+    @property
+    def has_inplace(self) -> bool:
+        """Whether the operator has an in-place variant: the resolver's interface knows all its functions."""
+        return self.function.operator in self.resolver.inplace
+
+    def special(self, dtype: str, step: int) -> Iterator[Case]:
+        """NaN, infinities, zeros of both signs, denormals and the ends of integers, in all pairs of two operands."""
+        function = self.function
+        if function.operator in NO_SPECIALS or kind(dtype) == "complex":
+            return
+        count = len(specials(dtype))
+        try:
+            arguments = self.resolved({}, (count * count,), Choice(dtype, step))
+        except Unfit:
+            return
+        period = 1
+        for param in self.operands:
+            value = arguments[param.name]
+            if not isinstance(value, Operand) or not value.shape or kind(value.dtype) == "complex":
+                continue
+            nonzero = kind(value.dtype) in ("int", "bool") and nonzero_integers(function.operator, param.name)
+            if value.dtype == "bool" and nonzero:
+                continue
+            large = function.operator in OVERFLOWING and category(value.dtype) == 2
+            drawn = Drawn("small-special" if large else "special", (period, int(nonzero)))
+            arguments[param.name] = replace(value, values=drawn)
+            period = period * count if period == 1 else 1
+        yield self.made("special", "special", dtype, arguments)
+
+    def mixed(self, dtype: str, step: int, dtypes: tuple[str, ...]) -> Iterator[Case]:
+        """Operands of different dtypes, where they are promoted."""
+        lists = [p for p in self.operands if isinstance(p.dtype, DtypeList) and len(p.dtype.dtypes) > 2]
+        if len(lists) < 2 or not (
+            follows_promotion(self.resolver.base) or self.resolver.base.family.startswith("comp")
+        ):
+            return
+        lead = lead_parameter(self.function)
+        others = {p.name: _other(p, dtype, step + place) for place, p in enumerate(lists) if p is not lead}
+        try:
+            arguments = self.resolved({}, _PLAIN, Choice(dtype, step, others))
+        except Unfit:
+            return
+        yield self.made("mixed", "mixed-" + "-".join(others.values()), dtype, arguments)
+
+    def cast(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
+        """An output that is wider than the promoted dtype: the result is computed as promoted, then cast."""
+        if not follows_promotion(self.function):
+            return
+        for dtype in [name for name in ("uint8", "float16") if name in dtypes]:
+            try:
+                arguments = self.resolved({}, _PLAIN, Choice(dtype))
+            except Unfit:
+                continue
+            name = next(p.name for p in _tensors(self.function) if p.is_written)
+            value = arguments[name]
+            if isinstance(value, Operand) and value.dtype == dtype:
+                arguments[name] = replace(value, dtype=to_float(dtype) if dtype == "uint8" else "float32")
+                yield self.made("cast", "cast-float32", dtype, arguments)
+
+
+def _other(param: Parameter, dtype: str, step: int) -> str:
+    """Another dtype of the list, of no higher category, so that in-place forms admit it."""
+    assert isinstance(param.dtype, DtypeList)
+    fitting = [d for d in param.dtype.dtypes if d in STORAGE and d != dtype and category(d) <= category(dtype)]
+    return fitting[(3 * step + 1) % len(fitting)] if fitting else dtype

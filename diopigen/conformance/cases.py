@@ -1,0 +1,196 @@
+"""The cases of an interface: recipes of the spec for every dtype, automatic axes, and what must be refused.
+
+A case has a readable, stable id: `diopiAdd/float32/broadcast-1`. The seed of its numbers follows from the id alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from diopigen.conformance import axes, refusals
+from diopigen.conformance.admits import SCALARS, admits
+from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.resolve import Choice, Resolver, lead_dtypes, lead_parameter, read_recipe
+from diopigen.conformance.values import Unfit
+from diopigen.diagnostics import did_you_mean, failure
+from diopigen.ir.model import Function, Interface
+from diopigen.ir.recipe import Argument, TensorRecipe
+from diopigen.spec.nodes import ScalarNode
+
+NO_OPERATORS = frozenset({"runtime"})
+"""Families whose functions the host provides, not the library under test."""
+
+
+def tested(interface: Interface) -> list[Function]:
+    """The functions that a library can be judged by."""
+    return [f for f in interface.functions if f.family not in NO_OPERATORS and f.returns == "status"]
+
+
+def select(
+    interface: Interface,
+    *,
+    ops: Sequence[str] = (),
+    families: Sequence[str] = (),
+    dtypes: Sequence[str] = (),
+    axes: Sequence[str] = (),
+) -> list[Case]:
+    """The cases whose function matches one of the globs (with or without `diopi`), and that are of one of the families,
+    dtypes and axes; an empty list admits all. Raises `Failure` for a name that nothing has."""
+    functions = tested(interface)
+    literal = [op for op in ops if not set("*?[") & set(op)]
+    _known("function", literal, [name for f in functions for name in (f.name, f.short_name)])
+    _known("family", families, [f.family for f in functions])
+    _known("dtype", dtypes, [*STORAGE, "none"])
+    found = [f for f in functions if not ops or any(_matches(f, op) for op in ops)]
+    found = [f for f in found if not families or f.family in families]
+    cases = [case for function in found for case in cases_of(interface, function)]
+    cases = [case for case in cases if not dtypes or case.dtype in dtypes]
+    if axes:
+        _known("axis", axes, AXES)
+        cases = [case for case in cases if case.axis in axes]
+    return cases
+
+
+AXES = ("recipe", *axes.NAMES, "strided", "distribution", "error")
+
+
+def _matches(function: Function, glob: str) -> bool:
+    return fnmatchcase(function.name, glob) or fnmatchcase(function.short_name, glob)
+
+
+def _known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            fix = did_you_mean(name, known) or "list them with `diopigen conformance list`"
+            raise failure(f"unknown-{what}", f"there is no {what} '{name}'", fix=fix)
+
+
+def find(interface: Interface, case_id: str) -> Case:
+    """The case of an id. Raises `Failure` where there is none."""
+    name = case_id.partition("/")[0]
+    function = interface.function(name)
+    if function is None or function not in tested(interface):
+        fix = did_you_mean(name, [f.name for f in tested(interface)]) or "list them with `diopigen conformance list`"
+        raise failure("unknown-case", f"there is no function '{name}'", fix=fix)
+    cases = {case.id: case for case in cases_of(interface, function)}
+    if case_id not in cases:
+        raise failure("unknown-case", f"there is no case '{case_id}'", fix=did_you_mean(case_id, cases))
+    return cases[case_id]
+
+
+def recipes_of(interface: Interface, function: Function) -> list[Mapping[str, Argument]]:
+    """The recipes of a function. A variant without cases of its own has its base's; what does not fit it is adapted:
+    dropped outputs are left out, operands that became scalars take a number."""
+    numbers = SCALARS.get(function.operator, {})
+    found: list[Mapping[str, Argument]] = []
+    for case in function.cases:
+        recipe = read_recipe(interface, function, case)
+        for param in function.params:
+            node = case.arguments.get(param.name)
+            if param.type == "scalar" and node is not None and not isinstance(node, ScalarNode):
+                recipe[param.name] = numbers.get(param.name, 3)
+        found.append(recipe)
+    return found
+
+
+def cases_of(interface: Interface, function: Function) -> list[Case]:
+    """All cases of one function, in a stable order and with unique ids."""
+    resolver = Resolver(interface, function)
+    recipes = recipes_of(interface, function)
+    found: dict[str, Case] = {}
+    for case in (
+        *_recipe_cases(function, resolver, recipes),
+        *axes.cases(function, resolver),
+        *_strided_cases(function, resolver, recipes),
+        *_distribution_cases(function, resolver, recipes),
+        *refusals.cases(interface, function, resolver, recipes),
+    ):
+        name, number = case.id, 2
+        while name in found:
+            name, number = f"{case.id}-{number}", number + 1
+        found[name] = case if name == case.id else replace(case, id=name)
+    return list(found.values())
+
+
+def _fixed(function: Function, recipe: Mapping[str, Argument]) -> str | None:
+    """The dtype that a recipe fixes for the leading parameter."""
+    lead = lead_parameter(function)
+    value = recipe.get(lead.name) if lead is not None else None
+    first = value[0] if isinstance(value, tuple) and value else value
+    return first.dtype if isinstance(first, TensorRecipe) else None
+
+
+def _recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
+    for number, recipe in enumerate(recipes, 1):
+        fixed = _fixed(function, recipe)
+        for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
+            try:
+                arguments = resolver.resolve(recipe, Choice(dtype, step + number - 1))
+            except Unfit:
+                continue
+            if admits(function.operator, arguments):
+                yield Case(
+                    f"{function.name}/{dtype}/recipe-{number}",
+                    function.name,
+                    function.family,
+                    dtype,
+                    "recipe",
+                    arguments,
+                )
+
+
+def _strided_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
+    """The first recipes with every tensor laid out with gaps, and with its dimensions in reversed order."""
+    if function.kernel is not None:
+        return
+    dtypes = lead_dtypes(function)
+    for number, recipe in enumerate(recipes[:2]):
+        dtype = _fixed(function, recipe) or dtypes[-1 - number % len(dtypes)]
+        layout = ("strided", "transposed")[number % 2]
+        try:
+            arguments = resolver.resolve(recipe, Choice(dtype, number))
+        except Unfit:
+            continue
+        if admits(function.operator, arguments):
+            laid_out: dict[str, Value] = {name: _laid_out(value, layout) for name, value in arguments.items()}
+            case_id = f"{function.name}/{dtype}/{layout}"
+            yield Case(case_id, function.name, function.family, dtype, "strided", laid_out)
+
+
+def _laid_out(value: Value, layout: str) -> Value:
+    if isinstance(value, Operand):
+        return replace(value, layout=layout)
+    if isinstance(value, tuple):
+        return tuple(_laid_out(item, layout) for item in value)
+    return value
+
+
+_SAMPLE = (100, 101)
+"""Shape of what random operators are asked for, where their distribution is judged."""
+
+
+def _distribution_cases(
+    function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]
+) -> Iterator[Case]:
+    """The recipes of a random operator with enough elements to tell one distribution from another."""
+    if function.tolerance != "random":
+        return
+    for number, recipe in enumerate(recipes, 1):
+        larger = {name: _enlarged(value) for name, value in recipe.items()}
+        fixed = _fixed(function, recipe)
+        for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
+            try:
+                arguments = resolver.resolve(larger, Choice(dtype, step))
+            except Unfit:
+                continue
+            case_id = f"{function.name}/{dtype}/distribution-{number}"
+            yield Case(case_id, function.name, function.family, dtype, "distribution", arguments)
+
+
+def _enlarged(value: Argument) -> Argument:
+    if isinstance(value, TensorRecipe) and not isinstance(value.values, tuple) and value.shape:
+        return replace(value, shape=_SAMPLE)
+    return value

@@ -1,0 +1,187 @@
+"""Whether a result is what the oracle expects.
+
+Integers and bools must be equal, and a bool one byte of 0 or 1. A float may differ from the exact result `e` by
+
+    bound = a * eps * |e| + b * eps * scale + tiny
+
+where eps is the distance from 1 to the next number of the output's dtype (or of a less precise dtype that the operator
+computes in), scale the size of the terms that were added up (|e| where the oracle gives none), and a, b and tiny follow
+from the operator's tolerance class:
+
+    exact           bit for bit, the sign of zero included
+    rounding        a = 1, b = 1; tiny is two of the smallest denormals
+    transcendental  a = 2, b = 2 (float64: 4 and 4, as the oracle computes in it); tiny is the smallest normal number
+    reduction       a = 1, b = (8 + 2 * sqrt(n)) * eps32 / eps for halves, which are added up in float32; n terms
+    matmul, convolution   as reduction
+    approximate     a = b = 64
+
+The sum of n rounded terms is off by sqrt(n) roundings as a rule and by n at worst; the bound lies between, and an error
+in one term of the sum is far above it. NaN and infinities must be in the same places. Where the exact result lies
+beyond the largest number, or the terms do, infinity is accepted beside numbers within the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diopigen.conformance.dtypes import (
+    LARGEST,
+    MANTISSA,
+    SMALLEST_NORMAL,
+    Array,
+    decode,
+    encode,
+    epsilon,
+    kind,
+    real_of,
+    widest,
+)
+from diopigen.conformance.model import Fault
+from diopigen.conformance.oracles import Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The numbers a, b and tiny of the module's formula, the two factors already multiplied by eps."""
+
+    relative: float
+    scaled: float
+    tiny: float
+
+
+def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str | None = None) -> Bound:
+    """The bound of a tolerance class for a floating or complex dtype."""
+    real = real_of(precision or dtype)
+    eps = epsilon(real)
+    smallest = SMALLEST_NORMAL[real_of(dtype)]
+    denormal = smallest * 2.0 ** (1 - MANTISSA[real_of(dtype)])
+    if tolerance == "rounding":
+        return Bound(eps, eps, 2 * denormal)
+    if tolerance in ("reduction", "matmul", "convolution"):
+        sums = epsilon("float32") if real in ("float16", "bfloat16") else eps
+        return Bound(eps, (8 + 2 * math.sqrt(terms)) * sums, smallest)
+    if tolerance == "approximate":
+        return Bound(64 * eps, 64 * eps, smallest)
+    factor = 4 if real == "float64" else 2
+    return Bound(factor * eps, factor * eps, smallest)
+
+
+def compare(stored: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str) -> Fault | None:
+    """What is wrong with the elements of an output (in memory form), or None."""
+    if stored.shape != expected.values.shape:
+        return Fault("shape", parameter, "wrong shape", str(expected.values.shape), str(stored.shape))
+    if stored.size == 0:
+        return None
+    if dtype == "bool" and np.any(stored > 1):
+        place = int(np.argmax(stored.ravel() > 1))
+        byte = int(stored.ravel()[place])
+        return Fault(
+            "bool byte", parameter, f"element {_index(place, stored.shape)}: a bool is 0 or 1", "0 or 1", str(byte)
+        )
+    actual = decode(stored, dtype)
+    if kind(dtype) in ("bool", "int"):
+        wrong = actual != expected.values
+        return _fault("values", parameter, actual, expected.values, wrong, None)
+    if tolerance == "exact" and expected.precision is None and expected.scale is None:
+        return _compare_exact(stored, dtype, expected, parameter)
+    if kind(dtype) == "complex":
+        return _compare_complex(actual, dtype, expected, tolerance, parameter)
+    return _compare_float(widest(actual), dtype, expected, tolerance, parameter)
+
+
+def _compare_exact(stored: Array, dtype: str, expected: Expected, parameter: str) -> Fault | None:
+    wanted = decode(encode(expected.values, dtype), dtype)
+    actual = decode(stored, dtype)
+    wrong = ~((actual == wanted) | (np.isnan(actual) & np.isnan(wanted)))
+    if kind(dtype) == "complex":
+        wrong = ~(_same_part(actual.real, wanted.real) & _same_part(actual.imag, wanted.imag))
+    elif expected.signed_zero:
+        wrong |= (actual == 0) & (wanted == 0) & (np.signbit(actual) != np.signbit(wanted))
+    return _fault("values", parameter, actual, wanted, _judged(wrong, expected), None)
+
+
+def _same_part(actual: Array, wanted: Array) -> Array:
+    return np.asarray((actual == wanted) | (np.isnan(actual) & np.isnan(wanted)))
+
+
+def _judged(wrong: Array, expected: Expected) -> Array:
+    return wrong if expected.free is None else wrong & ~expected.free
+
+
+def _limits(values: Array, expected: Expected, bound: Bound) -> Array:
+    size = np.abs(values)
+    scale = size if expected.scale is None else np.maximum(expected.scale, 0)
+    return np.asarray(bound.relative * size + bound.scaled * scale + bound.tiny)
+
+
+def _compare_float(
+    actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str
+) -> Fault | None:
+    bound = bound_of(tolerance, dtype, expected.terms, expected.precision)
+    wanted = np.asarray(expected.values, dtype=np.float64)
+    largest = LARGEST[real_of(expected.precision or dtype)]
+    with np.errstate(all="ignore"):
+        limit = _limits(wanted, expected, bound)
+        near = np.abs(actual - wanted) <= limit
+        near |= (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
+        # Beyond the largest number by less than the bound: rounding may fall on either side.
+        edge = np.isfinite(wanted) & (np.abs(wanted) + limit > largest)
+        near |= edge & np.isinf(actual) & (np.sign(actual) == np.sign(wanted))
+        near |= (
+            edge
+            & (np.abs(wanted) > largest)
+            & (actual == np.sign(wanted) * largest)
+            & (np.abs(wanted) - limit <= largest)
+        )
+        if expected.scale is not None:
+            near |= np.isfinite(wanted) & (expected.scale > largest) & ~np.isfinite(actual)
+        shown = decode(encode(wanted, dtype), dtype)
+    return _fault("values", parameter, actual, widest(shown), _judged(~near, expected), limit)
+
+
+def _compare_complex(
+    actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str
+) -> Fault | None:
+    """Judged by the distance in the plane; a result that is not finite must only be not finite as well."""
+    bound = bound_of(tolerance, dtype, expected.terms, expected.precision)
+    wanted = np.asarray(expected.values, dtype=np.complex128)
+    with np.errstate(all="ignore"):
+        limit = _limits(wanted, expected, bound)
+        near = np.abs(actual.astype(np.complex128) - wanted) <= limit
+        too_large = ~np.isfinite(wanted) | (np.abs(wanted) > LARGEST[real_of(dtype)])
+        near |= too_large & ~np.isfinite(actual)
+    return _fault("values", parameter, actual, wanted, _judged(~near, expected), limit)
+
+
+def _index(place: int, shape: tuple[int, ...]) -> str:
+    return str([int(i) for i in np.unravel_index(place, shape)])
+
+
+def show(value: Any) -> str:
+    """A number as text, with enough digits to tell it from its neighbours."""
+    item = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (np.float16, np.float32)):
+        return str(value)
+    return repr(item)
+
+
+def _fault(word: str, parameter: str, actual: Array, wanted: Array, wrong: Array, limit: Array | None) -> Fault | None:
+    count = int(np.count_nonzero(wrong))
+    if not count:
+        return None
+    flat = np.flatnonzero(wrong)
+    place = int(flat[0])
+    excess = ""
+    if limit is not None:
+        with np.errstate(all="ignore"):
+            distance = np.abs(actual.ravel()[flat].astype(wanted.dtype) - wanted.ravel()[flat])
+            ratio = np.where(np.isfinite(distance), distance / limit.ravel()[flat], np.inf)
+        worst = int(np.argmax(ratio))
+        place = int(flat[worst])
+        excess = f"off by {distance[worst]:.3g}, allowed {limit.ravel()[place]:.3g}; "
+    message = f"{count} of {actual.size} elements differ; worst {_index(place, actual.shape)}: {excess}"
+    return Fault(word, parameter, message.rstrip("; :"), show(wanted.ravel()[place]), show(actual.ravel()[place]))

@@ -1,0 +1,360 @@
+"""Runs one case: makes its tensors, calls the function, and judges status, values and memory."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from diopigen.conformance.binding import Host, Library, ScalarStruct, SizeStruct, Types, size_struct
+from diopigen.conformance.compare import compare
+from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
+from diopigen.conformance.memory import Arena, Block, strides_of
+from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, Number, Operand
+from diopigen.conformance.oracles import Allocated, Answer, Call, Law, oracles
+from diopigen.conformance.values import POISON, draw, seed_of
+from diopigen.header.signature import c_type
+from diopigen.ir.model import Function, Interface, Parameter
+
+_ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
+_ALLOCATED = ("new_tensor", "new_tensors")
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A call that is ready: C arguments, blocks by parameter, slots that the operator fills, and the oracle's view."""
+
+    arguments: list[Any] = field(default_factory=list)
+    blocks: dict[str, list[Block | None]] = field(default_factory=dict)
+    slots: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    dtypes: dict[str, Any] = field(default_factory=dict)
+    shapes: dict[str, Any] = field(default_factory=dict)
+    generators: list[tuple[ctypes.c_void_p, int]] = field(default_factory=list)
+    keep: list[Any] = field(default_factory=list)
+
+
+class Executor:
+    """Runs cases against one library in this process."""
+
+    def __init__(self, interface: Interface, host: Host, library: Library, *, seed: int = 0) -> None:
+        self.functions: Mapping[str, Function] = {function.name: function for function in interface.functions}
+        self.types = Types(interface)
+        self.library = library
+        self.seed = seed
+        self.statuses: dict[int, str] = {}
+        self.enum_values: dict[str, int] = {}
+        for enum in interface.enums:
+            self.enum_values.update({value.name: value.value for value in enum.values})
+        error = interface.enum("diopiError_t")
+        if error is not None:
+            self.statuses = {value.value: value.name for value in error.values}
+        self.dtype_values = {info.name: self.enum_values[info.enum] for info in interface.dtypes}
+        self.arena = Arena(host, self.dtype_values)
+
+    def run(self, case: Case) -> CaseResult:
+        """Runs a case. What the library does wrong comes out as faults, never as an exception."""
+        started = time.perf_counter()
+        function = self.functions[case.function]
+        target = self.library.functions.get(case.function)
+        if target is None:
+            return CaseResult(case, "missing", time.perf_counter() - started)
+        try:
+            outcome, faults = self._judge(case, function, target)
+        finally:
+            self.arena.clear()
+        operands = describe(case) if faults else ()
+        return CaseResult(case, outcome, time.perf_counter() - started, tuple(faults), operands)
+
+    def _judge(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
+        ready = self._prepare(case, function)
+        status = self.statuses.get(target(*ready.arguments), "an unknown status")
+        if status == SUCCESS:
+            late = self.arena.host.status("diopiHostSynchronize", self.arena.context)
+            status = self.statuses.get(late, "an unknown status")
+        if status in _ELSEWHERE and case.expect != status:
+            return "unimplemented", self._memory(function, ready, written=False)
+        if case.expect != SUCCESS:
+            return self._judge_refusal(case, function, ready, status)
+        faults = self._memory(function, ready, written=status == SUCCESS)
+        if status != SUCCESS:
+            faults.insert(0, Fault("status", "", f"the call is refused{self._reason()}", SUCCESS, status))
+            return "failed", faults
+        answer = self._answer(function, ready)
+        if answer is None:
+            faults += self._undetermined(function, ready)
+            return ("failed" if faults else "uncovered"), faults
+        faults += self._results(function, ready, answer)
+        if function.tolerance == "random" and not faults:
+            faults += self._again(function, target, ready)
+        return ("failed" if faults else "passed"), faults
+
+    def _judge_refusal(self, case: Case, function: Function, ready: _Prepared, status: str) -> tuple[str, list[Fault]]:
+        faults = self._memory(function, ready, written=status == SUCCESS)
+        wrong = status == SUCCESS if case.expect == ANY_FAILURE else status != case.expect
+        if wrong:
+            about = f": {case.about}" if case.about else ""
+            word = "accepted" if status == SUCCESS else "refused with another status"
+            faults.insert(0, Fault("status", "", f"the call is {word}{about}{self._reason()}", case.expect, status))
+        return ("failed" if faults else "passed"), faults
+
+    def _reason(self) -> str:
+        text = self.library.text("diopiGetLastErrorString")
+        return f" ({text})" if text else ""
+
+    # ---- making the call --------------------------------------------------------------------------------------------
+
+    def _prepare(self, case: Case, function: Function) -> _Prepared:
+        source = np.random.Generator(np.random.PCG64(seed_of(case.id, self.seed)))
+        ready = _Prepared()
+        if function.context:
+            ready.arguments.append(self.arena.context)
+        aliases = [p for p in function.params if _alias_of(case.arguments.get(p.name)) is not None]
+        made: dict[str, Any] = {}
+        for param in [p for p in function.params if p not in aliases] + aliases:
+            made[param.name] = self._argument(param, case, ready, source)
+        ready.arguments += [made[param.name] for param in function.params]
+        return ready
+
+    def _argument(self, param: Parameter, case: Case, ready: _Prepared, source: np.random.Generator) -> Any:
+        value = case.arguments.get(param.name)
+        if param.type == "context":
+            return self.arena.context
+        if param.type == "generator" or param.type == "generators":
+            return self._generator(param, case, ready)
+        if param.type in ("tensor", "tensors") and (value is not None or param.type == "tensor"):
+            return self._tensors(param, value, ready, source)
+        if param.direction == "out" or param.type in _ALLOCATED:
+            return self._slot(param, case, ready)
+        ready.values[param.name] = value.value if isinstance(value, Number) else value
+        if value is None:
+            return None
+        if isinstance(value, Number):
+            ready.dtypes[param.name] = value.dtype
+            return self._kept(ready, self._scalar(value))
+        if param.type == "sizes":
+            struct = size_struct([int(item) for item in _items(value)])
+            return self._kept(ready, struct) if "*" in c_type(param) else struct
+        if param.type == "string":
+            return str(value).encode()
+        plain = self.enum_values.get(value, 0) if isinstance(value, str) else value
+        wanted = c_type(param)
+        return self._kept(ready, self.types.pointed(wanted)(plain)) if "*" in wanted else plain
+
+    def _kept(self, ready: _Prepared, value: Any) -> Any:
+        ready.keep.append(value)
+        return ctypes.byref(value)
+
+    def _scalar(self, value: Number) -> ScalarStruct:
+        struct = ScalarStruct(self.dtype_values[value.dtype])
+        if kind(value.dtype) == "float":
+            struct.fval = float(value.value)
+        else:
+            struct.ival = int(value.value)
+        return struct
+
+    def _generator(self, param: Parameter, case: Case, ready: _Prepared) -> Any:
+        if case.arguments.get(param.name, True) is None:
+            return None
+        seed = seed_of(case.id, self.seed) >> 1
+        handle = self.arena.generator(seed)
+        ready.generators.append((handle, seed))
+        if param.type == "generators":
+            return self._kept(ready, (ctypes.c_void_p * 1)(handle))
+        return handle
+
+    def _slot(self, param: Parameter, case: Case, ready: _Prepared) -> Any:
+        """Room for what the operator writes through a pointer: a handle, a number, a list."""
+        if param.name in case.arguments and case.arguments[param.name] is None:
+            return None
+        pointed = self.types.pointed(c_type(param))
+        slot = pointed()
+        if pointed is not ctypes.c_void_p and pointed is not SizeStruct:
+            ctypes.memset(ctypes.byref(slot), POISON, ctypes.sizeof(slot))
+        if pointed is ctypes.c_bool:  # a poisoned bool would be read as true
+            slot = ctypes.c_uint8(POISON)
+            ready.slots[param.name] = slot
+            ready.keep.append(slot)
+            return ctypes.cast(ctypes.byref(slot), ctypes.POINTER(ctypes.c_bool))
+        ready.slots[param.name] = slot
+        return self._kept(ready, slot)
+
+    def _tensors(self, param: Parameter, value: Any, ready: _Prepared, source: np.random.Generator) -> Any:
+        items = list(value) if param.type == "tensors" else [value]
+        blocks = [None if item is None else self._block(param, item, ready, source) for item in items]
+        ready.blocks[param.name] = blocks
+        seen = [None if block is None else self._seen(block) for block in blocks]
+        if param.type == "tensor":
+            ready.values[param.name] = seen[0]
+            if blocks[0] is not None:
+                ready.dtypes[param.name], ready.shapes[param.name] = blocks[0].dtype, blocks[0].shape
+            return None if blocks[0] is None else blocks[0].handle
+        ready.values[param.name] = seen
+        ready.dtypes[param.name] = [block.dtype if block else None for block in blocks]
+        ready.shapes[param.name] = [block.shape if block else None for block in blocks]
+        handles = (ctypes.c_void_p * max(len(blocks), 1))(*(block.handle.value if block else None for block in blocks))
+        ready.keep.append(handles)
+        return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
+
+    def _seen(self, block: Block) -> Array:
+        return np.array(decode(block.elements(block.before), block.dtype))
+
+    def _block(self, param: Parameter, item: Operand, ready: _Prepared, source: np.random.Generator) -> Block:
+        if item.alias is not None:
+            other = ready.blocks[item.alias][0]
+            assert other is not None, "an alias of null"
+            return self.arena.alias(other, item.shape, item.layout)
+        if param.direction == "out":
+            count = math.prod(item.shape) * STORAGE[item.dtype].itemsize
+            stored = np.full(count, POISON, dtype=np.uint8).view(STORAGE[item.dtype]).reshape(item.shape)
+            return self.arena.tensor(stored, item.dtype, item.layout)
+        if item.layout == "expanded" and item.shape:
+            one = draw(item.values, (1, *item.shape[1:]), item.dtype, source)
+            return self.arena.tensor(np.broadcast_to(one, item.shape), item.dtype, item.layout)
+        return self.arena.tensor(draw(item.values, item.shape, item.dtype, source), item.dtype, item.layout)
+
+    # ---- judging ----------------------------------------------------------------------------------------------------
+
+    def _memory(self, function: Function, ready: _Prepared, *, written: bool) -> list[Fault]:
+        """Guards and inputs must be as they were; outputs too, unless the call has succeeded."""
+        faults: list[Fault] = []
+        shared = {_address(b) for p in function.params if p.is_written for b in ready.blocks.get(p.name, ()) if b}
+        for param in function.params:
+            for block in ready.blocks.get(param.name, ()):
+                if block is None or block.base is None or not block.owner:
+                    continue
+                now = self.arena.read(block)
+                is_output = written and (param.is_written or _address(block) in shared)
+                fault = _untouched(param, block, now, is_output)
+                if fault is not None:
+                    faults.append(fault)
+        return faults
+
+    def _answer(self, function: Function, ready: _Prepared) -> Answer | None:
+        found = oracles().get(function.operator)
+        if found is None:
+            return None
+        with np.errstate(all="ignore"):
+            return found(Call(function, ready.values, ready.dtypes, ready.shapes))
+
+    def _undetermined(self, function: Function, ready: _Prepared) -> list[Fault]:
+        """What can be said of results without an oracle: allocated outputs are there."""
+        return [
+            Fault("missing output", param.name, "the call succeeds without setting the tensor", "a tensor", "null")
+            for param in function.params
+            if param.type in _ALLOCATED and param.name in ready.slots and not ready.slots[param.name].value
+        ]
+
+    def _results(self, function: Function, ready: _Prepared, answer: Answer) -> list[Fault]:
+        faults: list[Fault] = []
+        for name, wanted in answer.items():
+            param = function.param(name)
+            assert param is not None, f"the oracle of {function.operator} answers for '{name}'"
+            if wanted is None:
+                continue
+            if param.type == "new_tensor":
+                faults += self._allocated(function, param, ready, wanted)
+            elif param.type in ("tensor", "tensors"):
+                several = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+                for block, one in zip(ready.blocks[name], several, strict=True):
+                    if block is not None and one is not None:
+                        faults += self._compared(
+                            function, name, block.elements(self.arena.read(block)), block.dtype, one
+                        )
+            elif name in ready.slots and ready.slots[name].value != wanted:
+                faults.append(Fault("values", name, "wrong value", str(wanted), str(ready.slots[name].value)))
+        return faults
+
+    def _allocated(self, function: Function, param: Parameter, ready: _Prepared, wanted: Any) -> list[Fault]:
+        if param.name not in ready.slots:
+            return []
+        handle = ready.slots[param.name]
+        if not handle.value:
+            message = "the call succeeds without setting the tensor"
+            return [Fault("missing output", param.name, message, "a tensor", "null")]
+        stored, dtype, strides = self.arena.fetch(handle)
+        del strides  # the operator chooses them
+        assert isinstance(wanted, Allocated), f"the oracle of {function.operator} names the dtype of '{param.name}'"
+        if dtype != wanted.dtype:
+            return [Fault("dtype", param.name, "wrong dtype", wanted.dtype, dtype)]
+        return self._compared(function, param.name, stored, dtype, wanted.expected)
+
+    def _compared(self, function: Function, name: str, stored: Array, dtype: str, wanted: Any) -> list[Fault]:
+        if isinstance(wanted, Law):
+            complaint = wanted.check(decode(stored, dtype))
+            return [Fault("distribution", name, complaint)] if complaint else []
+        fault = compare(stored, dtype, wanted, function.tolerance, name)
+        return [fault] if fault else []
+
+    def _again(self, function: Function, target: Any, ready: _Prepared) -> list[Fault]:
+        """The same seed gives the same numbers again."""
+        written = [(p, b) for p in function.params if p.is_written for b in ready.blocks.get(p.name, ()) if b]
+        first = [self.arena.read(block) for _, block in written]
+        for _, block in written:
+            self.arena.write(block, block.before)
+        for handle, seed in ready.generators:
+            self.arena.host.call("diopiGeneratorSetSeedAndOffset", handle, seed, 0)
+        target(*ready.arguments)
+        self.arena.host.status("diopiHostSynchronize", self.arena.context)
+        return [
+            Fault("reproducibility", param.name, "the same seed gives other numbers the second time")
+            for (param, block), before in zip(written, first, strict=True)
+            if not np.array_equal(self.arena.read(block), before)
+        ]
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _alias_of(value: Any) -> str | None:
+    return value.alias if isinstance(value, Operand) else None
+
+
+def _address(block: Block) -> int:
+    return int(block.base.value or 0) if block.base is not None else 0
+
+
+def _untouched(param: Parameter, block: Block, now: Array, is_output: bool) -> Fault | None:
+    if is_output:
+        outside = now.copy()
+        block.elements(outside)[...] = block.elements(block.before)
+    else:
+        outside = now
+    if np.array_equal(outside, block.before):
+        return None
+    place = int(np.flatnonzero(outside != block.before)[0])
+    inside = not np.array_equal(block.elements(outside), block.elements(block.before))
+    expected, actual = f"0x{int(block.before[place]):02x}", f"0x{int(now[place]):02x}"
+    if not inside:
+        message = f"memory outside the tensor is written (byte {place - 64} from its first element)"
+        return Fault("guard", param.name, message, expected, actual)
+    if param.is_written:
+        return Fault("output of a failure", param.name, "the call fails but has written", expected, actual)
+    return Fault("input changed", param.name, "an input is changed by the call", expected, actual)
+
+
+def describe(case: Case) -> tuple[str, ...]:
+    """The arguments of a case, one line each."""
+    return tuple(f"{name} = {_described(value)}" for name, value in case.arguments.items())
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Operand):
+        text = f"{value.dtype}{list(value.shape)}"
+        if value.layout != "contiguous":
+            text += f" {value.layout} strides {list(strides_of(value.shape, value.layout))}"
+        return text + (f" in the memory of {value.alias}" if value.alias else "")
+    if isinstance(value, Number):
+        return f"{value.value} ({value.dtype})"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_described(item) for item in value) + "]"
+    return "null" if value is None else str(value)
+
+
+__all__ = ["Executor", "describe"]

@@ -1,0 +1,201 @@
+"""Tensors for one call: values between guard zones, in any layout, read back and compared byte by byte."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diopigen.conformance.binding import Host, SizeStruct, size_struct
+from diopigen.conformance.dtypes import STORAGE, Array
+
+GUARD = 64
+"""Bytes of guard before and behind the elements; a multiple of every element size."""
+CANARY = 0xA7
+"""Every byte of the guards and of the gaps between elements."""
+Dims = tuple[int, ...]
+
+
+def strides_of(shape: Dims, layout: str) -> Dims:
+    """Strides in elements; sizes of 0 count as 1, as frameworks do it."""
+    rank = len(shape)
+    order = list(range(rank - 1, -1, -1))
+    if layout == "transposed":
+        order.reverse()
+    elif layout == "channels-last" and rank >= 3:
+        order = [1, *range(rank - 1, 1, -1), 0]
+    strides = [0] * rank
+    step, gap = (2, 1) if layout == "strided" else (1, 0)
+    for dim in order:
+        strides[dim] = step
+        step = step * max(shape[dim], 1) + gap
+    if layout == "expanded" and rank:
+        inner = strides_of(shape[1:], "contiguous")
+        return (0, *inner)
+    return tuple(strides)
+
+
+def reach(shape: Dims, strides: Dims) -> int:
+    """Elements from the first to the last one, both counted; 0 for an empty tensor."""
+    if math.prod(shape) == 0:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+@dataclass(slots=True)
+class Block:
+    """A tensor of the call: its handle, and the bytes of its storage as they were before the call."""
+
+    handle: ctypes.c_void_p
+    base: ctypes.c_void_p | None
+    shape: Dims
+    strides: Dims
+    dtype: str
+    before: Array
+    owner: bool = True
+
+    def elements(self, storage: Array) -> Array:
+        """The elements that lie in a storage of this block's form: a view, or an empty array."""
+        item = STORAGE[self.dtype]
+        if self.before.size == 0:
+            return np.empty(self.shape, dtype=item)
+        count = reach(self.shape, self.strides)
+        inside = storage[GUARD : GUARD + count * item.itemsize].view(item)
+        if count == math.prod(self.shape) and self.strides == strides_of(self.shape, "contiguous"):
+            return inside.reshape(self.shape)
+        scaled = [stride * item.itemsize for stride in self.strides]
+        return np.lib.stride_tricks.as_strided(inside, self.shape, scaled)
+
+
+class Arena:
+    """Makes the tensors of calls on one device, and frees those of a call together."""
+
+    def __init__(self, host: Host, dtype_values: dict[str, int], device: int | None = None) -> None:
+        self.host = host
+        self.dtypes = dtype_values
+        self.names = {value: name for name, value in dtype_values.items()}
+        self.context = ctypes.c_void_p()
+        host.call("diopiHostCreateContext", ctypes.byref(self.context))
+        self.device = self._device() if device is None else device
+        self.blocks: list[Block] = []
+        self.generators: list[ctypes.c_void_p] = []
+
+    def _device(self) -> int:
+        """1 (the accelerator) where the library has registered device memory, else 0 (the host)."""
+        probe = ctypes.c_void_p()
+        size = size_struct((16,))
+        arguments = (ctypes.byref(size), None, 0, self.dtypes["uint8"])
+        if self.host.status("diopiHostCreateTensor", self.context, ctypes.byref(probe), *arguments, 1) != 0:
+            return 0
+        self.host.call("diopiHostDestroyTensor", probe)
+        return 1
+
+    def tensor(self, stored: Array, dtype: str, layout: str = "contiguous") -> Block:
+        """A tensor that holds the elements, between guard zones."""
+        shape = stored.shape
+        strides = strides_of(shape, layout)
+        item = STORAGE[dtype].itemsize
+        handle = ctypes.c_void_p()
+        size, steps = size_struct(shape), size_struct(strides)
+        count = reach(shape, strides)
+        if count == 0:
+            self._create(handle, size, steps, dtype)
+            return self._kept(Block(handle, None, shape, strides, dtype, np.empty(0, dtype=np.uint8)))
+        before = np.full(2 * GUARD + count * item, CANARY, dtype=np.uint8)
+        block = Block(handle, ctypes.c_void_p(), shape, strides, dtype, before)
+        block.elements(before)[...] = stored
+        assert block.base is not None
+        self._create(block.base, size_struct((before.size,)), None, "uint8")
+        self._view(handle, block.base, size, steps, dtype)
+        self.write(block, before)
+        return self._kept(block)
+
+    def alias(self, block: Block, shape: Dims, layout: str) -> Block:
+        """A second tensor over the memory of a block of the same shape."""
+        if block.base is None:
+            return self.tensor(np.empty(shape, dtype=STORAGE[block.dtype]), block.dtype)
+        handle = ctypes.c_void_p()
+        del layout  # the memory is laid out as the first tensor has it
+        self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype)
+        return self._kept(Block(handle, block.base, shape, block.strides, block.dtype, block.before, owner=False))
+
+    def _create(self, handle: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct | None, dtype: str) -> None:
+        stride = None if steps is None else ctypes.byref(steps)
+        arguments = (ctypes.byref(handle), ctypes.byref(size), stride, 0, self.dtypes[dtype], self.device)
+        self.host.call("diopiHostCreateTensor", self.context, *arguments)
+
+    def _view(
+        self, handle: ctypes.c_void_p, base: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct, dtype: str
+    ) -> None:
+        offset = GUARD // STORAGE[dtype].itemsize
+        arguments = (ctypes.byref(size), ctypes.byref(steps), offset, self.dtypes[dtype])
+        self.host.call("diopiHostCreateView", ctypes.byref(handle), base, *arguments)
+
+    def _kept(self, block: Block) -> Block:
+        self.blocks.append(block)
+        return block
+
+    def write(self, block: Block, storage: Array) -> None:
+        """Copies bytes into a block's storage."""
+        if block.base is not None:
+            self.host.call("diopiHostCopyToStorage", self.context, block.base, storage.ctypes.data, storage.size)
+
+    def read(self, block: Block) -> Array:
+        """The bytes of a block's storage now."""
+        now = np.empty_like(block.before)
+        if block.base is not None:
+            self.host.call("diopiHostCopyFromStorage", self.context, block.base, now.ctypes.data, now.size)
+        return now
+
+    def generator(self, seed: int, offset: int = 0) -> ctypes.c_void_p:
+        """A random generator."""
+        handle = ctypes.c_void_p()
+        self.host.call("diopiHostCreateGenerator", ctypes.byref(handle), seed, offset)
+        self.generators.append(handle)
+        return handle
+
+    def fetch(self, handle: Any) -> tuple[Array, str, Dims]:
+        """Elements, dtype and strides of a tensor that the operator allocated."""
+        size, steps, dtype = SizeStruct(), SizeStruct(), ctypes.c_int()
+        nbytes, offset = ctypes.c_size_t(), ctypes.c_int64()
+        self.host.call("diopiGetTensorShape", handle, ctypes.byref(size))
+        self.host.call("diopiGetTensorStride", handle, ctypes.byref(steps))
+        self.host.call("diopiGetTensorDtype", handle, ctypes.byref(dtype))
+        shape, strides = tuple(size.data[: size.len]), tuple(steps.data[: steps.len])
+        name = self.names.get(dtype.value, "")
+        item = STORAGE[name]
+        if math.prod(shape) == 0:
+            return np.empty(shape, dtype=item), name, strides
+        self.host.call("diopiGetTensorStorageNbytes", handle, ctypes.byref(nbytes))
+        self.host.call("diopiGetTensorStorageOffset", handle, ctypes.byref(offset))
+        storage = np.empty(nbytes.value, dtype=np.uint8)
+        self.host.call("diopiHostCopyFromStorage", self.context, handle, storage.ctypes.data, storage.size)
+        inside = storage[offset.value * item.itemsize :]
+        inside = inside[: inside.size // item.itemsize * item.itemsize].view(item)
+        scaled = [stride * item.itemsize for stride in strides]
+        return np.lib.stride_tricks.as_strided(inside, shape, scaled).copy(), name, strides
+
+    def clear(self) -> None:
+        """Frees the tensors and generators of the call; a fresh context where the operator left temporaries."""
+        for block in reversed(self.blocks):
+            self.host.call("diopiHostDestroyTensor", block.handle)
+            if block.owner and block.base is not None:
+                self.host.call("diopiHostDestroyTensor", block.base)
+        self.blocks.clear()
+        for generator in self.generators:
+            self.host.call("diopiHostDestroyGenerator", generator)
+        self.generators.clear()
+        count = ctypes.c_int64()
+        self.host.call("diopiHostGetTemporaryCount", self.context, ctypes.byref(count))
+        if count.value:
+            self.host.call("diopiHostDestroyContext", self.context)
+            self.context = ctypes.c_void_p()
+            self.host.call("diopiHostCreateContext", ctypes.byref(self.context))
+
+    def close(self) -> None:
+        """Frees everything."""
+        self.clear()
+        self.host.call("diopiHostDestroyContext", self.context)

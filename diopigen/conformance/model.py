@@ -1,0 +1,109 @@
+"""What the suite hands around: cases, their arguments, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+from diopigen.ir.recipe import Drawn, Literal
+
+ANY_FAILURE = "any failure"
+"""Expectation of a case that must be refused, with whichever status."""
+SUCCESS = "diopiSuccess"
+
+NORMAL = Drawn("normal")
+
+LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor argument: sizes, dtype, how its values come about, how it lies in memory.
+
+    `alias` names another parameter whose memory it shares.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    values: Drawn | Literal = NORMAL
+    layout: str = "contiguous"
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A scalar argument with the dtype that it is passed with: float64 or int64, as frameworks do."""
+
+    value: int | float
+    dtype: str
+
+
+Value = Union[Operand, Number, tuple["Value", ...], tuple[int, ...], int, float, bool, str, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call and what must come of it. `expect` is a status of the interface, or `ANY_FAILURE`."""
+
+    id: str
+    function: str
+    family: str
+    dtype: str
+    axis: str
+    arguments: Mapping[str, Value]
+    expect: str = SUCCESS
+    about: str = ""
+    """What the case is for, where the id does not say it: the constraint that it breaks."""
+
+
+OUTCOMES: dict[str, str] = {
+    "passed": "the result is right",
+    "failed": "the result, the status or the memory around it is wrong",
+    "crashed": "the process ended during the call",
+    "hung": "the call did not return within the time limit",
+    "unimplemented": "the library answers diopiNoImplement or asks for the CPU",
+    "missing": "the library exports no such function",
+    "uncovered": "the call succeeded, but no oracle knows the right values",
+}
+FAILURES = frozenset({"failed", "crashed", "hung"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a result; `kind` is a word for tables, `parameter` empty for the call itself."""
+
+    kind: str
+    parameter: str
+    message: str
+    expected: str = ""
+    actual: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What came of one case. `operands` describes the arguments of a case that failed."""
+
+    case: Case
+    outcome: str
+    seconds: float
+    faults: tuple[Fault, ...] = ()
+    operands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What came of a run, in the order of the cases, and how to run it again."""
+
+    results: tuple[CaseResult, ...]
+    seconds: float
+    seed: int
+    library: str
+    vendor: str = ""
+    library_version: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def failures(self) -> tuple[CaseResult, ...]:
+        """The results that count against the library."""
+        return tuple(result for result in self.results if result.outcome in FAILURES)

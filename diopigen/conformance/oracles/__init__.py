@@ -1,0 +1,134 @@
+"""Oracles: what each operator gives, in float64 or exact integers, written to be read and independent of any kernel.
+
+An oracle is registered under the operator's name and serves all its variants: it finds operands by parameter name, and
+`Call.target` is the output, or the operand that an in-place form overwrites.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+
+from diopigen.conformance.dtypes import Array, convert, promote, widest
+from diopigen.ir.model import Function
+
+Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an output must hold.
+
+    `values` are exact integers, bools, or floats before the last rounding. `scale` is the size of what was added up
+    (default: the size of the result), `terms` how many numbers: both widen the bound. `precision` is the dtype that
+    the computation ran in where it is less precise than the output. Where `free` holds, any value is accepted.
+    """
+
+    values: Array
+    scale: Array | None = None
+    terms: int = 1
+    precision: str | None = None
+    signed_zero: bool = True
+    free: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What random numbers must obey: `check` takes them and says what is wrong, or None."""
+
+    check: Callable[[Array], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """A tensor that the operator allocates: what it must hold, and its dtype."""
+
+    expected: Expected
+    dtype: str
+
+
+Answer = Mapping[str, Union[Expected, Law, Allocated, Sequence["Expected | None"], int, float, bool, None]]
+"""Expectation by output name. An output that is left out is not judged by its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The arguments of a call as an oracle sees them: tensors as arrays of numbers already rounded to their dtype."""
+
+    function: Function
+    values: Mapping[str, Any]
+    dtypes: Mapping[str, Any]
+    shapes: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def given(self, name: str) -> bool:
+        """Whether a parameter is there and not null."""
+        return self.values.get(name) is not None
+
+    def wide(self, name: str) -> Array:
+        """A tensor or number as float64 or complex128; integers and bools stay what they are."""
+        return widest(np.asarray(self.values[name]))
+
+    def dtype(self, name: str) -> str:
+        """The dtype of a tensor or number."""
+        return str(self.dtypes[name])
+
+    def promoted(self, *names: str) -> str:
+        """The dtype that operands are computed in; null operands do not count."""
+        found: list[tuple[str, int | None]] = []
+        for name in names:
+            value = self.values.get(name)
+            if value is None:
+                continue
+            is_tensor = isinstance(value, np.ndarray)
+            found.append((self.dtype(name), value.ndim if is_tensor else None))
+        return promote(found)
+
+    def cast(self, name: str, dtype: str) -> Array:
+        """An operand cast to a dtype, widened for computing."""
+        return convert(np.asarray(self.values[name]), dtype)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what the call writes, in order, null ones left out."""
+        names = (param.name for param in self.function.params if param.is_written)
+        return tuple(name for name in names if name in self.dtypes)
+
+    @property
+    def target(self) -> str:
+        """The first of them."""
+        return self.outputs[0]
+
+
+Oracle = Callable[[Call], Answer]
+_ORACLES: dict[str, Oracle] = {}
+_loaded = False
+
+
+def oracle(*operators: str) -> Callable[[Oracle], Oracle]:
+    """Registers a function as the oracle of operators."""
+
+    def register(function: Oracle) -> Oracle:
+        for operator in operators:
+            assert operator not in _ORACLES, f"two oracles for {operator}"
+            _ORACLES[operator] = function
+        return function
+
+    return register
+
+
+def oracles() -> Mapping[str, Oracle]:
+    """All oracles by operator; the modules beside this one are read once."""
+    global _loaded
+    if not _loaded:
+        for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
+            importlib.import_module(f"{__name__}.{info.name}")
+        _loaded = True
+    return _ORACLES

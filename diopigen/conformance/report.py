@@ -1,0 +1,154 @@
+"""Results as text, JSON and JUnit XML. Nothing is printed or written here."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Results
+from diopigen.conformance.oracles import oracles
+from diopigen.ir.model import Function
+
+_RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
+_COLUMNS = ("passed", "failed", "crashed", "hung", "unimplemented", "missing", "uncovered")
+
+
+def repro(case_id: str, library: str = "PATH", seed: int = 0) -> str:
+    """The command that runs one case again."""
+    text = f"diopigen conformance repro '{case_id}' --lib {library}"
+    return text + (f" --seed {seed}" if seed else "")
+
+
+def uncovered(functions: Iterable[Function]) -> list[Function]:
+    """The functions whose values no oracle knows."""
+    known = oracles()
+    return [function for function in functions if function.operator not in known]
+
+
+def failure_text(result: CaseResult, results: Results) -> str:
+    """One failure in full: id, what is wrong, operands, and how to repeat it."""
+    lines = [f"{result.outcome.upper()} {result.case.id}"]
+    for fault in result.faults:
+        where = f"{fault.parameter}: " if fault.parameter else ""
+        lines.append(f"  {fault.kind}: {where}{fault.message}")
+        if fault.expected or fault.actual:
+            lines.append(f"    expected {fault.expected}")
+            lines.append(f"    actual   {fault.actual}")
+    lines += [f"  {operand}" for operand in result.operands]
+    lines.append(f"  repeat with: {repro(result.case.id, results.library, results.seed)}")
+    return "\n".join(lines)
+
+
+def text(results: Results, *, colour: bool = False, failures: int = 20, by: str = "family") -> str:
+    """A table of outcomes by `family`, `function`, `dtype` or `axis`, the first failures in full, and a summary."""
+    parts = [failure_text(result, results) for result in results.failures[:failures]]
+    left = len(results.failures) - len(parts)
+    if left > 0:
+        parts.append(f"... and {left} more failures; write all of them with --json or --junit")
+    table = _table(results.results, by, colour)
+    library = " ".join(word for word in (results.library, results.vendor, results.library_version) if word)
+    total = len(results.results)
+    done = ", ".join(f"{results.counts[word]} {word}" for word in OUTCOMES if results.counts.get(word))
+    functions = len({result.case.function for result in results.results})
+    summary = f"{library}: {functions} functions, {total} cases in {results.seconds:.1f} s: {done or 'nothing to do'}"
+    return "\n\n".join([*parts, table, summary]) + "\n"
+
+
+def _table(results: Sequence[CaseResult], by: str, colour: bool) -> str:
+    groups: dict[str, list[CaseResult]] = defaultdict(list)
+    for result in results:
+        groups[str(getattr(result.case, by))].append(result)
+    used = [word for word in _COLUMNS if word == "passed" or any(result.outcome == word for result in results)]
+    header = [by, "functions", "cases", *used, "seconds"]
+    rows = [_row(name, members, used) for name, members in groups.items()]
+    rows.append(_row("total", list(results), used))
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        if colour and row is not header:
+            cells = [_coloured(cell, header[place]) for place, cell in enumerate(cells)]
+        lines.append("  ".join(cells).rstrip())
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1]])
+
+
+def _row(name: str, members: Sequence[CaseResult], used: Sequence[str]) -> list[str]:
+    counts = Counter(result.outcome for result in members)
+    functions = len({result.case.function for result in members})
+    numbers = [str(counts[word]) if counts[word] else "." for word in used]
+    return [name, str(functions), str(len(members)), *numbers, f"{sum(result.seconds for result in members):.2f}"]
+
+
+def _coloured(cell: str, column: str) -> str:
+    if cell.strip() == "." or column not in OUTCOMES:
+        return cell
+    colour = {"passed": _GREEN, "failed": _RED, "crashed": _RED, "hung": _RED}.get(column, _YELLOW)
+    return f"{colour}{cell}{_PLAIN}"
+
+
+def case_record(case: Case) -> dict[str, Any]:
+    """A case as an object: id, function, family, dtype, axis."""
+    return {
+        "id": case.id, "function": case.function, "family": case.family, "dtype": case.dtype, "axis": case.axis,
+    }  # fmt: skip
+
+
+def to_json(results: Results) -> str:
+    """Everything as one JSON object."""
+    records = []
+    for result in results.results:
+        record = {**case_record(result.case), "outcome": result.outcome, "seconds": round(result.seconds, 6)}
+        if result.faults:
+            names = ("kind", "parameter", "message", "expected", "actual")
+            record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
+            record["operands"] = list(result.operands)
+            record["repeat"] = repro(result.case.id, results.library, results.seed)
+        records.append(record)
+    whole = {
+        "library": results.library, "vendor": results.vendor, "version": results.library_version,
+        "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
+    }  # fmt: skip
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def to_junit(results: Results) -> str:
+    """JUnit XML: one suite per function; what is not implemented or not judged is a skipped test with its reason."""
+    root = ElementTree.Element("testsuites", name="diopi", time=f"{results.seconds:.3f}")
+    groups: dict[str, list[CaseResult]] = defaultdict(list)
+    for result in results.results:
+        groups[result.case.function].append(result)
+    for name, members in groups.items():
+        counts = Counter(result.outcome for result in members)
+        skipped = counts["unimplemented"] + counts["missing"] + counts["uncovered"]
+        attributes = {
+            "name": name, "tests": str(len(members)), "failures": str(counts["failed"]),
+            "errors": str(counts["crashed"] + counts["hung"]), "skipped": str(skipped),
+            "time": f"{sum(result.seconds for result in members):.3f}",
+        }  # fmt: skip
+        suite = ElementTree.SubElement(root, "testsuite", attributes)
+        for result in members:
+            _junit_case(suite, result, results)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results) -> None:
+    attributes = {"classname": result.case.function, "name": result.case.id, "time": f"{result.seconds:.3f}"}
+    case = ElementTree.SubElement(suite, "testcase", attributes)
+    if result.outcome == "passed":
+        return
+    if result.outcome in ("unimplemented", "missing", "uncovered"):
+        ElementTree.SubElement(case, "skipped", message=OUTCOMES[result.outcome])
+        return
+    message = _printable(result.faults[0].message) if result.faults else result.outcome
+    tag = "failure" if result.outcome == "failed" else "error"
+    ElementTree.SubElement(case, tag, message=message).text = _printable(failure_text(result, results))
+
+
+def _printable(message: str) -> str:
+    """Without the control characters that XML cannot hold."""
+    return "".join(letter if letter >= " " or letter in "\n\t" else "?" for letter in message)

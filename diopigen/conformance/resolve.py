@@ -1,0 +1,323 @@
+"""From an argument recipe to complete arguments: dtypes chosen, defaults filled in, outputs sized by their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from diopigen.conformance.dtypes import STORAGE, accumulate, category, evaluate, kind, promote, real_of, to_float
+from diopigen.conformance.model import Number, Operand, Value
+from diopigen.conformance.shapes import Evaluator, ShapeError
+from diopigen.conformance.values import Unfit, fits
+from diopigen.diagnostics import Sink
+from diopigen.ir.model import Case as Recipe
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeRule
+from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
+from diopigen.ir.types import INTEGERS
+
+Arguments = dict[str, Value]
+_MADE = frozenset({"context", "generator", "generators", "stream", "opaque", "new_tensor", "new_tensors"})
+_DEFAULT_VALUES = Drawn("normal")
+
+
+class Choice:
+    """Which dtype a parameter takes, where its list leaves a choice: `dtype` where it can, else one like it.
+
+    `step` rotates through lists that do not hold the dtype (indices, masks), so that all of them are reached.
+    """
+
+    def __init__(self, dtype: str, step: int = 0, special: Mapping[str, str] | None = None) -> None:
+        self.dtype = dtype
+        self.step = step
+        self.special = special or {}
+
+    def pick(self, param: Parameter, lead: str | None = None) -> str:
+        """The dtype for a parameter with a dtype list; `lead` is the dtype that results follow."""
+        assert isinstance(param.dtype, DtypeList)
+        allowed = [dtype for dtype in param.dtype.dtypes if dtype in STORAGE]
+        if param.name in self.special:
+            return self.special[param.name]
+        wanted = lead or self.dtype
+        follow = [wanted]
+        if param.is_written and not param.is_read and kind(wanted) in ("bool", "int") and "float32" in allowed:
+            follow = [to_float(wanted)]
+        follow += [to_float(wanted), real_of(wanted), accumulate(wanted)]
+        for dtype in follow:
+            if dtype in allowed:
+                return dtype
+        alike = [dtype for dtype in allowed if category(dtype) == category(wanted)]
+        if alike and category(wanted) >= 2:
+            return alike[0]
+        return allowed[self.step % len(allowed)]
+
+
+def lead_parameter(function: Function) -> Parameter | None:
+    """The parameter whose dtype a case is named after: the first tensor that is read with a list of dtypes, else the
+    first output with one."""
+    tensors = [p for p in function.params if p.type in ("tensor", "tensors") and isinstance(p.dtype, DtypeList)]
+    return next((p for p in tensors if p.is_read), next(iter(tensors), None))
+
+
+def lead_dtypes(function: Function) -> tuple[str, ...]:
+    """The dtypes that the suite runs a function with, in the spec's order."""
+    lead = lead_parameter(function)
+    if lead is None or not isinstance(lead.dtype, DtypeList):
+        return ("none",)
+    return tuple(dtype for dtype in lead.dtype.dtypes if dtype in STORAGE)
+
+
+def number(value: Any) -> Number:
+    """A scalar as frameworks pass it: float64 or int64, bool as int64."""
+    return Number(float(value), "float64") if isinstance(value, float) else Number(int(value), "int64")
+
+
+class Resolver:
+    """Resolves recipes of one function."""
+
+    def __init__(self, interface: Interface, function: Function) -> None:
+        self.function = function
+        self.base = interface.function(f"diopi{function.operator}") or function
+        self.inplace = _inplace_operators(interface)
+
+    def resolve(self, recipe: Mapping[str, Argument], choice: Choice, *, checked: bool = True) -> Arguments:
+        """Complete arguments. Raises `Unfit` where the recipe does not suit the dtype or leaves something open.
+
+        With `checked` the dtype rules of inputs and in-place targets must hold; a case that breaks them says false.
+        """
+        found: Arguments = {}
+        for param in self.function.params:
+            found[param.name] = self._start(param, recipe)
+        self._counts(found, recipe)
+        self._dtypes(found, recipe, choice)
+        try:
+            self._outputs(found, recipe, choice)
+        except (ShapeError, LookupError, ValueError, ZeroDivisionError) as error:
+            raise Unfit(str(error)) from error
+        for name, value in found.items():
+            self._check(name, value)
+        if checked:
+            self._check_target(found)
+        return found
+
+    def _start(self, param: Parameter, recipe: Mapping[str, Argument]) -> Value:
+        """The argument as far as it follows from the recipe alone; dtypes may still be empty."""
+        if param.type in _MADE:
+            return None if param.name in recipe and recipe[param.name] is None else True
+        if param.name in recipe:
+            given: Any = recipe[param.name]
+        elif param.default is not None:
+            given = param.default.value
+        elif param.direction == "out" or param.count is not None:
+            given = None
+        elif any(other.count == param.name for other in self.function.params):
+            return 0
+        elif param.type == "tensor" and param.is_read and not param.nullable:
+            raise Unfit(f"no value for '{param.name}'")
+        else:
+            given = None
+        if isinstance(given, TensorRecipe):
+            return _operand(given)
+        if param.type == "tensors" and isinstance(given, tuple):
+            return tuple(_operand(item) if isinstance(item, TensorRecipe) else None for item in given)
+        if param.type == "scalar" and given is not None:
+            return number(given)
+        if given is None and not param.nullable and param.direction == "in" and param.type != "tensors":
+            raise Unfit(f"no value for '{param.name}'")
+        return given  # type: ignore[no-any-return]
+
+    def _counts(self, found: Arguments, recipe: Mapping[str, Argument]) -> None:
+        """Lengths of arrays that the recipe leaves to them."""
+        for param in self.function.params:
+            value = found[param.name]
+            if not isinstance(param.count, str) or not isinstance(value, tuple):
+                continue
+            counter = self.function.param(param.count)
+            if counter is not None and counter.name not in recipe and counter.type in INTEGERS:
+                found[counter.name] = len(value)
+
+    # ---- dtypes -----------------------------------------------------------------------------------------------------
+
+    def _dtypes(self, found: Arguments, recipe: Mapping[str, Argument], choice: Choice) -> None:
+        """Dtypes of everything that is read: lists first, then rules, which may need several rounds."""
+        waiting = [p for p in self.function.params if p.is_read and _open(found[p.name])]
+        for param in list(waiting):
+            if isinstance(param.dtype, DtypeList):
+                found[param.name] = _typed(found[param.name], choice.pick(param))
+                waiting.remove(param)
+        for _ in range(len(waiting) + 1):
+            for param in list(waiting):
+                try:
+                    found[param.name] = _typed(found[param.name], self._by_rule(param, found, choice))
+                    waiting.remove(param)
+                except LookupError:
+                    continue
+        if waiting:
+            raise Unfit(f"the dtype of '{waiting[0].name}' stays open")
+
+    def _by_rule(self, param: Parameter, found: Arguments, choice: Choice) -> str:
+        assert isinstance(param.dtype, DtypeRule)
+
+        def operands(name: str) -> list[tuple[str, int | None]]:
+            other = self.function.param(name)
+            value = found.get(name)
+            items = value if isinstance(value, tuple) else (value,)
+            known: list[tuple[str, int | None]] = []
+            for item in items:
+                if isinstance(item, Operand) and item.dtype:
+                    known.append((item.dtype, len(item.shape)))
+                elif isinstance(item, Number):
+                    known.append((item.dtype, None))
+            if not known and other is not None and not other.is_read and other is not param:
+                known.append((self._output_dtype(other, found, choice), 1))
+            return known
+
+        return evaluate(param.dtype.formula.expression, operands)
+
+    def _output_dtype(self, param: Parameter, found: Arguments, choice: Choice) -> str:
+        if isinstance(param.dtype, DtypeRule):
+            return self._by_rule(param, found, choice)
+        assert isinstance(param.dtype, DtypeList)
+        read = [found[p.name] for p in self.function.params if p.is_read and p.type == "tensor"]
+        lead_param = lead_parameter(self.function)
+        lead = found.get(lead_param.name) if lead_param is not None and lead_param.is_read else None
+        known = lead.dtype if isinstance(lead, Operand) else None
+        if self.function.kernel is not None:
+            operands = [(item.dtype, len(item.shape)) for item in read if isinstance(item, Operand)]
+            known = promote(operands) if operands else known
+        return choice.pick(param, known)
+
+    # ---- outputs ----------------------------------------------------------------------------------------------------
+
+    def _outputs(self, found: Arguments, recipe: Mapping[str, Argument], choice: Choice) -> None:
+        known: dict[str, Any] = {}
+        for param in self.function.params:
+            value = found[param.name]
+            if param.is_read or (isinstance(value, Operand) and param.name in recipe):
+                known[param.name] = _shapes(value)
+            elif param.name in recipe and recipe[param.name] is None:
+                known[param.name] = None
+        evaluator = Evaluator(self.function, known)
+        for param in self.function.params:
+            if param.is_read or param.type not in ("tensor", "tensors"):
+                continue
+            value = found[param.name]
+            if value is None and param.name in recipe:
+                continue
+            dtype = self._given_dtype(value) or self._output_dtype(param, found, choice)
+            if param.type == "tensors":
+                found[param.name] = self._array(param, value, evaluator, found, dtype)
+                continue
+            shape = value.shape if isinstance(value, Operand) else evaluator.shape(param)
+            if shape is None:
+                raise Unfit(f"the shape of '{param.name}' is not given")
+            found[param.name] = Operand(tuple(shape), dtype, Drawn("zeros"))
+
+    @staticmethod
+    def _given_dtype(value: Value) -> str:
+        return value.dtype if isinstance(value, Operand) else ""
+
+    def _array(self, param: Parameter, value: Value, evaluator: Evaluator, found: Arguments, dtype: str) -> Value:
+        if isinstance(value, tuple) and value:
+            return tuple(replace(item, dtype=item.dtype or dtype) for item in value if isinstance(item, Operand))
+        shape: Any = evaluator.shape(param)
+        count = found[param.count] if isinstance(param.count, str) else param.count
+        if shape is None or not isinstance(count, int):
+            raise Unfit(f"the shapes of '{param.name}' are not given")
+        shapes = shape if shape and isinstance(shape[0], tuple) else (shape,) * count
+        dtypes = self._array_dtypes(param, found, dtype, len(shapes))
+        return tuple(Operand(one, name, Drawn("zeros")) for one, name in zip(shapes, dtypes, strict=True))
+
+    def _array_dtypes(self, param: Parameter, found: Arguments, dtype: str, count: int) -> Sequence[str]:
+        """One dtype per output of an array: a rule over an array of inputs holds member by member."""
+        if not isinstance(param.dtype, DtypeRule):
+            return (dtype,) * count
+        arrays = [name for name, value in found.items() if isinstance(value, tuple) and _has_operands(value)]
+        if not arrays or len(found[arrays[0]]) != count:  # type: ignore[arg-type]
+            return (dtype,) * count
+        result = []
+        for place in range(count):
+            single = {
+                name: (value[place] if name in arrays else value)  # type: ignore[index]
+                for name, value in found.items()
+            }
+            result.append(self._by_rule(param, single, Choice(dtype)))
+        return result
+
+    # ---- checks -----------------------------------------------------------------------------------------------------
+
+    def _check(self, name: str, value: Value) -> None:
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Operand) and (item.dtype not in STORAGE or not fits(item.values, item.dtype)):
+                raise Unfit(f"'{name}' cannot be {item.dtype}")
+
+    def _check_target(self, found: Arguments) -> None:
+        """An in-place form refuses a result of a higher kind than its target; so does an output of a lower one."""
+        function = self.function
+        if not function.variant.startswith("inplace"):
+            return
+        output = next((p for p in self.base.params if p.is_written), None)
+        target = next((p for p in function.params if p.is_written), None)
+        if output is None or target is None or not isinstance(output.dtype, DtypeRule):
+            return
+        try:
+            natural = self._by_rule(replace(output, direction="out"), found, Choice("float32"))
+        except LookupError:
+            return
+        value = found[target.name]
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Operand) and category(natural) > category(item.dtype):
+                raise Unfit(f"the result is {natural}, the target {item.dtype}")
+
+
+def _inplace_operators(interface: Interface) -> frozenset[str]:
+    """The operators that have an in-place variant."""
+    return frozenset(f.operator for f in interface.functions if f.variant == "inplace")
+
+
+def _operand(recipe: TensorRecipe) -> Operand:
+    return Operand(recipe.shape, recipe.dtype or "", recipe.values)
+
+
+def _open(value: Value) -> bool:
+    items = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(item, Operand) and not item.dtype for item in items)
+
+
+def _typed(value: Value, dtype: str) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_typed(item, dtype) for item in value)
+    return replace(value, dtype=value.dtype or dtype) if isinstance(value, Operand) else value
+
+
+def _has_operands(value: Value) -> bool:
+    return isinstance(value, tuple) and any(isinstance(item, Operand) for item in value)
+
+
+def _shapes(value: Value) -> Any:
+    if isinstance(value, Operand):
+        return value.shape
+    if _has_operands(value) and isinstance(value, tuple):
+        return tuple(item.shape for item in value if isinstance(item, Operand))
+    return value.value if isinstance(value, Number) else value
+
+
+def read_recipe(interface: Interface, function: Function, case: Recipe) -> dict[str, Argument]:
+    """The typed arguments of a recipe. What a variant does not have is left out; faults are the checker's to report."""
+    dtypes = frozenset(info.name for info in interface.dtypes)
+    enum_values = {value.name: enum.name for enum in interface.enums for value in enum.values}
+    kept = {name: node for name, node in case.arguments.items() if function.param(name) is not None}
+    return RecipeReader(function, dtypes, enum_values, Sink()).read(replace(case, arguments=kept))
+
+
+def follows_promotion(function: Function) -> bool:
+    """Whether the first output is promoted from operands."""
+    output = next((p for p in function.params if p.is_written), None)
+    return output is not None and isinstance(output.dtype, DtypeRule) and "promote" in output.dtype.formula.text
+
+
+def shape_rule(param: Parameter) -> str:
+    """The function of a parameter's shape rule, or an empty text."""
+    if not isinstance(param.shape, ShapeRule):
+        return ""
+    return param.shape.formula.text.partition("(")[0].strip()

@@ -1,0 +1,368 @@
+"""The shape rules of the spec, evaluated: what shape an output has for given arguments.
+
+The functions of `RULES` take values (shapes, lists, integers), so that they can be read and tested one by one;
+`Evaluator` finds the values behind the names of a rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.rules import SHAPE_RULES
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
+
+Dims = tuple[int, ...]
+
+
+class ShapeError(Exception):
+    """The arguments have no such shape: they do not broadcast, a name has two sizes, and so on."""
+
+
+def axis(dim: int, rank: int) -> int:
+    """A dimension counted from the front; a 0-d tensor counts as 1-d."""
+    span = max(rank, 1)
+    if not -span <= dim < span:
+        raise ShapeError(f"dimension {dim} of a tensor with {rank}")
+    return dim % span
+
+
+def broadcast(*shapes: Dims) -> Dims:
+    """NumPy broadcasting."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    result = []
+    for sizes in zip(*padded, strict=True):
+        others = {size for size in sizes if size != 1}
+        if len(others) > 1:
+            raise ShapeError(f"sizes {sorted(others)} do not broadcast")
+        result.append(others.pop() if others else 1)
+    return tuple(result)
+
+
+def reduce(shape: Dims, dims: Sequence[int] | int | None, keepdim: bool = False) -> Dims:
+    """Without the named dimensions, or with size 1 there; None or an empty list names all."""
+    named = [dims] if isinstance(dims, int) else list(dims or range(len(shape)))
+    gone = {axis(dim, len(shape)) for dim in named}
+    if keepdim:
+        return tuple(1 if place in gone else size for place, size in enumerate(shape))
+    return tuple(size for place, size in enumerate(shape) if place not in gone)
+
+
+def resize(shape: Dims, dim: int, size: int) -> Dims:
+    """With another size in one dimension; a 0-d tensor keeps its shape unless the size is not 1."""
+    if not shape:
+        return () if size == 1 else (size,)
+    place = axis(dim, len(shape))
+    return (*shape[:place], size, *shape[place + 1 :])
+
+
+def without(shape: Dims, dim: int) -> Dims:
+    """Without one dimension."""
+    place = axis(dim, len(shape))
+    return shape[:place] + shape[place + 1 :]
+
+
+def matmul(first: Dims, second: Dims) -> Dims:
+    """As `torch.matmul`."""
+    if not first or not second:
+        raise ShapeError("matmul of a 0-d tensor")
+    left = first if len(first) > 1 else (1, *first)
+    right = second if len(second) > 1 else (*second, 1)
+    if left[-1] != right[-2]:
+        raise ShapeError(f"inner sizes {left[-1]} and {right[-2]} differ")
+    rows = (left[-2],) if len(first) > 1 else ()
+    columns = (right[-1],) if len(second) > 1 else ()
+    return (*broadcast(left[:-2], right[:-2]), *rows, *columns)
+
+
+def _each(values: Sequence[int] | int, count: int, fallback: Sequence[int] = ()) -> list[int]:
+    """One value per window dimension: a single one is repeated, an empty list takes the fallback."""
+    found = [values] if isinstance(values, int) else list(values) or list(fallback)
+    return found * count if len(found) == 1 else found
+
+
+def conv(shape: Dims, weight: Dims, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> Dims:
+    """Forward convolution of [N, C, spatial...] or [C, spatial...] with [K, C/groups, kernel...]."""
+    window = weight[2:]
+    count = len(window)
+    steps, pads, spreads = (_each(values, count) for values in (stride, padding, dilation))
+    sizes = [
+        (size + 2 * pad - spread * (kernel - 1) - 1) // step + 1
+        for size, kernel, step, pad, spread in zip(shape[-count:], window, steps, pads, spreads, strict=True)
+    ]
+    return (*shape[: -count - 1], weight[0], *sizes)
+
+
+def conv_transpose(
+    shape: Dims,
+    weight: Dims,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    output_padding: Sequence[int],
+    groups: int,
+    dilation: Sequence[int],
+) -> Dims:
+    """Transposed convolution of [N, C, spatial...] with [C, K/groups, kernel...]."""
+    window = weight[2:]
+    count = len(window)
+    steps, pads, extras, spreads = (_each(values, count) for values in (stride, padding, output_padding, dilation))
+    sizes = [
+        (size - 1) * step - 2 * pad + spread * (kernel - 1) + extra + 1
+        for size, kernel, step, pad, extra, spread in zip(
+            shape[-count:], window, steps, pads, extras, spreads, strict=True
+        )
+    ]
+    return (*shape[: -count - 1], weight[1] * groups, *sizes)
+
+
+def pool(
+    shape: Dims,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int] | int,
+    ceil_mode: bool,
+) -> Dims:
+    """Pooling of the trailing dimensions; with `ceil_mode` the last window starts inside the input or its left padding."""
+    count = len(kernel)
+    steps, pads, spreads = _each(stride, count, kernel), _each(padding, count), _each(dilation, count)
+    sizes = []
+    for size, window, step, pad, spread in zip(shape[-count:], kernel, steps, pads, spreads, strict=True):
+        room = size + 2 * pad - spread * (window - 1) - 1
+        number = (-(-room // step) if ceil_mode else room // step) + 1
+        if ceil_mode and (number - 1) * step >= size + pad:
+            number -= 1
+        sizes.append(number)
+    return (*shape[:-count], *sizes)
+
+
+def concat(shapes: Sequence[Dims], dim: int) -> Dims:
+    """Tensors joined along a dimension; 1-d tensors of no elements do not count, as in `torch.cat`."""
+    counted = [shape for shape in shapes if shape != (0,)]
+    if not counted:
+        return (0,)
+    place = axis(dim, len(counted[0]))
+    if len({without(shape, place) for shape in counted}) > 1:
+        raise ShapeError("the other sizes differ")
+    return resize(counted[0], place, sum(shape[place] for shape in counted))
+
+
+def stack(shapes: Sequence[Dims], dim: int) -> Dims:
+    """Equal tensors joined along a new dimension."""
+    if len(set(shapes)) > 1:
+        raise ShapeError("the shapes differ")
+    place = axis(dim, len(shapes[0]) + 1)
+    return (*shapes[0][:place], len(shapes), *shapes[0][place:])
+
+
+def permute(shape: Dims, order: Sequence[int]) -> Dims:
+    """Dimensions in another order."""
+    return tuple(shape[axis(dim, len(shape))] for dim in order)
+
+
+def transpose(shape: Dims, first: int, second: int) -> Dims:
+    """Two dimensions exchanged."""
+    if not shape:
+        return ()
+    order = list(range(len(shape)))
+    one, two = axis(first, len(shape)), axis(second, len(shape))
+    order[one], order[two] = order[two], order[one]
+    return permute(shape, order)
+
+
+def repeat(shape: Dims, times: Sequence[int]) -> Dims:
+    """As `torch.Tensor.repeat`: missing leading dimensions are added."""
+    if len(times) < len(shape):
+        raise ShapeError("fewer repeats than dimensions")
+    padded = (1,) * (len(times) - len(shape)) + shape
+    return tuple(size * count for size, count in zip(padded, times, strict=True))
+
+
+def pad(shape: Dims, pads: Sequence[int]) -> Dims:
+    """As `torch.nn.functional.pad`: pairs of (before, after), the last dimension first."""
+    sizes = list(shape)
+    for pair in range(len(pads) // 2):
+        sizes[-1 - pair] += pads[2 * pair] + pads[2 * pair + 1]
+    return tuple(sizes)
+
+
+def unfold(shape: Dims, dim: int, size: int, step: int) -> Dims:
+    """As `torch.Tensor.unfold`: windows of `size` every `step`, the window as a new last dimension."""
+    if not shape:
+        return (size,)
+    place = axis(dim, len(shape))
+    return (*resize(shape, place, (shape[place] - size) // step + 1), size)
+
+
+def slice_of(shape: Dims, dim: int, start: int, end: int, step: int) -> Dims:
+    """As slicing one dimension in Python, with a positive step."""
+    place = axis(dim, len(shape))
+    return resize(shape, place, len(range(*slice(start, end, step).indices(shape[place]))))
+
+
+def adaptive_pool(shape: Dims, output: Sequence[int]) -> Dims:
+    """The trailing dimensions become the output sizes."""
+    return (*shape[: len(shape) - len(output)], *output)
+
+
+RULES: dict[str, Callable[..., Dims]] = {
+    "same": lambda shape: shape,
+    "broadcast": broadcast,
+    "broadcastable": lambda shape: shape,
+    "value": tuple,
+    "reduce": reduce,
+    "without": without,
+    "resize": resize,
+    "matmul": matmul,
+    "conv": conv,
+    "conv_transpose": conv_transpose,
+    "pool": pool,
+    "adaptive_pool": adaptive_pool,
+    "concat": concat,
+    "stack": stack,
+    "permute": permute,
+    "transpose": transpose,
+    "repeat": repeat,
+    "pad": pad,
+    "unfold": unfold,
+    "slice": slice_of,
+}
+"""The rules but `any`, which leaves the shape to the caller. Arguments are values in the order of the grammar."""
+
+
+class Evaluator:
+    """The shapes of one call. `values` holds a shape per tensor (a tuple of shapes for an array of tensors), the
+    integers, flags and lists of the other parameters, and None for null."""
+
+    def __init__(self, function: Function, values: Mapping[str, Any]) -> None:
+        self.function = function
+        self.values = dict(values)
+        self.names: dict[str, int] = {}
+        self.variadic: dict[str, Dims] = {}
+        for _ in range(2):  # a list may use a name that a later one binds
+            for param in function.params:
+                if param.is_read and isinstance(param.shape, ShapeList) and param.type == "tensor":
+                    known = self.values.get(param.name)
+                    if known is not None:
+                        self._bind(param.shape, known)
+
+    def _bind(self, shape: ShapeList, sizes: Dims) -> None:
+        entries = list(shape.dimensions)
+        spread = next((place for place, entry in enumerate(entries) if entry.kind == "variadic"), None)
+        pairs = list(zip(entries, sizes, strict=False))
+        if spread is not None:
+            tail = len(entries) - spread - 1
+            pairs = list(zip(entries[:spread], sizes, strict=False))
+            pairs += zip(entries[spread + 1 :], sizes[len(sizes) - tail :], strict=False)
+            self.variadic[entries[spread].name] = sizes[spread : len(sizes) - tail]
+        for entry, size in pairs:
+            if entry.kind == "formula" and isinstance(entry.formula.expression, Name):
+                name = entry.formula.expression.name
+                if name not in self.values:
+                    self.names.setdefault(name, size)
+
+    def shape(self, param: Parameter) -> Dims | None:
+        """The shape of a tensor parameter by its rule, or None where the caller or the call decides."""
+        rule = param.shape
+        if rule is None:
+            return None
+        if isinstance(rule, ShapeRule):
+            return self._rule(rule.formula.expression)
+        sizes: list[int] = []
+        for entry in rule.dimensions:
+            if entry.kind == "unknown":
+                return None
+            if entry.kind == "variadic":
+                sizes.extend(self.variadic.get(entry.name, ()))
+            else:
+                sizes.append(self.integer(entry.formula.expression))
+        return tuple(sizes)
+
+    def known(self, name: str) -> Any:
+        """The value of a parameter; an output's shape is worked out where it was not given."""
+        if name not in self.values:
+            param = self.function.param(name)
+            if param is None:
+                raise LookupError(name)
+            self.values[name] = self.shape(param)
+        return self.values[name]
+
+    def _rule(self, rule: Expression) -> Dims | None:
+        if isinstance(rule, Name):
+            rule = Call("any" if rule.name == "any" else "same", () if rule.name == "any" else (rule,))
+        if not isinstance(rule, Call):
+            raise LookupError("not a shape rule")
+        if rule.function == "any":
+            return None
+        kinds = SHAPE_RULES[rule.function].arguments
+        arguments = []
+        for place, argument in enumerate(rule.arguments):
+            wanted = kinds[min(place, len(kinds) - 1)]
+            value = self._argument(argument, wanted)
+            if value is None and rule.function == "broadcast":
+                continue
+            if value is None and wanted in ("tensor", "operand", "sizes") and rule.function != "reduce":
+                return None
+            arguments.append(value)
+        return RULES[rule.function](*arguments)
+
+    def _argument(self, argument: Expression, wanted: str) -> Any:
+        if wanted == "value":
+            return self.integer(argument)
+        if isinstance(argument, Name):
+            if wanted == "operand":
+                param = self.function.param(argument.name)
+                if param is not None and param.type != "tensor":
+                    return ()
+            if argument.name in ("true", "false"):
+                return argument.name == "true"
+            return self.known(argument.name)
+        return self.integer(argument)
+
+    def integer(self, formula: Expression) -> int:
+        """The value of an integer formula."""
+        if isinstance(formula, Number):
+            return int(formula.value)
+        if isinstance(formula, Name):
+            found = self.names[formula.name] if formula.name in self.names else self.known(formula.name)
+            if found is None:
+                raise LookupError(formula.name)
+            return int(found)
+        if isinstance(formula, Unary):
+            return -self.integer(formula.operand)
+        if isinstance(formula, Binary):
+            left, right = self.integer(formula.left), self.integer(formula.right)
+            return _OPERATORS[formula.operator](left, right)
+        assert isinstance(formula, Call)
+        if formula.function in ("min", "max", "ceil_div"):
+            numbers = [self.integer(argument) for argument in formula.arguments]
+            if formula.function == "ceil_div":
+                return -(-numbers[0] // numbers[1])
+            return min(numbers) if formula.function == "min" else max(numbers)
+        first = formula.arguments[0]
+        value = self.known(first.name) if isinstance(first, Name) else None
+        if value is None:
+            raise LookupError("a null parameter")
+        if formula.function == "size":
+            return int(value[axis(self.integer(formula.arguments[1]), len(value))])
+        if formula.function == "item":
+            return int(value[self.integer(formula.arguments[1])])
+        return int(_OF_LIST[formula.function](value))
+
+
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "//": lambda left, right: left // right,
+}
+_OF_LIST: dict[str, Callable[[Sequence[int]], int]] = {
+    "numel": math.prod,
+    "rank": len,
+    "len": len,
+    "sum": sum,
+    "prod": math.prod,
+}

@@ -1,0 +1,123 @@
+"""A process that runs cases against a library, so that a crash or a hang there is no end of the run.
+
+It reads pickled work from its standard input and writes one line of JSON per case to a pipe of its own. What the
+library prints goes to the worker's standard error, of which the parent keeps the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import resource
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from diopigen.conformance.binding import Host, HostError, Library, Types
+from diopigen.conformance.execute import Executor
+from diopigen.conformance.model import Case, CaseResult
+from diopigen.diagnostics import Failure
+from diopigen.ir.model import Interface
+
+GAVE_UP = 75
+"""Exit status of a worker that has reported a case after which its memory is not to be trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker needs before its first case. `memory_limit` is in bytes, 0 for none."""
+
+    interface: Interface
+    library: Path
+    runtime: Path
+    seed: int
+    memory_limit: int
+
+
+def send(pipe: BinaryIO, message: Any) -> None:
+    """Writes a message: eight bytes of length, then the pickle."""
+    data = pickle.dumps(message, protocol=5)
+    pipe.write(struct.pack("<Q", len(data)))
+    pipe.write(data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """The next message, or None at the end."""
+    head = pipe.read(8)
+    if len(head) < 8:
+        return None
+    return pickle.loads(pipe.read(struct.unpack("<Q", head)[0]))
+
+
+def _line(pipe: BinaryIO, message: dict[str, Any]) -> None:
+    pipe.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+    pipe.flush()
+
+
+def result_line(place: int, result: CaseResult) -> dict[str, Any]:
+    """A result as JSON."""
+    line: dict[str, Any] = {"case": place, "outcome": result.outcome, "seconds": round(result.seconds, 6)}
+    if result.faults:
+        names = ("kind", "parameter", "message", "expected", "actual")
+        line["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
+        line["operands"] = list(result.operands)
+    return line
+
+
+def serve(commands: BinaryIO, answers: BinaryIO) -> int:
+    """Sets up, then runs batches until the input ends."""
+    setup: Setup = receive(commands)
+    if setup.memory_limit:
+        resource.setrlimit(resource.RLIMIT_DATA, (setup.memory_limit, setup.memory_limit))
+    try:
+        host = Host(setup.runtime)
+        library = Library(setup.library, Types(setup.interface), setup.interface.functions)
+        executor = Executor(setup.interface, host, library, seed=setup.seed)
+    except (Failure, HostError) as error:
+        fixes = [found.fix or "" for found in error.diagnostics] if isinstance(error, Failure) else [""]
+        codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]
+        _line(answers, {"setup": str(error), "code": codes[0], "fix": fixes[0]})
+        return 1
+    vendor, version = library.text("diopiGetVendorName"), library.text("diopiGetImplVersion")
+    _line(answers, {"ready": True, "vendor": vendor, "version": version})
+    while True:
+        batch: Sequence[tuple[int, Case]] | None = receive(commands)
+        if batch is None:
+            break
+        for place, case in batch:
+            try:
+                result = executor.run(case)
+            except MemoryError:
+                _line(answers, {"case": place, "outcome": "crashed", "seconds": 0.0, "text": "memory is exhausted"})
+                return GAVE_UP
+            except HostError as error:
+                _line(answers, {"case": place, "outcome": "crashed", "seconds": 0.0, "text": str(error)})
+                return GAVE_UP
+            except Exception as error:  # a fault of the suite: named, and no reason to lose the other cases
+                text = f"the suite itself failed: {type(error).__name__}: {error}"
+                _line(answers, {"case": place, "outcome": "failed", "seconds": 0.0, "text": text})
+                continue
+            _line(answers, result_line(place, result))
+            if any(fault.kind == "guard" for fault in result.faults):
+                return GAVE_UP  # memory was overrun: what runs here next could fail without being at fault
+    executor.arena.close()
+    library.close()
+    return 0
+
+
+def main() -> None:
+    """Entry of the process: the pipe for answers is standard output, moved out of the library's way."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    code = serve(sys.stdin.buffer, answers)
+    answers.flush()
+    os._exit(code)  # no destructors of a library that may be broken
+
+
+if __name__ == "__main__":
+    main()

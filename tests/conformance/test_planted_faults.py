@@ -1,0 +1,118 @@
+"""The whole suite against a small library: a right one passes everything, and each planted fault is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diopigen.conformance.cases import select
+from diopigen.conformance.model import Case, Results
+from diopigen.conformance.runner import run
+from diopigen.ir.model import Interface
+
+OPERATORS = ("Add", "AddInp", "Relu", "LogicalNot", "Softmax", "MaskedSelect", "UniformInp")
+DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
+
+
+def tiny_cases(interface: Interface, *names: str) -> list[Case]:
+    """The cases whose dtypes the tiny library knows."""
+    known = set(DTYPES)
+
+    def fits(case: Case) -> bool:
+        values = [item for v in case.arguments.values() for item in (v if isinstance(v, tuple) else (v,))]
+        return all(getattr(value, "dtype", "bool") in known for value in values)
+
+    chosen = select(interface, ops=names or OPERATORS)
+    return [case for case in chosen if fits(case) or case.axis == "error"]
+
+
+def run_tiny(cases: list[Case], interface: Interface, library: Path, runtime: Path, **options: float) -> Results:
+    limit = options.get("time_limit", 20.0)
+    return run(cases, interface, library, runtime, jobs=1, time_limit=limit)
+
+
+def faults_of(results: Results) -> dict[str, set[str]]:
+    """Kinds of faults by function."""
+    found: dict[str, set[str]] = {}
+    for result in results.failures:
+        found.setdefault(result.case.function, set()).update(fault.kind for fault in result.faults)
+    return found
+
+
+def test_a_right_library_passes_every_case(interface: Interface, tiny_library: Path, runtime: Path) -> None:
+    cases = tiny_cases(interface)
+    results = run_tiny(cases, interface, tiny_library, runtime)
+    assert {result.case.id: result.faults for result in results.failures} == {}
+    assert results.counts["passed"] == len(cases) > 200
+    assert (results.vendor, results.library_version) == ("tiny", "1.0")
+
+
+def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimplemented(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = run_tiny(select(interface, ops=["Neg"]), interface, tiny_library, runtime)
+    assert {result.outcome for result in absent.results} == {"missing"}
+    monkeypatch.setenv("TINY_FAULT", "no implementation")
+    cases = [case for case in tiny_cases(interface, "Add") if case.axis == "plain"]
+    declined = run_tiny(cases, interface, tiny_library, runtime)
+    assert [result.outcome for result in declined.results] == ["unimplemented"] * len(cases)
+
+
+@pytest.mark.parametrize(
+    ("fault", "function", "kind"),
+    [
+        ("alpha ignored", "diopiAdd", "values"),
+        ("one element", "diopiAdd", "values"),
+        ("NaN dropped", "diopiAdd", "values"),
+        ("int64 through float", "diopiAdd", "values"),
+        ("saturation", "diopiAdd", "values"),
+        ("input changed", "diopiAdd", "input changed"),
+        ("write past the end", "diopiAdd", "guard"),
+        ("contiguous assumed", "diopiAdd", "guard"),
+        ("missing status", "diopiAdd", "status"),
+        ("bool byte", "diopiLogicalNot", "bool byte"),
+        ("softmax without maximum", "diopiSoftmax", "values"),
+        ("output missing", "diopiMaskedSelect", "missing output"),
+        ("distribution", "diopiUniformInp", "distribution"),
+        ("not reproducible", "diopiUniformInp", "reproducibility"),
+    ],
+)
+def test_a_planted_fault_is_found(
+    fault: str,
+    function: str,
+    kind: str,
+    interface: Interface,
+    tiny_library: Path,
+    runtime: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", fault)
+    cases = tiny_cases(interface, function)
+    found = faults_of(run_tiny(cases, interface, tiny_library, runtime))
+    assert kind in found.get(function, set())
+
+
+def test_a_crash_is_one_failed_case_with_its_reason_and_the_others_go_on(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "crash")
+    crashing = [case for case in tiny_cases(interface, "Add") if case.axis in ("plain", "empty")]
+    others = [case for case in tiny_cases(interface, "Relu") if case.axis == "plain"]
+    results = run_tiny([*others[:1], *crashing, *others[1:]], interface, tiny_library, runtime)
+    outcomes = {result.case.id: result.outcome for result in results.results}
+    assert {outcomes[case.id] for case in crashing} == {"crashed"}
+    assert {outcomes[case.id] for case in others} == {"passed"}
+    assert "SIGABRT" in results.failures[0].faults[0].message
+    assert results.failures[0].operands[0].startswith("out = ")
+
+
+def test_a_hang_is_one_failed_case(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "hang")
+    cases = [case for case in tiny_cases(interface, "Add") if case.id == "diopiAdd/float32/plain"]
+    cases += [case for case in tiny_cases(interface, "Relu") if case.axis == "plain"]
+    results = run_tiny(cases, interface, tiny_library, runtime, time_limit=0.7)
+    assert [result.outcome for result in results.results] == ["hung"] + ["passed"] * (len(cases) - 1)
+    assert results.results[0].faults[0].message == "the call has not returned within 0.7 s"
