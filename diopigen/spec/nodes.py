@@ -208,9 +208,9 @@ def read_text(path: Path, display: str) -> str:
     Raises `Failure` where it cannot be read, is a directory, binary, not UTF-8, too large (4 MiB) or has a line of more
     than 20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would wait for a writer
-        raise failure("file-unreadable", "is not a file", Span(display), "name a .yaml file")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would wait for a writer
+            raise failure("file-unreadable", "is not a file", Span(display), "name a .yaml file")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except IsADirectoryError:

@@ -1,4 +1,4 @@
-"""`diopigen explain --rules` lists every rule: whatever the package reports is in a table, and no table invents a rule."""
+"""`diopigen explain --rules` lists every rule: what the package reports is in a table, and no table invents a rule."""
 
 from __future__ import annotations
 
