@@ -29,6 +29,7 @@ class Session:
         self.output_format = output_format
         self.strict = strict
         self.sink = Sink()
+        self._loaded: Loaded | None = None
 
     def workspace(self) -> Workspace:
         from diopigen import api
@@ -36,13 +37,14 @@ class Session:
         return api.workspace(self.spec, self.templates)
 
     def load(self) -> Loaded:
-        """The checked interface; findings end the command with 1."""
+        """The checked interface, read once; findings end the command with 1."""
         from diopigen import api
 
-        loaded = api.load(self.workspace(), self.sink)
-        if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
-            self.finish()
-        return loaded
+        if self._loaded is None:
+            self._loaded = api.load(self.workspace(), self.sink)
+            if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
+                self.finish()
+        return self._loaded
 
     def finish(self, summary: str = "", *, clean: str = "") -> NoReturn:
         """Shows the findings and ends the command with 0 or 1.
