@@ -87,6 +87,8 @@ def scaffold(
     if selection.is_empty:
         selection = _STARTER
     wanted = select(interface, selection)
+    # Before the scan: of a file that another run adds in the meantime nothing is known.
+    there = [] if tree.is_new else [op for op in wanted if (root / skeleton_path(vendor, op)).exists()]
     implemented = () if tree.is_new else _implemented(interface, where, root / "impl" / vendor, sink)
     options = VendorOptions(vendor, _unwritten(wanted, implemented), selection)
     plan = emit_vendor(interface, where.templates, runtime, options)
@@ -103,7 +105,7 @@ def scaffold(
     sink.extend(about_output.sorted())
     if about_output.has_errors:
         return Scaffolded(result)
-    _report_missing(wanted, implemented, vendor, root, sink)
+    _report_missing(there, implemented, vendor, root, sink)
     if write:
         try:
             started = write_once(starts, root, executable=(".ci/run",))
@@ -129,13 +131,11 @@ def _look(root: Path, vendor: str) -> _Tree:
     records = read_records(root, Sink(), "diopigen scaffold")
     if MARK not in names and MARK in (records.journal or ()):
         return _Tree(True)  # a first run that was killed: this one goes on from there
-    if MANIFEST_NAME not in names and MARK not in (records.journal or ()):
+    if not (root / MANIFEST_NAME).exists() and MARK not in (records.journal or ()):
         message = f"'{root.as_posix()}' is not empty and was not scaffolded: it has {_some(names)}"
         raise failure("scaffold-not-empty", message, span, "choose another --out, or move what is there away")
     if MARK not in names:
-        message = (
-            f"'{root.as_posix()}' holds another output of diopigen: it has {MANIFEST_NAME} but no {MARK}"
-        )
+        message = f"'{root.as_posix()}' holds another output of diopigen: it has {MANIFEST_NAME} but no {MARK}"
         fix = f"choose another --out; if it is a vendor's tree, restore {MARK}"
         raise failure("scaffold-foreign", message, span, fix)
     owner, selection = _read_mark(root / MARK)
@@ -171,9 +171,7 @@ def _implemented(interface: Interface, where: Workspace, folder: Path, sink: Sin
         return ()
     found = Sink()
     names = check_vendor(interface, where, folder, (), found)
-    sink.extend(
-        finding for finding in found.sorted() if finding.code in ("impl-signature", "vendor-unreadable")
-    )
+    sink.extend(finding for finding in found.sorted() if finding.code in ("impl-signature", "vendor-unreadable"))
     return names
 
 
@@ -187,19 +185,15 @@ def _unwritten(wanted: Sequence[Operator], implemented: Collection[str]) -> tupl
 
 
 def _report_missing(
-    wanted: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, sink: Sink
+    there: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, sink: Sink
 ) -> None:
-    """Notes the functions that the file of an operator lacks: it is the vendor's own, and nothing is added to it."""
-    for operator in wanted:
+    """Notes the functions that an operator with a file lacks: the file is its owner's, and nothing is added to it."""
+    for operator in there:
         path = root / skeleton_path(vendor, operator)
-        if not path.exists():
-            continue
         for function in operator.functions:
             if function.name not in implemented:
                 fix = f"""add 'extern "C" {prototype(c_function(function))}', if the kernel exists"""
-                sink.note(
-                    "function-missing", f"{function.name} is not implemented", Span(path.as_posix()), fix=fix
-                )
+                sink.note("function-missing", f"{function.name} is not implemented", Span(path.as_posix()), fix=fix)
 
 
 def _take_back(root: Path, existed: bool) -> None:
@@ -207,9 +201,7 @@ def _take_back(root: Path, existed: bool) -> None:
     try:
         result = apply(Plan(()), root, Sink())
         disk.remove_file(root / MANIFEST_NAME)
-        folders = {
-            parent for path in result.removed for parent in (root / path).parents if root in parent.parents
-        }
+        folders = {parent for path in result.removed for parent in (root / path).parents if root in parent.parents}
         for folder in [*sorted(folders, reverse=True), *([] if existed else [root])]:
             disk.remove_empty_folder(folder)
     except Failure:

@@ -11,18 +11,12 @@ from diopigen.console import Session, common_options
 
 @click.command()
 @click.option("--vendor", required=True, metavar="NAME", help="Name of the vendor: a C identifier.")
-@click.option(
-    "--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before."
-)
-@click.option(
-    "--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Conv*' (may be repeated)."
-)
+@click.option("--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before.")
+@click.option("--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Conv*' (may be repeated).")
 @click.option("--family", "families", multiple=True, metavar="F", help="A whole family (may be repeated).")
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
-@click.option(
-    "--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own."
-)
+@click.option("--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own.")
 @common_options
 def scaffold(
     vendor: str,

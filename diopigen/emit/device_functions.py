@@ -55,9 +55,7 @@ def has_starting_body(function: DeviceFunction) -> bool:
 def device_function(function: DeviceFunction) -> dict[str, Any]:
     """What the template of device.cpp needs of a function: `doc`, `head`, `body`, `register` and `name`."""
     params = [declarator(param.c_type, param.name) for param in function.params]
-    where, lines = _BODIES.get(
-        function.name, ("this function; nothing is known of it here.", _unknown(function))
-    )
+    where, lines = _BODIES.get(function.name, ("this function; nothing is known of it here.", _unknown(function)))
     comment = wrapped(f"VENDOR: {where}", "    // ", "    // ")
     return {
         "name": function.linked_name,

@@ -140,27 +140,17 @@ def _fits(operator: Operator, pattern: str) -> bool:
 
 def _unknown_pattern(interface: Interface, known: tuple[Operator, ...], pattern: str) -> Diagnostic:
     other = next(
-        (
-            f
-            for f in interface.functions
-            if fnmatchcase(f.name, pattern) or fnmatchcase(f.short_name, pattern)
-        ),
+        (f for f in interface.functions if fnmatchcase(f.name, pattern) or fnmatchcase(f.short_name, pattern)),
         None,
     )
     if other is not None:
-        whose = (
-            "the host" if other.family == "runtime" else "impl/<vendor>/library.cpp, which every tree has,"
-        )
+        whose = "the host" if other.family == "runtime" else "impl/<vendor>/library.cpp, which every tree has,"
         message = f"'{pattern}' is no operator: {whose} implements {other.name}"
         return _error("unknown-operator", message, "leave it out")
     prefix = "diopi" if pattern.startswith("diopi") else ""
     names = [prefix + function.short_name for operator in known for function in operator.functions]
     near = _nearest_name(re.sub(r"[*?\[\]!]", "", pattern), names)
-    fix = (
-        f"did you mean '{near}'?"
-        if near
-        else "use the name of an operator (Add, diopiAdd) or a pattern (Conv*)"
-    )
+    fix = f"did you mean '{near}'?" if near else "use the name of an operator (Add, diopiAdd) or a pattern (Conv*)"
     return _error("unknown-operator", f"no operator fits '{pattern}'", fix)
 
 

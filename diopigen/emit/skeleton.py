@@ -62,9 +62,7 @@ def skeleton_file(interface: Interface, templates: Path, vendor: str, operator: 
         ],
     }
     inputs = (source, f"templates/{_TEMPLATE}")
-    return PlannedFile(
-        skeleton_path(vendor, operator), render(templates, _TEMPLATE, values), inputs, "vendor"
-    )
+    return PlannedFile(skeleton_path(vendor, operator), render(templates, _TEMPLATE, values), inputs, "vendor")
 
 
 def contract(function: Function) -> str:
@@ -76,9 +74,7 @@ def contract(function: Function) -> str:
         paragraphs.append(("@note ", f"Backward of diopi{function.backward_of.removeprefix('diopi')}."))
     if function.context:
         paragraphs.append(("@param[in] ctx ", "Context: gives the stream and owns temporaries."))
-    paragraphs += [
-        (f"@param[{direction_tag(param)}] {param.name} ", param_text(param)) for param in function.params
-    ]
+    paragraphs += [(f"@param[{direction_tag(param)}] {param.name} ", param_text(param)) for param in function.params]
     paragraphs += [("@pre ", constraint_text(constraint)) for constraint in function.constraints]
     aliasing = aliasing_text(function)
     if aliasing:

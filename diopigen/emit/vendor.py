@@ -44,6 +44,10 @@ _STARTS = {
 # The functions of the newer form of a test library that are not device functions.
 _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 
+# What the host runtime consists of: there may be more in its folder, such as build trees.
+_RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map")
+_RUNTIME_FOLDERS = ("include", "src")
+
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {
     ".h": f"/* {_COPIED} */\n",
@@ -90,8 +94,7 @@ def _starts(interface: Interface, templates: Path, options: VendorOptions) -> li
         "first": (options.operators or operators(interface))[0],
     }
     return [
-        _file(templates, path.format(vendor=options.vendor), template, values)
-        for path, template in _STARTS.items()
+        _file(templates, path.format(vendor=options.vendor), template, values) for path, template in _STARTS.items()
     ]
 
 
@@ -117,14 +120,10 @@ def _mark(interface: Interface, options: VendorOptions) -> bytes:
 def _runtime(folder: Path) -> list[PlannedFile]:
     """The host runtime, file by file, each with a line that says that it is a copy."""
     found = []
-    for path in sorted(folder.rglob("*")):
+    paths = [folder / name for name in _RUNTIME_FILES]
+    paths += [path for name in _RUNTIME_FOLDERS for path in (folder / name).rglob("*") if path.suffix in _BANNERS]
+    for path in sorted(paths):
         name = path.relative_to(folder).as_posix()
-        banner = _BANNERS.get(path.suffix)
-        if banner is None or name.startswith("build") or not path.is_file():
-            continue
-        found.append(
-            PlannedFile(
-                f"runtime/{name}", banner.encode() + path.read_bytes(), (f"runtime/{name}",), "vendor"
-            )
-        )
+        content = _BANNERS[path.suffix].encode() + path.read_bytes()
+        found.append(PlannedFile(f"runtime/{name}", content, (f"runtime/{name}",), "vendor"))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,17 @@ from diopigen.scaffold import scaffold
 
 
 @pytest.fixture(scope="session")
-def make(interface: Interface, workspace: api.Workspace) -> Scaffold:
+def make(interface: Interface, workspace: api.Workspace, tmp_path_factory: pytest.TempPathFactory) -> Scaffold:
     """Scaffolds droplet: `make(root)` the starter set, `make(root, "Add", "Conv*")` operators by pattern."""
 
-    def run(
-        root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: bool
-    ):  # type: ignore[no-untyped-def]
+    # A copy, so that an edit of the runtime while tests run is no difference between two trees.
+    runtime = tmp_path_factory.mktemp("runtime") / "runtime"
+    shutil.copytree(ROOT / "runtime", runtime)
+
+    def run(root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: bool):  # type: ignore[no-untyped-def]
         found = Sink() if sink is None else sink
         chosen = Selection(patterns, everything=options.pop("everything", False))
-        result = scaffold(
-            spec or interface, workspace, ROOT / "runtime", "droplet", root, found, chosen=chosen, **options
-        )
+        result = scaffold(spec or interface, workspace, runtime, "droplet", root, found, chosen=chosen, **options)
         if sink is None:
             assert found.sorted() == []
         return result

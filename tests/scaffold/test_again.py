@@ -74,9 +74,7 @@ def test_an_operator_that_is_defined_elsewhere_is_not_written_again(make: Scaffo
     assert not (tmp_path / RELU).exists()
 
 
-def test_of_an_operator_that_is_half_defined_elsewhere_the_rest_is_written(
-    make: Scaffold, tmp_path: Path
-) -> None:
+def test_of_an_operator_that_is_half_defined_elsewhere_the_rest_is_written(make: Scaffold, tmp_path: Path) -> None:
     make(tmp_path, "Add")
     mine = tmp_path / "impl/droplet/functions/mine.cpp"
     mine.write_text(

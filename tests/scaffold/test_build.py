@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ ADD_KERNEL = """
 
 
 def tool(name: str) -> str:
-    found = shutil.which(name)
+    found = shutil.which(name) or shutil.which(name, path=Path(sys.executable).parent)
     assert found, f"{name} is missing: install it"
     return found
 
@@ -81,15 +82,11 @@ def tree(make: Scaffold, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def exported(library: Path) -> set[str]:
-    lines = succeed(
-        tool("nm"), "-D", "--defined-only", "--format=posix", library, cwd=library.parent
-    ).splitlines()
+    lines = succeed(tool("nm"), "-D", "--defined-only", "--format=posix", library, cwd=library.parent).splitlines()
     return {line.split()[0] for line in lines}
 
 
-def test_the_library_exports_the_starter_set_and_the_device_functions(
-    tree: Path, interface: Interface
-) -> None:
+def test_the_library_exports_the_starter_set_and_the_device_functions(tree: Path, interface: Interface) -> None:
     starters = {
         function.name
         for function in interface.functions
@@ -144,9 +141,7 @@ def test_a_wrong_kernel_fails(tree: Path) -> None:
 def test_a_changed_signature_does_not_compile(tree: Path) -> None:
     path = tree / "impl/droplet/functions/activation_fwd/Relu.cpp"
     before = path.read_text()
-    path.write_text(
-        before.replace("diopiConstTensorHandle_t input)", "diopiConstTensorHandle_t input, int more)", 1)
-    )
+    path.write_text(before.replace("diopiConstTensorHandle_t input)", "diopiConstTensorHandle_t input, int more)", 1))
     try:
         done = run("g++", "-std=c++17", "-fsyntax-only", "-Iinclude", "-Iimpl", path, cwd=tree)
     finally:

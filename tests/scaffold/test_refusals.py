@@ -99,10 +99,7 @@ def test_out_is_a_file(make: Scaffold, tmp_path: Path) -> None:
     target.write_text("mine")
     with pytest.raises(Failure) as caught:
         make(target)
-    assert (
-        caught.value.diagnostics[0].message
-        == f"'{target}' cannot be the output folder: it is a file, not a folder"
-    )
+    assert caught.value.diagnostics[0].message == f"'{target}' cannot be the output folder: it is a file, not a folder"
     assert target.read_text() == "mine"
 
 
@@ -185,10 +182,7 @@ def test_a_pattern_that_the_spec_lost_does_not_stop_a_tree(make: Scaffold, tmp_p
 
 def test_out_cannot_be_made(tmp_path: Path) -> None:
     done = command("scaffold", "--vendor", "chip", "--out", "/proc/chip", cwd=tmp_path)
-    assert (
-        done.returncode == 2
-        and "error[output-unwritable]: cannot make the folder '/proc/chip'" in done.stderr
-    )
+    assert done.returncode == 2 and "error[output-unwritable]: cannot make the folder '/proc/chip'" in done.stderr
 
 
 @pytest.mark.parametrize("last", ["README.md", "impl/droplet/functions/elementwise_binary/Add.cpp"])
@@ -259,3 +253,22 @@ def test_a_killed_first_run_heals_at_the_next(make: Scaffold, tmp_path: Path, co
     make(tmp_path / "whole", "Add")
     healed = {name: content for name, (content, _) in snapshot(tmp_path / "tree").items()}
     assert healed == {name: content for name, (content, _) in snapshot(tmp_path / "whole").items()}
+
+
+def test_three_runs_at_once_make_one_tree(make: Scaffold, tmp_path: Path) -> None:
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                sink = Sink()
+                make(tmp_path / "tree", sink=sink)
+                status = len(sink)
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+    make(tmp_path / "whole")
+    together = {name: content for name, (content, _) in snapshot(tmp_path / "tree").items()}
+    assert together == {name: content for name, (content, _) in snapshot(tmp_path / "whole").items()}
