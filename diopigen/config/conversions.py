@@ -1,0 +1,146 @@
+"""Rules about what one setting says: conversions and layouts that contradict each other, or say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from diopigen.config.entries import DtypeSetting, Entry, Word, WrittenCast
+from diopigen.config.subject import Subject
+from diopigen.diagnostics import Note, Sink, Span
+from diopigen.header.compare import count
+from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
+from diopigen.ir.model import DtypeInfo
+
+RULES: Rules = {
+    "config-two-targets": Rule(ERROR, "a dtype is converted to one other"),
+    "config-cast-cycle": Rule(ERROR, "conversions do not lead back to the dtype that they began with"),
+    "config-cast-chain": Rule(ERROR, "what a conversion gives needs no further conversion"),
+    "config-identity-cast": Rule(WARNING, "a conversion leads to another dtype"),
+    "config-cast-twice": Rule(WARNING, "a conversion is given once in a list"),
+    "config-narrowing": Rule(NOTE, "a conversion can hold the values that it converts"),
+    "config-layout-twice": Rule(WARNING, "a layout is given once in a list"),
+    "config-layout-beside-any": Rule(WARNING, "ND, which allows every layout, stands alone"),
+}
+
+_EXPONENT = {"float16": 16, "bfloat16": 128, "tfloat32": 128, "float32": 128, "float64": 1024}
+_REAL_PART = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    report = Reporter(RULES, sink)
+    for entry in subject.config.entries:
+        for setting in entry.dtype_settings:
+            _casts(setting, report)
+        for layouts in entry.layout_lists:
+            _layouts(layouts, report)
+    _narrowing(subject, report)
+
+
+def _casts(setting: DtypeSetting, report: Reporter) -> None:
+    first: dict[str, WrittenCast] = {}
+    for cast in setting.casts:
+        source, target = cast.source, cast.target
+        if source.text == target.text:
+            message = f"'{source}' is converted to itself"
+            report("config-identity-cast", message, source.span, fix="remove it from the list")
+            continue
+        earlier = first.setdefault(source.text, cast)
+        if earlier is cast:
+            continue
+        notes = [Note("first here", earlier.source.span)]
+        if earlier.target.text == target.text:
+            message = f"'{source}' is converted to '{target}' already"
+            report("config-cast-twice", message, source.span, notes=notes, fix="remove one of the two")
+        else:
+            message = f"'{source}' is converted to '{target}', but to '{earlier.target}' before"
+            report("config-two-targets", message, source.span, notes=notes, fix="keep one of the two")
+    _chains(first, report)
+
+
+def _chains(casts: dict[str, WrittenCast], report: Reporter) -> None:
+    """Each cycle once, at its first conversion; each conversion that leads into another, where it is in no cycle."""
+    in_cycle: set[str] = set()
+    for name in casts:
+        way = [name]
+        while (following := casts.get(way[-1])) and following.target.text not in way:
+            way.append(following.target.text)
+        if following is None or name in in_cycle or following.target.text != name:
+            continue
+        in_cycle.update(way)
+        message = f"conversions in a circle: {' -> '.join([*way, name])}"
+        report("config-cast-cycle", message, casts[name].source.span, fix="remove one; each is done once, not in turn")
+    for name, cast in casts.items():
+        onward = casts.get(cast.target.text)
+        if name in in_cycle or onward is None:
+            continue
+        message = f"'{name}' is converted to '{cast.target}', which is itself converted to '{onward.target}'"
+        fix = f"write ({name})->{onward.target}, or remove one of the two"
+        report("config-cast-chain", message, cast.target.span, notes=[Note("here", onward.source.span)], fix=fix)
+
+
+def _layouts(layouts: Sequence[Word], report: Reporter) -> None:
+    first: dict[str, Word] = {}
+    for layout in layouts:
+        earlier = first.setdefault(layout.text, layout)
+        if earlier is not layout:
+            notes = [Note("first here", earlier.span)]
+            report("config-layout-twice", f"'{layout}' is given twice", layout.span, notes=notes, fix="remove it")
+    if "ND" in first and len(first) > 1:
+        message = "ND allows every layout, so that the others have no effect"
+        report("config-layout-beside-any", message, first["ND"].span, fix="remove ND, or the others")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A conversion that loses something: where it first stands, and how often."""
+
+    span: Span
+    times: int = 0
+
+
+def _narrowing(subject: Subject, report: Reporter) -> None:
+    """One note for each pair of dtypes, however often it stands in the file."""
+    seen: dict[tuple[str, str], _Seen] = {}
+    for cast in _all_casts(subject.config.entries):
+        pair = (cast.source.text, cast.target.text)
+        seen.setdefault(pair, _Seen(cast.source.span)).times += 1
+    for (source, target), found in seen.items():
+        have, want = subject.dtypes.get(source), subject.dtypes.get(target)
+        loss = loses(have, want) if have and want else None
+        if loss is None:
+            continue
+        places = f", here and in {count(found.times - 1, 'more place')}" if found.times > 1 else ""
+        fix = "nothing, where values are small; DIOPI_CHECK_OVERFLOW=1 at run time finds those that do not fit"
+        report("config-narrowing", f"'{source}' to '{target}' {loss}{places}", found.span, fix=fix)
+
+
+def _all_casts(entries: Sequence[Entry]) -> Iterator[WrittenCast]:
+    for entry in entries:
+        for setting in entry.dtype_settings:
+            yield from setting.casts
+
+
+def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
+    """What a conversion can lose beside precision, in words, or None where every value stays in range."""
+    if source.name == target.name or source.kind == "bool":
+        return None
+    if target.kind == "bool":
+        return "keeps only whether a value is zero"
+    if source.kind == "complex" and target.kind != "complex":
+        return "loses the imaginary part"
+    source_real, target_real = _REAL_PART.get(source.name, source.name), _REAL_PART.get(target.name, target.name)
+    if source_real in _EXPONENT and target_real not in _EXPONENT:
+        return "loses range, and what stands behind the point"
+    low, high = _range(source, source_real)
+    target_low, target_high = _range(target, target_real)
+    return "loses range" if low < target_low or high > target_high else None
+
+
+def _range(dtype: DtypeInfo, real: str) -> tuple[int, int]:
+    """Bounds of the finite values, as integers that compare rightly with each other."""
+    if real in _EXPONENT:
+        return -(1 << _EXPONENT[real]), 1 << _EXPONENT[real]
+    bits = 8 * dtype.bytes
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype.kind == "signed" else (0, (1 << bits) - 1)

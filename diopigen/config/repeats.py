@@ -1,0 +1,100 @@
+"""Rules about entries beside each other: said twice, said for nothing, said too early."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diopigen.config.entries import COMMON, Entry
+from diopigen.config.levels import Levels, function_rule
+from diopigen.config.model import FunctionRule
+from diopigen.config.subject import Subject, cannot_convert
+from diopigen.diagnostics import Note, Sink
+from diopigen.header.rules import WARNING, Reporter, Rule, Rules
+from diopigen.ir.model import Function
+
+RULES: Rules = {
+    "config-entry-twice": Rule(WARNING, "there is one entry for an operator, for a family, and for all"),
+    "config-repeats-common": Rule(WARNING, "an entry changes what outer levels say already"),
+    "config-before-common": Rule(WARNING, "common_config stands before the entries that inherit from it"),
+}
+
+
+def check(subject: Subject, levels: Levels, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    report = Reporter(RULES, sink)
+    first: dict[tuple[str, str], Entry] = {}
+    common = subject.config.at_level("common")
+    seen_common = not common
+    for entry in subject.config.entries:
+        seen_common = seen_common or entry.level == "common"
+        earlier = first.setdefault((entry.level, entry.name.text), entry)
+        if earlier is not entry:
+            _twice(earlier, entry, report)
+        if not seen_common and entry.level == "operator" and _inherits(entry, common):
+            message = f"{entry.label} stands before {COMMON}"
+            notes = [
+                Note("this holds for it here, but other readers apply it only to what follows", common[0].name.span)
+            ]
+            report("config-before-common", message, entry.name.span, notes=notes, fix=f"move it behind {COMMON}")
+        _repeats(entry, subject, levels, report)
+
+
+def _twice(earlier: Entry, entry: Entry, report: Reporter) -> None:
+    notes = [Note("first here", earlier.name.span)]
+    later = {key.text for key in entry.keys}
+    for key in earlier.keys:
+        if key.text in later:
+            notes.append(Note(f"'{key}' here is overruled by the later entry", key.span))
+        else:
+            notes.append(Note(f"'{key}' here still holds, but other readers lose it", key.span))
+    report(
+        "config-entry-twice",
+        f"{entry.label} is configured twice",
+        entry.name.span,
+        notes=notes,
+        fix="put both into one entry",
+    )
+
+
+def _inherits(entry: Entry, common: tuple[Entry, ...]) -> bool:
+    """Whether `common_config` says something that an entry leaves open."""
+    said = {key.text for key in entry.keys}
+    return any(key.text not in said for other in common for key in other.keys)
+
+
+def _repeats(entry: Entry, subject: Subject, levels: Levels, report: Reporter) -> None:
+    if entry.settings.is_empty or entry.level == "common":
+        return
+    own = subject.function_of(entry)
+    functions = (own,) if own else subject.families.get(entry.name.text, ()) if entry.level == "family" else ()
+    functions = tuple(function for function in functions if not cannot_convert(function))
+    if not functions or any(_changes(entry, function, subject, levels) for function in functions):
+        return
+    outer = [Note("said here", other.name.span) for other in subject.config.at_level("common") if other.keys]
+    if own:
+        families = [other for other in subject.config.at_level("family") if other.name.text == own.family]
+        outer += [Note("said here", other.name.span) for other in families if other.keys]
+    message = f"{entry.label} only repeats what holds for it anyway"
+    if len(outer) == 1 and any(
+        note.span == other.name.span for other in subject.config.at_level("common") for note in outer
+    ):
+        message = f"{entry.label} only repeats {COMMON}"
+    report("config-repeats-common", message, entry.name.span, notes=outer, fix="remove the entry")
+
+
+def _changes(entry: Entry, function: Function, subject: Subject, levels: Levels) -> bool:
+    outer = levels.outer(function) if entry.level == "operator" else (levels.common,)
+    with_entry = function_rule(function, (entry.settings, *outer), subject.dtypes)
+    return _what_it_does(with_entry) != _what_it_does(function_rule(function, outer, subject.dtypes))
+
+
+def _what_it_does(rule: FunctionRule) -> object:
+    """A rule without places and without the order of casts, which has no meaning."""
+    tensors = [
+        (
+            frozenset((cast.source, cast.target) for cast in tensor.casts),
+            replace(tensor, casts=(), layouts_span=None, contiguous_span=None),
+        )
+        for tensor in rule.tensors
+    ]
+    return rule.composite, tensors

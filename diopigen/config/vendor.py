@@ -1,0 +1,84 @@
+"""Rules about the configuration and what the vendor implements."""
+
+from __future__ import annotations
+
+from diopigen.config.entries import Entry
+from diopigen.config.grammar import COMPOSITE
+from diopigen.config.model import FunctionRule
+from diopigen.config.subject import HELPERS, Subject, cannot_convert
+from diopigen.diagnostics import Sink, Span
+from diopigen.header.rules import WARNING, Reporter, Rule, Rules
+from diopigen.ir.model import Function
+
+RULES: Rules = {
+    "config-not-implemented": Rule(WARNING, "an entry is about an operator that the vendor implements"),
+    "config-not-convertible": Rule(WARNING, "a rule is about an operator whose tensors can be converted"),
+    "config-composite-unused": Rule(WARNING, "a composite is asked for where the vendor has no implementation"),
+    "config-no-composite": Rule(WARNING, "a composite that is asked for exists"),
+    "config-missing-helper": Rule(WARNING, "the vendor implements the operators that conversions need"),
+}
+
+
+def check(subject: Subject, rules: dict[str, FunctionRule], sink: Sink) -> None:
+    """Applies the rules of this family. `rules` is what holds for each function."""
+    report = Reporter(RULES, sink)
+    for entry in subject.config.entries:
+        function = subject.function_of(entry)
+        if function is not None:
+            _entry(entry, function, subject, rules.get(function.name), report)
+    _helpers(subject, rules, report)
+
+
+def _entry(entry: Entry, function: Function, subject: Subject, rule: FunctionRule | None, report: Reporter) -> None:
+    implemented = function.name in subject.implemented
+    composite = rule is not None and rule.composite
+    if not implemented:
+        _not_implemented(entry, function, subject, composite, report)
+    reason = cannot_convert(function)
+    if reason and implemented and not entry.settings.is_empty:
+        message = f"{function.name} cannot be converted: {reason}"
+        report("config-not-convertible", message, entry.name.span, fix="remove the entry")
+    flag = entry.settings.composite
+    if flag is not None and flag.value and implemented and not reason:
+        message = f"{subject.vendor} implements {function.name}, so that its composite is never used"
+        report("config-composite-unused", message, flag.span, fix=f"remove '{COMPOSITE}'")
+
+
+def _not_implemented(entry: Entry, function: Function, subject: Subject, composite: bool, report: Reporter) -> None:
+    exists = subject.composites is None or function.name in subject.composites
+    flag = entry.settings.composite
+    if composite and exists:
+        return
+    if flag is not None and flag.value:
+        message = f"there is no composite implementation of {function.name}, and {subject.vendor} has none"
+        report("config-no-composite", message, flag.span, fix="implement the operator, or remove the entry")
+        return
+    fix = "remove the entry, or implement the operator"
+    if subject.composites is not None and exists:
+        fix += f"; '{COMPOSITE}: true' makes it from others"
+    message = f"{subject.vendor} does not implement {function.name}"
+    report("config-not-implemented", message, entry.name.span, fix=fix)
+
+
+def _helpers(subject: Subject, rules: dict[str, FunctionRule], report: Reporter) -> None:
+    """One finding for each helper that is missing, at the first place that needs it."""
+    needs: dict[str, Span] = {}
+    for rule in rules.values():
+        if rule.function not in subject.implemented:
+            continue
+        for tensor in rule.tensors:
+            if tensor.casts:
+                _need(needs, "diopiCastDtype", tensor.casts[0].span)
+            for demanded, span in ((tensor.layouts, tensor.layouts_span), (tensor.contiguous, tensor.contiguous_span)):
+                if demanded and span is not None:
+                    _need(needs, "diopiContiguous", span)
+                    _need(needs, "diopiCopyInp", span)
+    for helper, span in needs.items():
+        if helper not in subject.implemented:
+            message = f"{HELPERS[helper]} by {helper}, which {subject.vendor} does not implement"
+            report("config-missing-helper", message, span, fix=f"implement {helper}")
+
+
+def _need(needs: dict[str, Span], helper: str, span: Span) -> None:
+    if helper not in needs or span < needs[helper]:
+        needs[helper] = span
