@@ -1,4 +1,4 @@
-"""An interface as text, a line for a thing, with nothing left out but places: what a reviewer reads as the golden one."""
+"""An interface as text, a line for a thing, with nothing left out but places: what a reviewer reads as golden file."""
 
 from __future__ import annotations
 
