@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from diopigen.conformance.dtypes import category, kind
+from diopigen.conformance.dtypes import category, kind, promote, to_float
 from diopigen.conformance.model import Number, Operand, Value
 from diopigen.ir.recipe import Drawn
 
@@ -47,6 +47,8 @@ DOMAINS: dict[str, dict[str, Drawn]] = {
     "Expm1": {"input": Drawn("uniform", (-4, 4))},
     "TanhBackward": {"output": Drawn("uniform", (-1, 1))},
     "SigmoidBackward": {"output": Drawn("uniform", (0, 1))},
+    "Rmsprop": {"square_avg": Drawn("uniform", (1, 2))},
+    "Adadelta": {"square_avg": Drawn("uniform", (0, 1)), "acc_delta": Drawn("uniform", (0, 1))},
 }
 """Where most random numbers would only give NaN, infinity or constants: ranges for the automatic axes."""
 
@@ -60,11 +62,17 @@ SCALARS: dict[str, dict[str, int | float]] = {
 }
 """Scalar operands of the automatic axes; elsewhere the default, else 3."""
 
-NO_SPECIALS = frozenset({"Polar"})
+NO_SPECIALS = frozenset({"Polar", "Sgd", "Rmsprop", "Adadelta"})
 """Operators for which infinities and NaN have no agreed result."""
 
-OVERFLOWING = frozenset({"Addcmul", "Addcdiv", "LerpTensor"})
+OVERFLOWING = frozenset({"Addcmul", "Addcdiv", "LerpTensor", "TanhBackward", "SigmoidBackward"})
 """Operators of several steps, in which the largest numbers overflow half-way in an unspecified order."""
+
+NO_AXES = frozenset({"Arange", "Linspace"})
+"""Operators whose output size hangs on numbers: only recipes suit them."""
+
+ALTERNATIVES: dict[str, dict[str, str]] = {"Div": {"rounding_mode": "RoundModeFloor"}}
+"""What the automatic axes try where the defaults break a constraint: integers in place need a rounded quotient."""
 
 
 def admits(operator: str, arguments: Mapping[str, Value]) -> bool:
@@ -81,11 +89,41 @@ def admits(operator: str, arguments: Mapping[str, Value]) -> bool:
             return False
         if whole and isinstance(factor, Number) and factor.dtype == "float64":
             return False
+    if operator == "Div" and not _divides(arguments):
+        return False
+    for name in _NONZERO_INTEGERS.get(operator, ()):
+        divisor = arguments.get(name)
+        literal = isinstance(divisor, Operand) and isinstance(divisor.values, tuple)
+        if integral and literal and 0 in _flat(divisor.values):  # type: ignore[union-attr]
+            return operator == "Div" and arguments.get("rounding_mode") == "RoundModeNone"
     if operator == "PowTensor":
         exponent = numbers.get("exponent")
         if exponent is not None and integral and kind(exponent.dtype) == "int" and exponent.value < 0:
             return False
     return True
+
+
+def _flat(values: object) -> tuple[object, ...]:
+    if not isinstance(values, tuple):
+        return (values,)
+    return tuple(item for value in values for item in _flat(value))
+
+
+def _divides(arguments: Mapping[str, Value]) -> bool:
+    """Whether a quotient fits into where it goes, and can be rounded where it is to be."""
+    operands = [arguments[name] for name in ("input", "other")]
+    known = [
+        (v.dtype, len(v.shape) if isinstance(v, Operand) else None)
+        for v in operands
+        if isinstance(v, (Operand, Number))
+    ]
+    natural = promote(known)
+    target = arguments.get("out", arguments["input"])
+    if arguments.get("rounding_mode") == "RoundModeNone":
+        natural = to_float(natural)
+    elif kind(natural) in ("complex", "bool"):
+        return False
+    return isinstance(target, Operand) and category(natural) <= category(target.dtype)
 
 
 def nonzero_integers(operator: str, name: str) -> bool:

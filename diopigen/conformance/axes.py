@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from diopigen.conformance.admits import (
+    ALTERNATIVES,
     DOMAINS,
+    NO_AXES,
     NO_SPECIALS,
     OVERFLOWING,
     SCALARS,
@@ -44,7 +46,7 @@ _BROADCASTS: tuple[tuple[tuple[int, ...], ...], ...] = (
 
 def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
     """The cases of an elementwise operator; none for others."""
-    if function.kernel is None or not _tensors(function):
+    if function.kernel is None or not _tensors(function) or function.operator in NO_AXES:
         return
     maker = _Maker(function, resolver)
     dtypes = lead_dtypes(function)
@@ -117,10 +119,12 @@ class _Maker:
                 if not fits(value.values, dtype):
                     values = Drawn("nonzero" if nonzero_integers(self.function.operator, name) else "normal")
                     recipe[name] = replace(value, values=values)
-        arguments = self.resolver.resolve(recipe, choice)
-        if not admits(self.function.operator, arguments):
-            raise Unfit("a constraint")
-        return arguments
+        alternative = ALTERNATIVES.get(self.function.operator, {})
+        for changes in ({}, alternative) if alternative else ({},):
+            arguments = self.resolver.resolve({**recipe, **changes}, choice)
+            if admits(self.function.operator, arguments):
+                return arguments
+        raise Unfit("a constraint")
 
     def made(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
         function = self.function

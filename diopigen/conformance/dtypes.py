@@ -104,11 +104,12 @@ def bfloat16_values(bits: Array) -> Array:
 
 def encode(values: Array, dtype: str) -> Array:
     """Numbers as elements of a dtype in memory: floats rounded, integers wrapped, bool as byte 0 or 1."""
+    values = np.asarray(values)
     with np.errstate(all="ignore"):
         if dtype == "bool":
             return np.asarray(np.asarray(values, dtype=np.bool_).view(np.uint8))
         if dtype == "bfloat16":
-            return bfloat16_bits(_nearest_single(values))
+            return bfloat16_bits(_nearest_single(values)).reshape(np.shape(values))
         if kind(dtype) == "int" and values.dtype.kind == "f":
             return float_to_int(values, dtype)
         if kind(dtype) != "complex" and values.dtype.kind == "c":

@@ -142,6 +142,8 @@ class Executor:
             return self._kept(ready, struct) if "*" in c_type(param) else struct
         if param.type == "string":
             return str(value).encode()
+        if param.type == "float":
+            ready.values[param.name] = float(np.float32(value))  # type: ignore[arg-type]
         plain = self.enum_values.get(value, 0) if isinstance(value, str) else value
         wanted = c_type(param)
         return self._kept(ready, self.types.pointed(wanted)(plain)) if "*" in wanted else plain

@@ -126,7 +126,7 @@ def pool(
     dilation: Sequence[int] | int,
     ceil_mode: bool,
 ) -> Dims:
-    """Pooling of the trailing dimensions; with `ceil_mode` the last window starts inside the input or its left padding."""
+    """Pooling of trailing dimensions; with `ceil_mode` the last window starts inside the input or its left padding."""
     count = len(kernel)
     steps, pads, spreads = _each(stride, count, kernel), _each(padding, count), _each(dilation, count)
     sizes = []

@@ -92,7 +92,7 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
         if not storable(values, dtype):
             raise Unfit(f"{values!r} in {dtype}")
         exact = np.array(values, dtype=_literal_type(dtype))
-        return np.ascontiguousarray(np.broadcast_to(encode(exact, dtype), shape))
+        return np.array(np.broadcast_to(encode(exact, dtype), shape))
     if not fits(values, dtype):
         raise Unfit(f"{values.distribution} in {dtype}")
     count = math.prod(shape)

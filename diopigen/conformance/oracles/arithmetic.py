@@ -159,10 +159,16 @@ def _integer_power(base: Array, exponent: Array) -> Array:
     return np.asarray(np.where(exponent < 0, inverse, result)).astype(base.dtype)
 
 
-def _power(base: Array, exponent: Array) -> Array:
+def _power(base: Array, exponent: Array) -> Any:
     if _is_integral(base):
         return _integer_power(base, exponent)
-    return np.asarray(np.power(base, exponent))
+    found = np.power(base, exponent)
+    if base.dtype.kind != "c":
+        return found
+    # A complex power goes through exp(exponent * log(base)), whose argument is rounded.
+    found = np.where((exponent == 0) | (base == 1), 1, found)
+    turns = np.abs(exponent * np.log(np.where(base == 0, 1, base)))
+    return found, np.abs(found) * (1 + turns)
 
 
 elementwise("PowTensor", "input exponent", _power)

@@ -75,9 +75,11 @@ def elementwise(
     oracle(*operators.split())(answer)
 
 
-def unary(operators: str, expression: Expression, compute: Callable[[str], str] = same) -> None:
+def unary(
+    operators: str, expression: Expression, compute: Callable[[str], str] = same, *, signed_zero: bool = True
+) -> None:
     """Registers an elementwise oracle of one operand, `input`."""
-    elementwise(operators, "input", expression, compute)
+    elementwise(operators, "input", expression, compute, signed_zero=signed_zero)
 
 
 def magnitude(value: Array) -> Array:

@@ -72,7 +72,7 @@ for _name, _function in _PLAIN.items():
 # ---- activations ----------------------------------------------------------------------------------------------------
 
 
-unary("Relu", lambda x: np.where(x < 0, np.zeros_like(x), x))
+unary("Relu", lambda x: np.where(x < 0, np.zeros_like(x), x), signed_zero=False)
 unary("Silu", lambda x: x * sigmoid(x))
 
 

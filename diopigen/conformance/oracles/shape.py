@@ -1,0 +1,192 @@
+"""Copies: joined, cut, rearranged, repeated, padded or cast. Nothing is computed, so everything is exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diopigen.conformance.dtypes import STORAGE, category, convert, encode, kind, promote
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
+
+
+def _copy(call: Call, values: Any) -> Answer:
+    """The elements in the shape and dtype of the output."""
+    name = call.target
+    return {name: Expected(np.asarray(values).reshape(call.shapes[name]))}
+
+
+@oracle("Cat", "Stack")
+def _cat(call: Call) -> Answer:
+    dtype = call.dtype("out")
+    parts = [convert(part, dtype) for part in call["tensors"]]
+    if call.function.operator == "Stack":
+        return _copy(call, np.stack(parts, axis=call["dim"]))
+    counted = [part for part in parts if part.shape != (0,)]
+    return _copy(call, np.concatenate(counted, axis=call["dim"]) if counted else np.zeros(0))
+
+
+@oracle("SplitWithSizes")
+def _split(call: Call) -> Answer:
+    places = np.cumsum(call["splitSizes"])[:-1]
+    return {"outs": [Expected(part) for part in np.split(call.wide("input"), places, axis=call["dim"])]}
+
+
+@oracle("Transpose")
+def _transpose(call: Call) -> Answer:
+    x = call.wide("input")
+    return _copy(call, np.swapaxes(x, call["dim0"], call["dim1"]) if x.ndim else x)
+
+
+@oracle("Permute")
+def _permute(call: Call) -> Answer:
+    return _copy(call, np.transpose(call.wide("input"), call["dims"]))
+
+
+@oracle("Repeat")
+def _repeat(call: Call) -> Answer:
+    return _copy(call, np.tile(call.wide("input"), call["repeats_size"]))
+
+
+@oracle("Flip")
+def _flip(call: Call) -> Answer:
+    x = np.atleast_1d(call.wide("input"))
+    return _copy(call, np.flip(x, axis=call["dims"]) if call["dims"] else x)
+
+
+@oracle("Roll")
+def _roll(call: Call) -> Answer:
+    x, dims = call.wide("input"), call["dims"]
+    return _copy(call, np.roll(x, call["shifts"], axis=dims) if dims else np.roll(x, call["shifts"][0]))
+
+
+@oracle("Expand")
+def _expand(call: Call) -> Answer:
+    return _copy(call, np.broadcast_to(call.wide("input"), call.shapes["out"]))
+
+
+_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@oracle("Pad")
+def _pad(call: Call) -> Answer:
+    """Negative amounts cut off: first everything is added, then cut."""
+    x, pads, mode = call.wide("input"), call["pad"], call["mode"]
+    widths = [(0, 0)] * x.ndim
+    cuts: list[Any] = [slice(None)] * x.ndim
+    for pair in range(len(pads) // 2):
+        before, after = pads[2 * pair], pads[2 * pair + 1]
+        dim = x.ndim - 1 - pair
+        widths[dim] = (max(before, 0), max(after, 0))
+        cuts[dim] = slice(max(-before, 0), x.shape[dim] + widths[dim][0] + widths[dim][1] - max(-after, 0))
+    if mode in _PAD_MODES:
+        return _copy(call, np.pad(x, widths, mode=_PAD_MODES[mode])[tuple(cuts)])  # type: ignore[call-overload]
+    value = convert(np.asarray(call["value"] or 0.0), call.dtype("input"))
+    return _copy(call, np.pad(x, widths, constant_values=value[()])[tuple(cuts)])
+
+
+@oracle("Unfold")
+def _unfold(call: Call) -> Answer:
+    x = np.atleast_1d(call.wide("input"))
+    dim = call["dim"] % x.ndim
+    windows = np.lib.stride_tricks.sliding_window_view(x, call["size"], axis=dim)
+    return _copy(call, np.moveaxis(np.moveaxis(windows, dim, 0)[:: call["step"]], 0, dim))
+
+
+@oracle("Tril", "Triu")
+def _triangle(call: Call) -> Answer:
+    keep = np.tril if call.function.operator == "Tril" else np.triu
+    return _copy(call, keep(call.wide("input"), call["diagonal"]))
+
+
+@oracle("Select")
+def _select(call: Call) -> Answer:
+    return _copy(call, np.take(call.wide("input"), call["index"], axis=call["dim"]))
+
+
+@oracle("Slice")
+def _slice(call: Call) -> Answer:
+    x = call.wide("input")
+    places: list[Any] = [slice(None)] * x.ndim
+    places[call["dim"] % x.ndim] = slice(call["start"], call["end"], call["step"])
+    return _copy(call, x[tuple(places)])
+
+
+@oracle("OneHot")
+def _one_hot(call: Call) -> Answer:
+    classes = call["input"].astype(np.int64)
+    return _copy(call, (classes[..., None] == np.arange(call.shapes["out"][-1])).astype(np.int64))
+
+
+@oracle("MeshGrid")
+def _mesh_grid(call: Call) -> Answer:
+    grids = np.meshgrid(*(np.atleast_1d(part) for part in call["inputs"]), indexing="ij")
+    return {"outs": [Expected(grid) for grid in grids]}
+
+
+def _cast(call: Call, source: str, target: str) -> Answer:
+    """Real parts of complex numbers are kept; a float that an integer cannot hold may become anything."""
+    x, dtype = call.wide(source), call.dtype(target)
+    shape = call.shapes[target]
+    if kind(dtype) == "bool":
+        return {target: Expected(np.broadcast_to(x != 0, shape))}
+    real = x.real if x.dtype.kind == "c" and category(dtype) < 3 else x
+    free = None
+    if real.dtype.kind == "f" and kind(dtype) == "int":
+        info = np.iinfo(STORAGE[dtype])
+        inside = (np.trunc(real) >= float(info.min)) & (np.trunc(real) <= float(info.max))
+        free = np.broadcast_to(~inside | (np.abs(real) >= 2.0**63), shape)
+        return {target: Expected(np.broadcast_to(encode(real, dtype), shape), free=free)}
+    return {target: Expected(np.broadcast_to(convert(real, dtype), shape), free=free)}
+
+
+@oracle("CopyInp")
+def _copy_inp(call: Call) -> Answer:
+    return _cast(call, "src", "dest")
+
+
+@oracle("CastDtype")
+def _cast_dtype(call: Call) -> Answer:
+    return _cast(call, "input", "out")
+
+
+@oracle("Contiguous")
+def _contiguous(call: Call) -> Answer:
+    return {"out": Allocated(Expected(call.wide("input")), call.dtype("input"))}
+
+
+@oracle("RotaryEmbedding")
+def _rotary(call: Call) -> Answer:
+    """Each pair (a, b) becomes (a cos - b sin, b cos + a sin); the gradient turns the other way."""
+    x, cos, sin = call.wide("x"), call.wide("cos"), call.wide("sin")
+    sin = -sin if call["conj"] else sin
+    half = x.shape[-1] // 2
+    first, second = (x[..., 0::2], x[..., 1::2]) if call["interleaved"] else (x[..., :half], x[..., half:])
+    found, scale = np.empty_like(x), np.empty_like(x)
+    places = (slice(0, None, 2), slice(1, None, 2)) if call["interleaved"] else (slice(0, half), slice(half, None))
+    found[..., places[0]], found[..., places[1]] = first * cos - second * sin, second * cos + first * sin
+    size = np.abs(first * cos) + np.abs(second * sin)
+    scale[..., places[0]], scale[..., places[1]] = size, np.abs(second * cos) + np.abs(first * sin)
+    return {"out": Expected(found, scale)}
+
+
+@oracle("ForeachaddScalar", "ForeachmulScalar", "ForeachmulTensor")
+def _foreach(call: Call) -> Answer:
+    """Each tensor on its own, promoted with the one operand that all share."""
+    name = call.target
+    is_tensor = isinstance(call["other"], np.ndarray)
+    found = []
+    for place, x in enumerate(call["inputs"]):
+        rank = call["other"].ndim if is_tensor else None
+        dtype = promote([(call.dtypes["inputs"][place], x.ndim), (call.dtype("other"), rank)])
+        left, right = convert(x, dtype), convert(np.asarray(call["other"]), dtype)
+        adds = call.function.operator == "ForeachaddScalar"
+        values = (left | right if left.dtype == np.bool_ else left + right) if adds else left * right
+        out = call.dtypes[name][place]
+        scale = None
+        if left.dtype.kind in "iub" or category(out) < category(dtype):
+            values = convert(values, out)
+        elif adds:
+            scale = np.abs(left) + np.abs(right)
+        found.append(Expected(np.asarray(values).reshape(x.shape), scale))
+    return {name: found}
