@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vendor_trees import Scaffold, command, snapshot
+from vendor_trees import ROOT, Scaffold, command, snapshot
 
 from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.selection import require_vendor_name
 from diopigen.output import disk
 
 NAME_FIX = "  fix: use letters, digits and single '_', starting with a letter: --vendor droplet\n"
+
+
+MINIATURE = ("--spec", str(ROOT / "tests/data/miniature"))  # where the operators do not matter: it is read in no time
 
 
 def refused(*arguments: str, cwd: Path, status: int = 2) -> str:
@@ -108,7 +111,7 @@ def test_out_is_not_empty(tmp_path: Path) -> None:
         (tmp_path / "out" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "out" / name).write_text("mine")
     before = snapshot(tmp_path)
-    said = refused("--vendor", "chip", "--out", "out", cwd=tmp_path)
+    said = refused("--vendor", "chip", "--out", "out", *MINIATURE, cwd=tmp_path)
     message = "'out' is not empty and was not scaffolded: it has 'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert said == (
         f"out:1:1: error[scaffold-not-empty]: {message}\n"
@@ -136,7 +139,7 @@ def test_out_is_another_output_of_diopigen(make: Scaffold, tmp_path: Path) -> No
 def test_out_is_the_tree_of_another_vendor(make: Scaffold, tmp_path: Path) -> None:
     make(tmp_path / "tree", "Add")
     before = snapshot(tmp_path)
-    said = refused("--vendor", "chip", "--out", "tree", cwd=tmp_path)
+    said = refused("--vendor", "chip", "--out", "tree", *MINIATURE, cwd=tmp_path)
     assert said == (
         "tree/vendor.json:1:1: error[scaffold-other-vendor]: 'tree' is the tree of 'droplet', not of 'chip'\n"
         "    1 | {\n"
@@ -181,7 +184,7 @@ def test_a_pattern_that_the_spec_lost_does_not_stop_a_tree(make: Scaffold, tmp_p
 
 
 def test_out_cannot_be_made(tmp_path: Path) -> None:
-    done = command("scaffold", "--vendor", "chip", "--out", "/proc/chip", cwd=tmp_path)
+    done = command("scaffold", "--vendor", "chip", "--out", "/proc/chip", *MINIATURE, cwd=tmp_path)
     assert done.returncode == 2 and "error[output-unwritable]: cannot make the folder '/proc/chip'" in done.stderr
 
 
