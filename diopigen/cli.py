@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from diopigen import __version__
-from diopigen.commands import conformance, headers, scaffold, spec
+from diopigen.commands import adaptors, conformance, headers, scaffold, spec
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
@@ -36,6 +36,7 @@ for command in (
     headers.import_proto,
     headers.breaking,
     scaffold.scaffold,
+    adaptors.adaptors,
     conformance.conformance,
 ):
     cli.add_command(command)

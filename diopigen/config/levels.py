@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from diopigen.config.entries import ContiguousSetting, DtypeSetting, FlagSetting, LayoutSetting, Settings, Word
+from diopigen.config.entries import ContiguousSetting, DtypeSetting, Entry, FlagSetting, LayoutSetting, Settings, Word
 from diopigen.config.grammar import convertible
 from diopigen.config.model import LAYOUTS, Cast, FunctionRule, TensorRule
-from diopigen.config.subject import Subject, cannot_convert
+from diopigen.config.subject import cannot_convert
 from diopigen.diagnostics import Span
 from diopigen.ir.model import Function
 
@@ -73,11 +73,11 @@ class Levels:
         return (family, self.common) if family else (self.common,)
 
 
-def levels(subject: Subject) -> Levels:
+def levels(entries: Iterable[Entry]) -> Levels:
     """The entries of each level, merged where there is more than one for the same thing."""
     common = Settings()
     by_level: dict[str, dict[str, Settings]] = {"family": {}, "operator": {}}
-    for entry in subject.config.entries:
+    for entry in entries:
         if entry.level == "common":
             common = merge(common, _without_params(entry.settings))
         else:
@@ -87,41 +87,60 @@ def levels(subject: Subject) -> Levels:
     return Levels(common, by_level["family"], by_level["operator"])
 
 
-def function_rule(function: Function, said: Sequence[Settings], known_dtypes: Iterable[str]) -> FunctionRule:
-    """What holds for a function by what its levels say, the innermost first."""
-    names = convertible(function)
-    if cannot_convert(function):
-        return FunctionRule(function.name, tuple(TensorRule(name) for name in names))
-    known = frozenset(known_dtypes)
-    flag = _first_flag(said)
-    return FunctionRule(
-        function.name,
-        tuple(_tensor_rule(name, said, known) for name in names),
-        composite=bool(flag and flag.value),
-        composite_span=flag.span if flag else None,
-    )
+class RuleMaker:
+    """Makes the rule of a function out of what its levels say, the innermost first."""
+
+    def __init__(self, known_dtypes: Iterable[str]) -> None:
+        self._known = frozenset(known_dtypes)
+        self._effective: dict[int, tuple[DtypeSetting, tuple[Cast, ...]]] = {}
+
+    def function_rule(self, function: Function, said: Sequence[Settings]) -> FunctionRule:
+        """What holds for a function. Where nothing can be converted, no rule of any level does."""
+        names = convertible(function)
+        if cannot_convert(function):
+            return FunctionRule(function.name, tuple(TensorRule(name) for name in names))
+        flag = _first_flag(said)
+        return FunctionRule(
+            function.name,
+            tuple(self._tensor_rule(name, said) for name in names),
+            composite=bool(flag and flag.value),
+            composite_span=flag.span if flag else None,
+        )
+
+    def _tensor_rule(self, name: str, said: Sequence[Settings]) -> TensorRule:
+        chosen = _layouts(name, said)
+        contiguous, contiguous_span = _contiguous(name, said)
+        setting = _dtype_setting(name, said)
+        return TensorRule(
+            name,
+            casts=self._casts(setting) if setting else (),
+            layouts=chosen.layouts,
+            layouts_span=chosen.span,
+            common_layouts=chosen.fallback,
+            common_spans=chosen.fallback_spans,
+            contiguous=contiguous,
+            contiguous_span=contiguous_span,
+        )
+
+    def _casts(self, setting: DtypeSetting) -> tuple[Cast, ...]:
+        """The casts that do something, each source once. One setting serves hundreds of tensors."""
+        seen = self._effective.get(id(setting))
+        if seen is None:
+            found: dict[str, Cast] = {}
+            for cast in setting.casts:
+                source, target = cast.source.text, cast.target.text
+                if source != target and source in self._known and target in self._known:
+                    found.setdefault(source, Cast(source, target, cast.source.span))
+            seen = (setting, tuple(found.values()))
+            self._effective[id(setting)] = seen
+        return seen[1]
 
 
 def _first_flag(said: Sequence[Settings]) -> FlagSetting | None:
     return next((settings.composite for settings in said if settings.composite), None)
 
 
-def _tensor_rule(name: str, said: Sequence[Settings], known_dtypes: frozenset[str]) -> TensorRule:
-    chosen = _layouts(name, said)
-    contiguous, contiguous_span = _contiguous(name, said)
-    casts = _casts(name, said)
-    return TensorRule(
-        name,
-        casts=_effective(casts, known_dtypes) if casts else (),
-        layouts=chosen.layouts,
-        layouts_span=chosen.span,
-        common_layouts=chosen.fallback,
-        contiguous=contiguous,
-        contiguous_span=contiguous_span,
-    )
-
-
-def _casts(name: str, said: Sequence[Settings]) -> DtypeSetting | None:
+def _dtype_setting(name: str, said: Sequence[Settings]) -> DtypeSetting | None:
     for settings in said:
         own = [entry.setting for entry in settings.tensor_dtype if entry.param.text == name]
         if own:
@@ -131,21 +150,12 @@ def _casts(name: str, said: Sequence[Settings]) -> DtypeSetting | None:
     return None
 
 
-def _effective(setting: DtypeSetting, known: frozenset[str]) -> tuple[Cast, ...]:
-    """The casts that do something, each source once."""
-    found: dict[str, Cast] = {}
-    for cast in setting.casts:
-        source, target = cast.source.text, cast.target.text
-        if source != target and source in known and target in known:
-            found.setdefault(source, Cast(source, target, cast.source.span))
-    return tuple(found.values())
-
-
 @dataclass(frozen=True, slots=True)
 class _Layouts:
     layouts: tuple[str, ...] = ()
     span: Span | None = None
     fallback: tuple[str, ...] = ()
+    fallback_spans: tuple[Span, ...] = ()
 
 
 def _layouts(name: str, said: Sequence[Settings]) -> _Layouts:
@@ -166,23 +176,29 @@ def _layouts(name: str, said: Sequence[Settings]) -> _Layouts:
         return _Layouts()
     (layouts, span), *outer = lists
     if ANY in layouts:
-        return _Layouts((), span, ())
-    return _Layouts(layouts, span, _fallback([written for written, _ in outer] or [layouts]))
+        return _Layouts((), span)
+    return _Layouts(layouts, span, *_fallback(layouts, outer))
 
 
 def _known(words: Iterable[Word]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.text for word in words if word.text in LAYOUTS))
 
 
-def _fallback(outer: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The lists of outer levels as one: each adds only ranks that those before it leave open, and none adds to ND."""
+def _fallback(
+    layouts: tuple[str, ...], outer: Iterable[tuple[tuple[str, ...], Span]]
+) -> tuple[tuple[str, ...], tuple[Span, ...]]:
+    """What outer levels add to a list, and where: each adds the ranks that those before it leave open; ND ends it."""
+    covered = {RANKS[layout] for layout in layouts}
     found: list[str] = []
-    for layouts in outer:
-        if ANY in layouts:
+    spans: list[Span] = []
+    for written, span in outer:
+        if ANY in written:
             break
-        covered = {RANKS[layout] for layout in found}
-        found += [layout for layout in layouts if RANKS[layout] not in covered]
-    return tuple(found)
+        new = [layout for layout in written if RANKS[layout] not in covered]
+        covered.update(RANKS[layout] for layout in new)
+        found += new
+        spans += [span] if new else []
+    return tuple(found), tuple(spans)
 
 
 def _contiguous(name: str, said: Sequence[Settings]) -> tuple[bool, Span | None]:

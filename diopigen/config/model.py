@@ -24,7 +24,8 @@ class TensorRule:
     """What holds for one tensor parameter.
 
     `layouts` are the allowed layouts in order of preference, empty where nothing is demanded; `layouts_span` is the
-    place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it.
+    place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it, which outer
+    levels said at `common_spans`. A list with ND in it demands nothing: both are empty then, and the span is set.
     """
 
     param: str
@@ -32,6 +33,7 @@ class TensorRule:
     layouts: tuple[str, ...] = ()
     layouts_span: Span | None = None
     common_layouts: tuple[str, ...] = ()
+    common_spans: tuple[Span, ...] = ()
     contiguous: bool = False
     contiguous_span: Span | None = None
 

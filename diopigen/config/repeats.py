@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diopigen.config.entries import COMMON, Entry
-from diopigen.config.levels import Levels, function_rule
+from diopigen.config.levels import Levels, RuleMaker
 from diopigen.config.model import FunctionRule
 from diopigen.config.subject import Subject, cannot_convert
 from diopigen.diagnostics import Note, Sink
@@ -84,8 +84,8 @@ def _repeats(entry: Entry, subject: Subject, levels: Levels, report: Reporter) -
 
 def _changes(entry: Entry, function: Function, subject: Subject, levels: Levels) -> bool:
     outer = levels.outer(function) if entry.level == "operator" else (levels.common,)
-    with_entry = function_rule(function, (entry.settings, *outer), subject.dtypes)
-    return _what_it_does(with_entry) != _what_it_does(function_rule(function, outer, subject.dtypes))
+    make = RuleMaker(subject.dtypes).function_rule
+    return _what_it_does(make(function, (entry.settings, *outer))) != _what_it_does(make(function, outer))
 
 
 def _what_it_does(rule: FunctionRule) -> object:
@@ -93,7 +93,7 @@ def _what_it_does(rule: FunctionRule) -> object:
     tensors = [
         (
             frozenset((cast.source, cast.target) for cast in tensor.casts),
-            replace(tensor, casts=(), layouts_span=None, contiguous_span=None),
+            replace(tensor, casts=(), layouts_span=None, common_spans=(), contiguous_span=None),
         )
         for tensor in rule.tensors
     ]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import PurePath
+from typing import Any, TypeVar, cast
 
 from diopigen.config import conversions, names, repeats, vendor
 from diopigen.config.entries import ConfigFile
 from diopigen.config.grammar import convertible
-from diopigen.config.levels import function_rule, levels
-from diopigen.config.model import FunctionRule, ResolvedConfig, TensorRule
+from diopigen.config.levels import RuleMaker, levels
+from diopigen.config.model import ResolvedConfig
 from diopigen.config.subject import Subject
 from diopigen.diagnostics import Sink, Span
 from diopigen.ir.model import Interface
+
+_Value = TypeVar("_Value")
 
 
 def resolve(
@@ -32,9 +35,11 @@ def resolve(
     from it is the same on every machine.
     """
     subject = Subject(config, interface, vendor_name, implemented, composites)
-    said = levels(subject)
+    file = PurePath(config.file).name
+    said = levels(_in_file(entry, file) for entry in config.entries)
+    maker = RuleMaker(subject.dtypes)
     rules = {
-        function.name: function_rule(function, said.of(function), subject.dtypes)
+        function.name: maker.function_rule(function, said.of(function))
         for function in subject.operators.values()
         if convertible(function)
     }
@@ -42,24 +47,17 @@ def resolve(
     conversions.check(subject, sink)
     repeats.check(subject, said, sink)
     vendor.check(subject, rules, sink)
-    file = PurePath(config.file).name
-    functions = tuple(_placed(rule, file) for rule in rules.values())
-    return ResolvedConfig(vendor_name, file, functions, subject.implemented)
+    return ResolvedConfig(vendor_name, file, tuple(rules.values()), subject.implemented)
 
 
-def _placed(rule: FunctionRule, file: str) -> FunctionRule:
-    tensors = tuple(_placed_tensor(tensor, file) for tensor in rule.tensors)
-    return replace(rule, tensors=tensors, composite_span=_in_file(rule.composite_span, file))
-
-
-def _placed_tensor(rule: TensorRule, file: str) -> TensorRule:
-    return replace(
-        rule,
-        casts=tuple(replace(cast, span=replace(cast.span, file=file)) for cast in rule.casts),
-        layouts_span=_in_file(rule.layouts_span, file),
-        contiguous_span=_in_file(rule.contiguous_span, file),
-    )
-
-
-def _in_file(span: Span | None, file: str) -> Span | None:
-    return replace(span, file=file) if span else None
+def _in_file(value: _Value, file: str) -> _Value:
+    """The same value with places in another file."""
+    made: Any = value
+    if isinstance(value, Span):
+        made = replace(value, file=file)
+    elif isinstance(value, tuple):
+        made = tuple(_in_file(item, file) for item in value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        changed = {field.name: _in_file(getattr(value, field.name), file) for field in fields(value)}
+        made = replace(value, **changed)
+    return cast(_Value, made)

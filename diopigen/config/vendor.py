@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diopigen.config.entries import Entry
 from diopigen.config.grammar import COMPOSITE
 from diopigen.config.model import FunctionRule
@@ -76,6 +78,7 @@ def _helpers(subject: Subject, rules: dict[str, FunctionRule], report: Reporter)
     for helper, span in needs.items():
         if helper not in subject.implemented:
             message = f"{HELPERS[helper]} by {helper}, which {subject.vendor} does not implement"
+            span = replace(span, file=subject.config.file)
             report("config-missing-helper", message, span, fix=f"implement {helper}")
 
 

@@ -1,0 +1,135 @@
+"""The command that writes the conversion shims of a vendor, and says what they do: adaptors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from diopigen.console import Session, common_options
+from diopigen.diagnostics import Severity, Sink
+
+if TYPE_CHECKING:
+    from diopigen.config.model import ResolvedConfig
+    from diopigen.ir.model import Interface
+
+_ALL = "*"
+_OUT = "generated/adaptors"
+
+
+@click.command()
+@click.argument("directory", metavar="IMPL_DIR")
+@click.option("--config", metavar="FILE", help="Configuration (default: IMPL_DIR/convert_config.yaml).")
+@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@click.option("--vendor", metavar="NAME", help="Name of the vendor (default: the name of IMPL_DIR).")
+@click.option("--out", metavar="DIR", help=f"Folder to write (default: {_OUT}/VENDOR).")
+@click.option(
+    "--explain",
+    "explained",
+    is_flag=False,
+    flag_value=_ALL,
+    metavar="[FUNCTION]",
+    help="Write nothing; show what holds for each tensor of a function, or of all, and which line says so.",
+)
+@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where files differ.")
+@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
+@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
+@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@common_options
+def adaptors(
+    directory: str,
+    config: str | None,
+    proto: tuple[str, ...],
+    vendor: str | None,
+    out: str | None,
+    explained: str | None,
+    mode: str | None,
+    force: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Write the shims that convert dtypes and layouts for a vendor's kernels (impl/NAME).
+
+    The vendor's convert_config.yaml says what its kernels do not take. Nothing is written where it is in error.
+    """
+    from diopigen.adaptors import Vendor, resolved_config, vendor_name
+    from diopigen.emit.selection import require_vendor_name
+
+    path = Path(directory)
+    name = vendor or vendor_name(path)
+    require_vendor_name(name)
+    session = Session(spec, templates, output_format, strict)
+    where = session.workspace()
+    interface = session.load().interface
+    headers = [Path(header) for header in proto]
+    found = Vendor(path, name, Path(config) if config else None)
+    resolved = resolved_config(interface, where, found, headers, session.sink)
+    if strict:
+        session.sink = _with_warnings_as_errors(session.sink)
+    if resolved is None or session.sink.has_errors:
+        session.finish()
+    if explained is not None:
+        _explain(session, resolved, interface, explained)
+    _write(session, resolved, interface, out or f"{_OUT}/{name}", mode, force, f"diopigen adaptors {directory}")
+
+
+def _with_warnings_as_errors(sink: Sink) -> Sink:
+    """The same findings as `--strict` weighs them, so that they are also shown as what they are taken for."""
+    made = Sink()
+    for finding in sink.sorted():
+        is_warning = finding.severity is Severity.WARNING
+        made.add(replace(finding, severity=Severity.ERROR) if is_warning else finding)
+    return made
+
+
+def _explain(session: Session, resolved: ResolvedConfig, interface: Interface, name: str) -> NoReturn:
+    """Prints the table. As JSON it is one document, with the findings in it."""
+    from diopigen.config.explain import as_json, explain_all, explain_function, function_named
+    from diopigen.render import render
+
+    if session.output_format not in ("text", "json"):
+        raise click.UsageError("--explain is shown as text or json")
+    chosen = None if name == _ALL else function_named(resolved, interface, name)
+    if session.output_format == "json":
+        found = json.loads(render(session.sink.sorted(), "json"))
+        click.echo(json.dumps({**as_json(resolved, interface, chosen), **found}, indent=2))
+        session.sink = Sink()
+        raise SystemExit(0)
+    table = explain_all(resolved, interface) if chosen is None else explain_function(resolved, interface, chosen)
+    click.echo(table)
+    session.finish()
+
+
+def _write(
+    session: Session,
+    resolved: ResolvedConfig,
+    interface: Interface,
+    out: str,
+    mode: str | None,
+    force: bool,
+    command: str,
+) -> NoReturn:
+    from diopigen.emit.adaptors import emit_adaptors
+    from diopigen.output.apply import apply
+    from diopigen.output.check import check, diff, dry_run, listing
+
+    plan = emit_adaptors(interface, resolved, session.workspace().templates)
+    root = Path(out)
+    if mode == "check":
+        check(plan, root, session.sink, command=command)
+        session.finish(f"{out}: {len(plan)} files, all as {resolved.file} and the spec say")
+    if mode == "diff":
+        click.echo(diff(plan, root), nl=False)
+        session.finish()
+    if mode == "dry-run":
+        click.echo(listing(dry_run(plan, root, session.sink, force=force, command=command), dry=True), nl=False)
+        session.finish()
+    result = apply(plan, root, session.sink, force=force, command=command)
+    changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
+    shims = sum(rule.function in resolved.implemented for rule in resolved.functions)
+    session.finish(f"{out}: shims for {shims} functions; {changed}")

@@ -1,0 +1,158 @@
+"""The resolved table for people and for programs: what holds for each tensor, and which line says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
+from diopigen.diagnostics import Span, did_you_mean, failure
+from diopigen.header.rules import ERROR, Rule, Rules
+from diopigen.ir.model import Function, Interface, Parameter
+
+RULES: Rules = {"config-explain-name": Rule(ERROR, "--explain is asked about a function that has tensors")}
+
+NOTHING = "-"
+"""What stands in the table where no rule holds."""
+
+_HEADS = ("tensor", "direction", "dtype", "from", "layout", "from")
+
+
+def function_named(resolved: ResolvedConfig, interface: Interface, name: str) -> str:
+    """The function that `name` means, with or without `diopi`. Raises `Failure` where the table has none."""
+    known = [rule.function for rule in resolved.functions]
+    full = name if name.startswith("diopi") else f"diopi{name}"
+    if full in known:
+        return full
+    message = f"{full} has no tensors" if interface.function(full) else f"there is no function '{name}'"
+    fix = did_you_mean(full, known) or "--explain without a name shows all"
+    raise failure("config-explain-name", message, fix=fix)
+
+
+def explain_function(resolved: ResolvedConfig, interface: Interface, name: str) -> str:
+    """Each tensor of the function `name`, a row for each, under a line that says what becomes of the function."""
+    rule = _rule(resolved, name)
+    rows = [_HEADS, *_rows(rule, _functions(interface))]
+    return "\n".join([f"{name}: {_fate(rule, resolved)}", "", *(f"  {line}" for line in _aligned(rows))])
+
+
+def explain_all(resolved: ResolvedConfig, interface: Interface) -> str:
+    """Each tensor of each function that gets a shim, a row for each, and a line that counts the others."""
+    shims = [rule for rule in resolved.functions if _has_shim(rule, resolved)]
+    functions = _functions(interface)
+    rows: list[tuple[str, ...]] = [("function", *_HEADS)]
+    for rule in shims:
+        for number, row in enumerate(_rows(rule, functions)):
+            rows.append((rule.function if number == 0 else "", *row))
+    others = len(resolved.functions) - len(shims)
+    return "\n".join([*_aligned(rows), "", f"{len(shims)} functions with a shim, {others} without an implementation"])
+
+
+def as_json(resolved: ResolvedConfig, interface: Interface, name: str | None = None) -> dict[str, Any]:
+    """The table as plain values; of one function where `name` is given, of all functions otherwise."""
+    rules = resolved.functions if name is None else (_rule(resolved, name),)
+    functions = _functions(interface)
+    return {
+        "vendor": resolved.vendor,
+        "config": resolved.file,
+        "functions": [
+            {
+                "name": rule.function,
+                "implemented": rule.function in resolved.implemented,
+                "composite": rule.composite,
+                "composite_from": _json_place(rule.composite_span),
+                "tensors": [_json_tensor(tensor, _param(functions, rule, tensor)) for tensor in rule.tensors],
+            }
+            for rule in rules
+        ],
+    }
+
+
+def _rule(resolved: ResolvedConfig, name: str) -> FunctionRule:
+    return next((rule for rule in resolved.functions if rule.function == name), FunctionRule(name, ()))
+
+
+def _has_shim(rule: FunctionRule, resolved: ResolvedConfig) -> bool:
+    return rule.function in resolved.implemented or rule.composite
+
+
+def _fate(rule: FunctionRule, resolved: ResolvedConfig) -> str:
+    if rule.function in resolved.implemented:
+        return f"implemented by {resolved.vendor}" + (
+            "" if rule.converts else "; its tensors are passed on as they are"
+        )
+    if rule.composite:
+        return f"not implemented by {resolved.vendor}; {_place(rule.composite_span)} allows its composite"
+    return f"not implemented by {resolved.vendor}, so that it gets no shim"
+
+
+def _rows(rule: FunctionRule, functions: Mapping[str, Function]) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for tensor in rule.tensors:
+        layouts, layouts_from = _layout_cells(tensor)
+        direction = _param(functions, rule, tensor).direction
+        dtypes_from = _place(tensor.casts[0].span) if tensor.casts else NOTHING
+        found.append((tensor.param, direction, _casts(tensor.casts), dtypes_from, layouts, layouts_from))
+    return found
+
+
+def _functions(interface: Interface) -> Mapping[str, Function]:
+    return {function.name: function for function in interface.functions}
+
+
+def _param(functions: Mapping[str, Function], rule: FunctionRule, tensor: TensorRule) -> Parameter:
+    param = functions[rule.function].param(tensor.param)
+    if param is None:
+        raise ValueError(f"{rule.function} has no parameter {tensor.param}")
+    return param
+
+
+def _casts(casts: Sequence[Cast]) -> str:
+    """As the file writes them: the dtypes of one target together, in order."""
+    by_target: dict[str, list[str]] = {}
+    for cast in casts:
+        by_target.setdefault(cast.target, []).append(cast.source)
+    return ", ".join(f"({', '.join(sources)})->{target}" for target, sources in by_target.items()) or NOTHING
+
+
+def _layout_cells(tensor: TensorRule) -> tuple[str, str]:
+    words = list(tensor.layouts) or (["ND"] if tensor.layouts_span else [])
+    places = [_place(tensor.layouts_span)] if words else []
+    if tensor.common_layouts:
+        words.append(f"else {', '.join(tensor.common_layouts)}")
+        places += [_place(span) for span in tensor.common_spans]
+    if tensor.contiguous:
+        words.append("contiguous")
+        places.append(_place(tensor.contiguous_span))
+    return ", ".join(words) or NOTHING, ", ".join(dict.fromkeys(places)) or NOTHING
+
+
+def _place(span: Span | None) -> str:
+    return f"{span.file}:{span.line}" if span else NOTHING
+
+
+def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows as lines, each column as wide as its widest cell."""
+    table = list(rows)
+    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def _json_tensor(rule: TensorRule, param: Parameter) -> dict[str, Any]:
+    return {
+        "name": rule.param,
+        "direction": param.direction,
+        "casts": [
+            {"source": cast.source, "target": cast.target, "from": _json_place(cast.span)} for cast in rule.casts
+        ],
+        "layouts": list(rule.layouts),
+        "layouts_from": _json_place(rule.layouts_span),
+        "other_layouts": list(rule.common_layouts),
+        "other_layouts_from": [_json_place(span) for span in rule.common_spans],
+        "contiguous": rule.contiguous,
+        "contiguous_from": _json_place(rule.contiguous_span),
+    }
+
+
+def _json_place(span: Span | None) -> dict[str, Any] | None:
+    return {"file": span.file, "line": span.line, "column": span.column} if span else None

@@ -1,0 +1,132 @@
+// What shims convert with: dtypes, layouts, and results back into place. Plain host code, one element at a time.
+
+#include <diopi/functions.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace impl::camb {
+
+namespace {
+
+struct View {
+    const void* data;
+    diopiSize_t shape;
+    diopiSize_t stride;
+    diopiDtype_t dtype;
+};
+
+diopiError_t look(diopiConstTensorHandle_t tensor, View& view) {
+    diopiError_t status = diopiGetTensorDataConst(tensor, &view.data);
+    if (status == diopiSuccess) status = diopiGetTensorShape(tensor, &view.shape);
+    if (status == diopiSuccess) status = diopiGetTensorStride(tensor, &view.stride);
+    return status == diopiSuccess ? diopiGetTensorDtype(tensor, &view.dtype) : status;
+}
+
+template <typename Out, typename In>
+void copyElements(const View& out, const View& in) {
+    Out* to = static_cast<Out*>(const_cast<void*>(out.data));
+    const In* from = static_cast<const In*>(in.data);
+    int64_t count = 1;
+    for (int64_t dim = 0; dim < in.shape.len; ++dim) count *= in.shape.data[dim];
+    for (int64_t flat = 0; flat < count; ++flat) {
+        int64_t rest = flat;
+        int64_t toOffset = 0;
+        int64_t fromOffset = 0;
+        for (int64_t dim = in.shape.len - 1; dim >= 0; --dim) {
+            const int64_t index = rest % in.shape.data[dim];
+            rest /= in.shape.data[dim];
+            toOffset += index * out.stride.data[dim];
+            fromOffset += index * in.stride.data[dim];
+        }
+        to[toOffset] = static_cast<Out>(from[fromOffset]);
+    }
+}
+
+template <typename Out>
+diopiError_t copyFrom(const View& out, const View& in) {
+    switch (in.dtype) {
+        case diopi_dtype_int32:
+            copyElements<Out, int32_t>(out, in);
+            return diopiSuccess;
+        case diopi_dtype_int64:
+            copyElements<Out, int64_t>(out, in);
+            return diopiSuccess;
+        case diopi_dtype_float32:
+            copyElements<Out, float>(out, in);
+            return diopiSuccess;
+        case diopi_dtype_float64:
+            copyElements<Out, double>(out, in);
+            return diopiSuccess;
+        case diopi_dtype_bool:
+        case diopi_dtype_uint8:
+            copyElements<Out, uint8_t>(out, in);
+            return diopiSuccess;
+        default:
+            return diopiDtypeNotSupported;
+    }
+}
+
+diopiError_t copy(diopiTensorHandle_t target, diopiConstTensorHandle_t source) {
+    View out{};
+    View in{};
+    diopiError_t status = look(target, out);
+    if (status == diopiSuccess) status = look(source, in);
+    if (status != diopiSuccess) return status;
+    if (out.shape.len != in.shape.len) return diopiErrorOccurred;
+    for (int64_t dim = 0; dim < in.shape.len; ++dim) {
+        if (out.shape.data[dim] != in.shape.data[dim]) return diopiErrorOccurred;
+    }
+    switch (out.dtype) {
+        case diopi_dtype_int32:
+            return copyFrom<int32_t>(out, in);
+        case diopi_dtype_int64:
+            return copyFrom<int64_t>(out, in);
+        case diopi_dtype_float32:
+            return copyFrom<float>(out, in);
+        case diopi_dtype_float64:
+            return copyFrom<double>(out, in);
+        case diopi_dtype_uint8:
+            return copyFrom<uint8_t>(out, in);
+        case diopi_dtype_bool:
+            return copyFrom<bool>(out, in);
+        default:
+            return diopiDtypeNotSupported;
+    }
+}
+
+}  // namespace
+
+diopiError_t diopiCastDtype(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return copy(out, input);
+}
+
+diopiError_t diopiCopyInp(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
+    return copy(dest, src);
+}
+
+diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
+                             diopiMemoryFormat_t memoryFormat) {
+    View in{};
+    diopiError_t status = look(input, in);
+    if (status != diopiSuccess) return status;
+    std::vector<int64_t> order;  // the dimensions, the one that varies slowest first
+    const int64_t rank = in.shape.len;
+    const bool contiguous = memoryFormat == Contiguous || memoryFormat == Preserve;
+    const bool channelsLast = !contiguous && rank > 2;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+        if (!(channelsLast && dim == 1)) order.push_back(dim);
+    }
+    if (channelsLast) order.push_back(1);
+    std::vector<int64_t> strides(order.size());
+    int64_t step = 1;
+    for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
+        strides[static_cast<size_t>(*dim)] = step;
+        step *= in.shape.data[*dim];
+    }
+    diopiSize_t stride{strides.data(), rank};
+    status = diopiRequireTensor(ctx, out, &in.shape, &stride, in.dtype, diopi_device);
+    return status == diopiSuccess ? copy(*out, input) : status;
+}
+
+}  // namespace impl::camb
