@@ -11,7 +11,7 @@ RULES = {
     "unknown-type": "A parameter has a type of the grammar, or an enum or handle of types.yaml.",
     "misplaced-key": "A key stands only on parameters of a type that has such a thing.",
     "missing-dtype": "Every tensor of an operator says which dtypes it takes or has.",
-    "missing-shape": "Every output tensor of an operator says which shape it has.",
+    "missing-shape": "Every tensor that an operator only writes says which shape it has.",
     "missing-count": "An array names the parameter that holds its length.",
     "bad-default": "A default value fits the type of its parameter.",
 }
@@ -65,7 +65,7 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
     if info.has_shape and param.dtype is None and "dtype" not in param.spans:
         message = f"{function.name}: tensor '{param.name}' has no 'dtype'"
         sink.error("missing-dtype", message, param.span, fix="add 'dtype' with a list or a rule")
-    if info.has_shape and param.shape is None and "shape" not in param.spans and param.direction != "in":
+    if info.has_shape and param.shape is None and "shape" not in param.spans and param.direction in ("out", "partial_out"):
         message = f"{function.name}: output '{param.name}' has no 'shape'"
         sink.error("missing-shape", message, param.span, fix="add 'shape' with a rule or a list of dimensions")
 
