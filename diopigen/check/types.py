@@ -65,7 +65,8 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
     if info.has_shape and param.dtype is None and "dtype" not in param.spans:
         message = f"{function.name}: tensor '{param.name}' has no 'dtype'"
         sink.error("missing-dtype", message, param.span, fix="add 'dtype' with a list or a rule")
-    if info.has_shape and param.shape is None and "shape" not in param.spans and param.direction in ("out", "partial_out"):
+    only_written = param.direction in ("out", "partial_out")
+    if info.has_shape and param.shape is None and "shape" not in param.spans and only_written:
         message = f"{function.name}: output '{param.name}' has no 'shape'"
         sink.error("missing-shape", message, param.span, fix="add 'shape' with a rule or a list of dimensions")
 
