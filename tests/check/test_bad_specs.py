@@ -11,6 +11,7 @@ from diopigen.check.rule import families
 from diopigen.ir.findings import RULES as IR_RULES
 from diopigen.spec.nodes import RULES as YAML_RULES
 from diopigen.spec.schema import RULES as GRAMMAR_RULES
+from diopigen.spec.text_file import RULES as FILE_RULES
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
@@ -23,7 +24,13 @@ def test_the_findings_are_those_expected(fixture: str, tmp_path: Path) -> None:
 
 
 def test_every_rule_has_a_fixture() -> None:
-    rules = {*IR_RULES, *YAML_RULES, *GRAMMAR_RULES, *(rule for family in families() for rule in family.rules)}
+    rules = {
+        *IR_RULES,
+        *YAML_RULES,
+        *GRAMMAR_RULES,
+        *FILE_RULES,
+        *(rule for family in families() for rule in family.rules),
+    }
     assert {rule_of(fixture) for fixture in FIXTURES} == rules
 
 

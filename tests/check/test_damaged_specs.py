@@ -15,9 +15,10 @@ from diopigen.check.rule import families
 from diopigen.ir.findings import RULES as IR_RULES
 from diopigen.spec.nodes import RULES as YAML_RULES
 from diopigen.spec.schema import RULES as GRAMMAR_RULES
+from diopigen.spec.text_file import RULES as FILE_RULES
 
 FILES = {path.relative_to(MINIATURE): path.read_bytes() for path in sorted(MINIATURE.rglob("*.yaml"))}
-RULES = {*IR_RULES, *YAML_RULES, *GRAMMAR_RULES, *(rule for family in families() for rule in family.rules)}
+RULES = {*IR_RULES, *YAML_RULES, *GRAMMAR_RULES, *FILE_RULES, *(rule for family in families() for rule in family.rules)}
 TOKENS = sorted({token for content in FILES.values() for token in content.replace(b",", b" , ").split()})
 # Tokens that mean something to another part of the grammar are the ones that go wrong.
 ODD = (

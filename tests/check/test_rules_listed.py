@@ -50,8 +50,15 @@ def test_the_rules_of_spec_ir_and_check_are_all_reported() -> None:
     from diopigen.ir.findings import RULES as IR_RULES
     from diopigen.spec.nodes import RULES as YAML_RULES
     from diopigen.spec.schema import RULES as GRAMMAR_RULES
+    from diopigen.spec.text_file import RULES as FILE_RULES
 
-    listed = {*IR_RULES, *YAML_RULES, *GRAMMAR_RULES, *(rule for family in families() for rule in family.rules)}
+    listed = {
+        *IR_RULES,
+        *YAML_RULES,
+        *GRAMMAR_RULES,
+        *FILE_RULES,
+        *(rule for family in families() for rule in family.rules),
+    }
     found = {code for room in OURS for file in (PACKAGE / room).rglob("*.py") for code in reported(file)}
     assert found == listed
 
@@ -61,8 +68,9 @@ def test_no_rule_is_listed_by_two_tables_with_two_purposes() -> None:
     from diopigen.ir.findings import RULES as IR_RULES
     from diopigen.spec.nodes import RULES as YAML_RULES
     from diopigen.spec.schema import RULES as GRAMMAR_RULES
+    from diopigen.spec.text_file import RULES as FILE_RULES
 
-    tables = [IR_RULES, YAML_RULES, GRAMMAR_RULES, *(family.rules for family in families())]
+    tables = [IR_RULES, YAML_RULES, GRAMMAR_RULES, FILE_RULES, *(family.rules for family in families())]
     names = [rule for table in tables for rule in table]
     assert len(names) == len(set(names))
     for table in tables:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from spec_helpers import plain
 
 from diopigen.diagnostics import Failure, Sink, Span
-from diopigen.spec.nodes import MappingNode, ScalarNode, SequenceNode, load_yaml, parse_yaml, read_text
+from diopigen.spec.nodes import MappingNode, ScalarNode, SequenceNode, load_yaml, parse_yaml
+from diopigen.spec.text_file import read_text
 
 VALUES: dict[str, Any] = {
     "true": True,

@@ -1,0 +1,59 @@
+"""The text of a file that somebody names: bounded in size, and refused with a word where it is no text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from diopigen.diagnostics import Span, failure
+
+RULES = {
+    "file-unreadable": "A file of the spec exists, is a file and may be read.",
+    "file-too-large": "A file of the spec has at most 4 MiB.",
+    "file-not-text": "A file of the spec is text, without null bytes.",
+    "file-not-utf8": "A file of the spec is encoded as UTF-8.",
+    "line-too-long": "A line of the spec has at most 20,000 characters.",
+}
+"""The rules that every file is held to before it is parsed, with what each one is for."""
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_LINE = 20_000
+
+
+def read_text(path: Path, display: str) -> str:
+    """The text of a YAML file.
+
+    Raises `Failure` where it cannot be read, is a directory, binary, not UTF-8, too large (4 MiB) or has a line of more
+    than 20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
+    """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would wait for a writer
+            raise failure("file-unreadable", "is not a file", Span(display), "name a .yaml file")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        raise failure(
+            "file-unreadable", "is a directory, not a YAML file", Span(display), "name a .yaml file"
+        ) from None
+    except FileNotFoundError:
+        raise failure("file-unreadable", "does not exist", Span(display), "check the path") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise failure("file-unreadable", f"cannot be read: {reason}", Span(display), "check its permissions") from None
+    if len(data) > MAX_BYTES:
+        raise failure(
+            "file-too-large", f"is larger than {MAX_BYTES // 2**20} MiB", Span(display), "split the file by family"
+        )
+    if b"\0" in data:
+        raise failure("file-not-text", "holds null bytes and is not a text file", Span(display), "name a .yaml file")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise failure(
+            "file-not-utf8", f"is not UTF-8 (byte {error.start})", Span(display, line), "save it as UTF-8"
+        ) from None
+    for number, line_text in enumerate(text.split("\n"), 1):
+        if len(line_text) > MAX_LINE:
+            message = f"line of {len(line_text)} characters; at most {MAX_LINE} are read"
+            raise failure("line-too-long", message, Span(display, number), "break the line")
+    return text
