@@ -20,7 +20,7 @@ def all_rules() -> dict[str, str]:
     """Every rule id with its purpose: the public `RULES` tables of all rooms."""
     found: dict[str, str] = {}
     for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
-        if info.name.startswith(("diopigen.__main__", "diopigen.cli", "diopigen.commands")):
+        if info.name in ("diopigen.__main__", "diopigen.cli"):
             continue
         module = importlib.import_module(info.name)
         for name, table in vars(module).items():

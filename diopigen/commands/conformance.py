@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 RUNTIME_NAME = "libdiopirt.so"
 
+RULES = {
+    "runtime-missing": "The host runtime lies beside the library under test, or is named.",
+}
+
 
 def _spec_option(command: _Command) -> _Command:
     help_text = "Folder of the spec (default: ./specs, else the built-in one)."
