@@ -16,6 +16,7 @@ from diopigen.config.reader import read_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.emit import headers as emit_headers
+from diopigen.emit.adaptors import composite_functions
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.signature import c_interface
@@ -63,7 +64,8 @@ def resolved_config(
         return None
     own = _own_functions(vendor, sources, sink)
     implemented = check_impl(c_interface(interface), replace(sources, functions=own), sink)
-    return resolve(config, interface, vendor.name, implemented, sink)
+    composites = composite_functions(interface)
+    return resolve(config, interface, vendor.name, implemented, sink, composites=composites)
 
 
 def _config(vendor: Vendor, sink: Sink) -> ConfigFile | None:

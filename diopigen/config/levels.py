@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diopigen.config.entries import ContiguousSetting, DtypeSetting, Entry, FlagSetting, LayoutSetting, Settings, Word
@@ -12,8 +12,9 @@ from diopigen.config.subject import cannot_convert
 from diopigen.diagnostics import Span
 from diopigen.ir.model import Function
 
-RANKS = {"NCL": 3, "NLC": 3, "NCHW": 4, "NHWC": 4, "NCDHW": 5, "NDHWC": 5}
-ANY = "ND"
+_RANKS = {"NCL": 3, "NLC": 3, "NCHW": 4, "NHWC": 4, "NCDHW": 5, "NDHWC": 5}
+_ROW_MAJOR = frozenset({"NCL", "NCHW", "NCDHW"})
+_ANY = "ND"
 
 
 def merge(earlier: Settings, later: Settings) -> Settings:
@@ -159,46 +160,55 @@ class _Layouts:
 
 
 def _layouts(name: str, said: Sequence[Settings]) -> _Layouts:
-    """The list that holds for a tensor, and what outer levels say for the ranks that it leaves open.
+    """The layouts that hold for a tensor: its innermost list, and what outer lists say for the ranks it leaves open.
 
-    A list with ND demands nothing, so that it is empty here, and so is what outer levels would say.
+    One of NCL, NCHW and NCDHW speaks for every rank, since in the order of the dimensions is a layout for each; so
+    does ND. Lists up to the last one that has a say are put together; that one stays apart, so that it speaks for
+    ranks without a name too.
     """
     lists: list[tuple[tuple[str, ...], Span]] = []
+    for written, span in _layout_lists(name, said):
+        lists.append((written, span))
+        if _ANY in written or not _ROW_MAJOR.isdisjoint(written):
+            break
+    if not lists:
+        return _Layouts()
+    (layouts, span), *outer = lists
+    if _ANY in layouts:
+        return _Layouts((), span)
+    if not outer:
+        return _Layouts(layouts, span)
+    *between, (last, last_span) = outer
+    spans: list[Span] = []
+    for written, place in between:
+        new = _open_ranks(layouts, written)
+        layouts += new
+        spans += [place] if new else []
+    if _ROW_MAJOR.isdisjoint(last):
+        last = () if _ANY in last else _open_ranks(layouts, last)
+    return _Layouts(layouts, span, last, (*spans, last_span) if last else tuple(spans))
+
+
+def _layout_lists(name: str, said: Sequence[Settings]) -> Iterator[tuple[tuple[str, ...], Span]]:
+    """Every list that is about a tensor, the innermost first, without what is no layout."""
     for settings in said:
         if settings.layout is None:
             continue
         own = [entry for entry in settings.layout.by_param if entry.param.text == name]
         if own and own[-1].layouts:
-            lists.append((_known(own[-1].layouts), own[-1].param.span))
+            yield _known(own[-1].layouts), own[-1].param.span
         if settings.layout.layouts:
-            lists.append((_known(settings.layout.layouts), settings.layout.span))
-    if not lists:
-        return _Layouts()
-    (layouts, span), *outer = lists
-    if ANY in layouts:
-        return _Layouts((), span)
-    return _Layouts(layouts, span, *_fallback(layouts, outer))
+            yield _known(settings.layout.layouts), settings.layout.span
 
 
 def _known(words: Iterable[Word]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.text for word in words if word.text in LAYOUTS))
 
 
-def _fallback(
-    layouts: tuple[str, ...], outer: Iterable[tuple[tuple[str, ...], Span]]
-) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-    """What outer levels add to a list, and where: each adds the ranks that those before it leave open; ND ends it."""
-    covered = {RANKS[layout] for layout in layouts}
-    found: list[str] = []
-    spans: list[Span] = []
-    for written, span in outer:
-        if ANY in written:
-            break
-        new = [layout for layout in written if RANKS[layout] not in covered]
-        covered.update(RANKS[layout] for layout in new)
-        found += new
-        spans += [span] if new else []
-    return tuple(found), tuple(spans)
+def _open_ranks(layouts: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """The layouts in `more` for ranks that `layouts` does not name."""
+    named = {_RANKS[layout] for layout in layouts}
+    return tuple(layout for layout in more if _RANKS[layout] not in named)
 
 
 def _contiguous(name: str, said: Sequence[Settings]) -> tuple[bool, Span | None]:

@@ -24,8 +24,8 @@ class TensorRule:
     """What holds for one tensor parameter.
 
     `layouts` are the allowed layouts in order of preference, empty where nothing is demanded; `layouts_span` is the
-    place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it, which outer
-    levels said at `common_spans`. A list with ND in it demands nothing: both are empty then, and the span is set.
+    place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it. What outer
+    levels add to either stands at `common_spans`. ND demands nothing: all are empty then, but for the span.
     """
 
     param: str

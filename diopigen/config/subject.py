@@ -16,6 +16,8 @@ HELPERS: Mapping[str, str] = {
 }
 """The operators that shims call, each with what for. Their own tensors are never converted."""
 
+_ABOUT_FORMATS = frozenset({"diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"})
+
 
 class Subject:
     """A configuration under check. `composites` are the functions with a composite implementation, if known."""
@@ -60,6 +62,8 @@ def cannot_convert(function: Function) -> str | None:
     """Why no rule can hold for a function, or None where one can."""
     if function.name in HELPERS:
         return "shims call it to convert, so that its own tensors cannot be converted"
+    if function.name in _ABOUT_FORMATS:
+        return "it is about the layout itself"
     if not convertible(function):
         return "it has no tensors"
     return None

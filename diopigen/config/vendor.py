@@ -9,7 +9,7 @@ from diopigen.config.grammar import COMPOSITE
 from diopigen.config.model import FunctionRule
 from diopigen.config.subject import HELPERS, Subject, cannot_convert
 from diopigen.diagnostics import Sink, Span
-from diopigen.header.rules import WARNING, Reporter, Rule, Rules
+from diopigen.header.rules import NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.ir.model import Function
 
 RULES: Rules = {
@@ -19,6 +19,9 @@ RULES: Rules = {
     "config-no-composite": Rule(WARNING, "a composite that is asked for exists"),
     "config-missing-helper": Rule(WARNING, "the vendor implements the operators that conversions need"),
 }
+
+_SUBSTITUTE = "diopiCopyInp"
+"""The helper that shims turn to where one of the others is missing."""
 
 
 def check(subject: Subject, rules: dict[str, FunctionRule], sink: Sink) -> None:
@@ -76,10 +79,15 @@ def _helpers(subject: Subject, rules: dict[str, FunctionRule], report: Reporter)
                     _need(needs, "diopiContiguous", span)
                     _need(needs, "diopiCopyInp", span)
     for helper, span in needs.items():
-        if helper not in subject.implemented:
-            message = f"{HELPERS[helper]} by {helper}, which {subject.vendor} does not implement"
-            span = replace(span, file=subject.config.file)
-            report("config-missing-helper", message, span, fix=f"implement {helper}")
+        if helper in subject.implemented:
+            continue
+        message = f"{subject.vendor} does not implement {helper}, by which {HELPERS[helper]}"
+        place = replace(span, file=subject.config.file)
+        if _SUBSTITUTE in subject.implemented:
+            message += f"; {_SUBSTITUTE} does that here, but other tools need it"
+            report("config-missing-helper", message, place, fix="nothing, or implement it", severity=NOTE)
+        else:
+            report("config-missing-helper", message, place, fix=f"implement {helper}")
 
 
 def _need(needs: dict[str, Span], helper: str, span: Span) -> None:
