@@ -244,7 +244,7 @@ void require_one_device(std::initializer_list<const Tensor*> tensors) {
             first = tensor;
         } else if (tensor->device != first->device) {
             const char* where = tensor->device == diopi_host ? "the host" : "the device";
-            fail(quoted(tensor->name) + " lies on " + where + ", but " + quoted(first->name) + " does not");
+            fail(quoted(tensor->name) + " lies on " + where + ", but '" + first->name + "' does not");
         }
     }
 }

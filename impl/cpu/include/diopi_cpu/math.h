@@ -43,6 +43,16 @@ inline T fmax(T a, T b) {
     return a > b || b != b ? a : b;
 }
 
+// A value that is not above any other: minus infinity where there is one.
+template <typename T>
+inline T lowest() {
+    if constexpr (is_float_type<T>) {
+        return -std::numeric_limits<T>::infinity();
+    } else {
+        return T(std::numeric_limits<decltype(T::value)>::lowest());
+    }
+}
+
 // ---- Division. ----
 
 template <typename T>

@@ -1,0 +1,169 @@
+#include "advanced.h"
+
+#include <string>
+
+#include "positions.h"
+
+namespace diopi::cpu {
+
+namespace {
+
+// One index tensor: positions in the dimensions that it stands for, seen as one.
+struct Entry {
+    std::vector<int64_t> shape;
+    std::vector<int64_t> values;
+    int64_t size = 1;
+};
+
+Entry from_positions(const Tensor& index, int64_t size) {
+    const Positions positions(index, size, Negative::kFromEnd);
+    Entry entry;
+    entry.shape = shape_of(index);
+    entry.size = size;
+    entry.values.resize(static_cast<size_t>(index.numel));
+    for (int64_t i = 0; i < index.numel; ++i) {
+        entry.values[i] = positions[i];
+    }
+    return entry;
+}
+
+// The places of a mask's true elements, in row-major order.
+Entry from_mask(const Tensor& mask) {
+    const Input<Bool> elements(mask);
+    Entry entry;
+    entry.size = mask.numel;
+    for (int64_t i = 0; i < mask.numel; ++i) {
+        if (elements[i]) {
+            entry.values.push_back(i);
+        }
+    }
+    entry.shape = {static_cast<int64_t>(entry.values.size())};
+    return entry;
+}
+
+// The shape that the entries broadcast to.
+std::vector<int64_t> common_shape(const std::vector<Entry>& entries) {
+    std::vector<int64_t> common;
+    for (const Entry& entry : entries) {
+        if (entry.shape.size() > common.size()) {
+            common.insert(common.begin(), entry.shape.size() - common.size(), 1);
+        }
+    }
+    for (const Entry& entry : entries) {
+        for (size_t i = 1; i <= entry.shape.size(); ++i) {
+            int64_t& size = common[common.size() - i];
+            const int64_t own = entry.shape[entry.shape.size() - i];
+            if (own != 1 && size != 1 && own != size) {
+                fail("parameter 'indices' holds tensors that do not broadcast together: " +
+                     shape_text(entry.shape.data(), static_cast<int64_t>(entry.shape.size())) + " and " +
+                     shape_text(common.data(), static_cast<int64_t>(common.size())));
+            }
+            size = own == 1 ? size : own;
+        }
+    }
+    return common;
+}
+
+// Adds `scale` times the entry's values, broadcast to `common`, to `positions`.
+void add_entry(const Entry& entry, const std::vector<int64_t>& common, int64_t scale,
+               std::vector<int64_t>& positions) {
+    const size_t rank = common.size();
+    std::vector<int64_t> steps(rank, 0);
+    int64_t step = 1;
+    for (size_t i = 1; i <= entry.shape.size(); ++i) {
+        const int64_t size = entry.shape[entry.shape.size() - i];
+        steps[rank - i] = size == 1 ? 0 : step;
+        step *= size;
+    }
+    std::vector<int64_t> at(rank, 0);
+    int64_t offset = 0;
+    for (int64_t& position : positions) {
+        position += scale * entry.values[offset];
+        for (size_t i = rank; i-- > 0;) {
+            offset += steps[i];
+            if (++at[i] < common[i]) {
+                break;
+            }
+            offset -= steps[i] * common[i];
+            at[i] = 0;
+        }
+    }
+}
+
+}  // namespace
+
+void Advanced::require_apart(const Tensor& written) const {
+    for (const Tensor& index : tensors) {
+        require_one_device({&written, &index});
+        require_disjoint(written, index);
+    }
+}
+
+Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, const char* count_name, int64_t count) {
+    if (count < 0) {
+        fail(std::string("parameter '") + count_name + "' is negative");
+    }
+    require(indices != nullptr || count == 0, "parameter 'indices' is null");
+    Advanced result;
+    std::vector<Entry> entries;
+    std::vector<bool> is_indexed(static_cast<size_t>(input.rank), false);
+    int64_t dim = 0;    // the next dimension of input
+    int64_t first = 0;  // the dimension in front of which the indexed ones stand
+    bool is_apart = false;
+    bool has_gap = false;
+    for (int64_t i = 0; i < count; ++i) {
+        const bool is_slice = indices[i] == nullptr;
+        const Tensor index = is_slice ? Tensor{} : tensor("indices", indices[i], kIndex | kMask);
+        const bool is_mask = !is_slice && contains(kMask, index.dtype);
+        const int64_t covered = is_mask ? index.rank : 1;
+        if (dim + covered > input.rank) {
+            fail(std::string("parameter 'indices' uses more dimensions than '") + input.name + "' has: " +
+                 std::to_string(input.rank));
+        }
+        if (is_slice) {
+            has_gap = !entries.empty();
+            ++dim;
+            continue;
+        }
+        for (int64_t k = 0; k < covered; ++k) {
+            if (is_mask && index.shape[k] != input.shape[dim + k]) {
+                fail("parameter 'indices' holds a mask of shape " + shape_text(index.shape, index.rank) +
+                     " for dimensions of shape " + shape_text(input.shape + dim, index.rank));
+            }
+            is_indexed[dim + k] = true;
+        }
+        first = entries.empty() ? dim : first;
+        is_apart = is_apart || has_gap;
+        entries.push_back(is_mask ? from_mask(index) : from_positions(index, input.shape[dim]));
+        result.tensors.push_back(index);
+        dim += covered;
+    }
+    first = is_apart ? 0 : first;
+
+    const std::vector<int64_t> common = common_shape(entries);
+    result.positions.assign(static_cast<size_t>(product(common, 0, common.size())), 0);
+    for (size_t i = entries.size(); i-- > 0;) {
+        add_entry(entries[i], common, result.place.size, result.positions);
+        result.place.size *= entries[i].size;
+    }
+    // The dimensions in front, the indexed ones, the ones behind.
+    for (const int part : {0, 1, 2}) {
+        if (part == 1) {
+            result.shape.insert(result.shape.end(), common.begin(), common.end());
+        }
+        for (int64_t k = 0; k < input.rank; ++k) {
+            const int own = is_indexed[k] ? 1 : k < first && !is_apart ? 0 : 2;
+            if (own != part) {
+                continue;
+            }
+            result.order.push_back(k);
+            if (part != 1) {
+                result.shape.push_back(input.shape[k]);
+                (part == 0 ? result.place.outer : result.place.inner) *= input.shape[k];
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,162 @@
+// Index, its gradient, and IndexPut. Where positions repeat, IndexPut without accumulate keeps the last value.
+#include <diopi/functions.h>
+
+#include <cstring>
+
+#include "advanced.h"
+#include "positions.h"
+
+using namespace diopi::cpu;
+
+namespace {
+
+// Slice `positions[k]` of `from` goes to slice k of `to`.
+template <typename W>
+void pick(W* to, const W* from, const Advanced& index) {
+    const int64_t count = index.count();
+    const Around& place = index.place;
+    parallel_for(place.outer * count, row_grain(place.inner), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            const int64_t outer = row / count;
+            const W* source = from + (outer * place.size + index.positions[row - outer * count]) * place.inner;
+            if (place.inner == 1) {
+                to[row] = *source;
+            } else {
+                std::copy_n(source, place.inner, to + row * place.inner);
+            }
+        }
+    });
+}
+
+// Slice k of `from` goes to slice `positions[k]` of `to`.
+template <typename W>
+void put(W* to, const W* from, const Advanced& index) {
+    const int64_t count = index.count();
+    const Around& place = index.place;
+    parallel_columns(place.outer, place.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
+        for (int64_t k = 0; k < count; ++k) {
+            const W* source = from + (outer * count + k) * place.inner;
+            std::copy(source + begin, source + end, to + (outer * place.size + index.positions[k]) * place.inner + begin);
+        }
+    });
+}
+
+// Replaces the picked elements of `target`, or adds to them.
+void put(const Tensor& target, const Tensor& values, const Advanced& index, bool accumulate) {
+    const View view = permuted(target, index.order);
+    if (accumulate) {
+        dispatch_compute<kAny>(target.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Input<T> source(values);
+            const Changed changed(view.tensor(), dtype_of<T>);
+            add_slices(changed.as<T>(), source.data(), index.positions, index.count(), index.place);
+            changed.store();
+        });
+    } else {
+        dispatch_word(target.dtype, [&](auto sample) {
+            using W = decltype(sample);
+            const Words source(values);
+            const Changed changed(view.tensor(), target.dtype);
+            put(changed.as<W>(), source.as<W>(), index);
+            changed.store();
+        });
+    }
+}
+
+// The values, broadcast to what the index picks.
+View broadcast_values(const Tensor& values, const Advanced& index) {
+    const auto rank = static_cast<int64_t>(index.shape.size());
+    bool fits = values.rank <= rank;
+    for (int64_t i = 1; fits && i <= values.rank; ++i) {
+        const int64_t size = values.shape[values.rank - i];
+        fits = size == 1 || size == index.shape[rank - i];
+    }
+    if (!fits) {
+        fail("parameter 'values' has the shape " + shape_text(values.shape, values.rank) +
+             ", which does not broadcast to " + shape_text(index.shape.data(), rank) + ", which the indices pick");
+    }
+    return expanded(values, index.shape);
+}
+
+}  // namespace
+
+DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
+                                  diopiConstTensorHandle_t* indices, int64_t nums) {
+    return guarded("diopiIndex", [&] {
+        require(out != nullptr, "parameter 'out' is null");
+        const Tensor input_tensor = tensor("input", input, kAny);
+        const Advanced index = advanced(input_tensor, indices, "nums", nums);
+        index.require_apart(input_tensor);
+        const View source = permuted(input_tensor, index.order);
+        const Words from(source.tensor());
+        const Tensor result = new_tensor(ctx, "out", index.shape, input_tensor.dtype, input_tensor);
+        const NewWords to(result);
+        dispatch_word(input_tensor.dtype, [&](auto sample) {
+            using W = decltype(sample);
+            pick(to.as<W>(), from.as<W>(), index);
+        });
+        to.store();
+        *out = result.handle;
+    });
+}
+
+DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+                                          diopiTensorHandle_t zeros_like_input, diopiConstTensorHandle_t* indices,
+                                          int64_t nums, diopiConstTensorHandle_t grad_output) {
+    return guarded("diopiIndexBackward", [&] {
+        const Tensor result = tensor("grad_input", grad_input, kFloating | kComplex);
+        const Tensor zeros = tensor("zeros_like_input", zeros_like_input, kFloating | kComplex);
+        const Tensor gradient = tensor("grad_output", grad_output, kFloating | kComplex);
+        require_same_dtype(result, zeros);
+        require_same_dtype(gradient, zeros);
+        require_same_shape(result, zeros);
+        const Advanced index = advanced(zeros, indices, "nums", nums);
+        require_shape(gradient, index.shape);
+        require_one_device({&result, &zeros, &gradient});
+        require_no_overlap(result);
+        require_no_overlap(result, zeros);
+        require_disjoint(result, gradient);
+        index.require_apart(result);
+        copy_unless_same(result, zeros);
+        put(result, gradient, index, true);
+    });
+}
+
+DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t values,
+                                     diopiConstTensorHandle_t* indices, int64_t indices_counts, bool accumulate) {
+    return guarded("diopiIndexPut", [&] {
+        const Tensor out_tensor = tensor("out", out, kAny);
+        const Tensor input_tensor = tensor("input", input, kAny);
+        const Tensor values_tensor = tensor("values", values, kAny);
+        require_same_dtype(out_tensor, input_tensor);
+        require_same_dtype(values_tensor, input_tensor);
+        require_same_shape(out_tensor, input_tensor);
+        const Advanced index = advanced(input_tensor, indices, "indices_counts", indices_counts);
+        const View source = broadcast_values(values_tensor, index);
+        require_one_device({&out_tensor, &input_tensor, &values_tensor});
+        require_no_overlap(out_tensor);
+        require_no_overlap(out_tensor, input_tensor);
+        require_disjoint(out_tensor, values_tensor);
+        index.require_apart(out_tensor);
+        copy_unless_same(out_tensor, input_tensor);
+        put(out_tensor, source.tensor(), index, accumulate);
+    });
+}
+
+DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input,
+                                        diopiConstTensorHandle_t values, diopiConstTensorHandle_t* indices,
+                                        int64_t indices_counts, bool accumulate) {
+    return guarded("diopiIndexPutInp", [&] {
+        const Tensor input_tensor = tensor("input", input, kAny);
+        const Tensor values_tensor = tensor("values", values, kAny);
+        require_same_dtype(values_tensor, input_tensor);
+        const Advanced index = advanced(input_tensor, indices, "indices_counts", indices_counts);
+        const View source = broadcast_values(values_tensor, index);
+        require_one_device({&input_tensor, &values_tensor});
+        require_no_overlap(input_tensor);
+        require_disjoint(input_tensor, values_tensor);
+        index.require_apart(input_tensor);
+        put(input_tensor, source.tensor(), index, accumulate);
+    });
+}

@@ -1,0 +1,237 @@
+// Products of matrices: Mm, Bmm, Addmm, Linear and the general Matmul.
+#include <diopi/functions.h>
+
+#include "diopi_cpu/gemm.h"
+#include "diopi_cpu/math.h"
+
+using namespace diopi::cpu;
+
+namespace {
+
+constexpr DtypeSet kFactors = kNumber | kComplex;
+
+void check(const Tensor& out, std::initializer_list<const Tensor*> operands) {
+    require_no_overlap(out);
+    for (const Tensor* operand : operands) {
+        require_same_dtype(*operand, out);
+        require_one_device({&out, operand});
+        require_disjoint(out, *operand);
+    }
+}
+
+// out = a b for every matrix of a batch; all are [batch, rows, columns].
+void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b) {
+    const int64_t rows = a.shape[1];
+    const int64_t inner = a.shape[2];
+    const int64_t columns = b.shape[2];
+    dispatch_compute<kFactors>(out.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> left(a);
+        const Input<T> right(b);
+        const Output<T> result(out);
+        for (int64_t k = 0; k < a.shape[0]; ++k) {
+            T* target = result.data() + k * rows * columns;
+            multiply(left.data() + k * rows * inner, right.data() + k * inner * columns, rows, inner, columns,
+                     [&](int64_t i, int64_t j, auto sum) { target[i * columns + j] = cast<T>(sum); });
+        }
+        result.store();
+    });
+}
+
+// The tensor as a batch of one matrix.
+View as_batch(const Tensor& matrix) {
+    return View(matrix, {1, matrix.shape[0], matrix.shape[1]}, {0, matrix.strides[0], matrix.strides[1]});
+}
+
+}  // namespace
+
+DIOPI_API diopiError_t diopiMm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t mat2) {
+    return guarded("diopiMm", [&] {
+        const Tensor out_tensor = tensor("out", out, kFactors);
+        const Tensor input_tensor = tensor("input", input, kFactors);
+        const Tensor mat2_tensor = tensor("mat2", mat2, kFactors);
+        require_rank(input_tensor, 2, 2);
+        require_rank(mat2_tensor, 2, 2);
+        require_shape(mat2_tensor, {input_tensor.shape[1], mat2_tensor.shape[1]});
+        require_shape(out_tensor, {input_tensor.shape[0], mat2_tensor.shape[1]});
+        check(out_tensor, {&input_tensor, &mat2_tensor});
+        const View result = as_batch(out_tensor);
+        const View left = as_batch(input_tensor);
+        const View right = as_batch(mat2_tensor);
+        multiply_batch(result.tensor(), left.tensor(), right.tensor());
+    });
+}
+
+DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                diopiConstTensorHandle_t mat2) {
+    return guarded("diopiBmm", [&] {
+        const Tensor out_tensor = tensor("out", out, kFactors);
+        const Tensor input_tensor = tensor("input", input, kFactors);
+        const Tensor mat2_tensor = tensor("mat2", mat2, kFactors);
+        require_rank(input_tensor, 3, 3);
+        require_rank(mat2_tensor, 3, 3);
+        require_shape(mat2_tensor, {input_tensor.shape[0], input_tensor.shape[2], mat2_tensor.shape[2]});
+        require_shape(out_tensor, {input_tensor.shape[0], input_tensor.shape[1], mat2_tensor.shape[2]});
+        check(out_tensor, {&input_tensor, &mat2_tensor});
+        multiply_batch(out_tensor, input_tensor, mat2_tensor);
+    });
+}
+
+DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                  diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2,
+                                  const diopiScalar_t* beta, const diopiScalar_t* alpha) {
+    return guarded("diopiAddmm", [&] {
+        const Tensor out_tensor = tensor("out", out, kFactors);
+        const Tensor input_tensor = tensor("input", input, kFactors);
+        const Tensor mat1_tensor = tensor("mat1", mat1, kFactors);
+        const Tensor mat2_tensor = tensor("mat2", mat2, kFactors);
+        const Number beta_number = scalar("beta", beta, kNumber);
+        const Number alpha_number = scalar("alpha", alpha, kNumber);
+        require_rank(mat1_tensor, 2, 2);
+        require_rank(mat2_tensor, 2, 2);
+        const int64_t rows = mat1_tensor.shape[0];
+        const int64_t inner = mat1_tensor.shape[1];
+        const int64_t columns = mat2_tensor.shape[1];
+        require_shape(mat2_tensor, {inner, columns});
+        require_shape(out_tensor, {rows, columns});
+        require_broadcastable(input_tensor, out_tensor);
+        require_same_dtype(out_tensor, mat1_tensor);
+        check(out_tensor, {&mat1_tensor, &mat2_tensor});
+        require_same_dtype(input_tensor, out_tensor);
+        require_one_device({&out_tensor, &input_tensor});
+        require_no_overlap(out_tensor, input_tensor);
+        require(!is_integral(mat1_tensor.dtype) || (beta_number.is_whole() && alpha_number.is_whole()),
+                "C1: beta and alpha have no fractional part when mat1 is integral");
+        const View summand = expanded(input_tensor, {rows, columns});
+        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            using Sum = Accumulator<T>;
+            const bool reads_input = beta_number.value() != 0;
+            const Input<T> added(reads_input ? summand.tensor() : Tensor());
+            const Input<T> left(mat1_tensor);
+            const Input<T> right(mat2_tensor);
+            const Output<T> result(out_tensor);
+            const auto factor = alpha_number.as<Sum>();
+            const auto input_factor = beta_number.as<Sum>();
+            multiply(left.data(), right.data(), rows, inner, columns, [&](int64_t i, int64_t j, Sum sum) {
+                const int64_t at = i * columns + j;
+                const Sum product = factor * sum;
+                result[at] = cast<T>(reads_input ? input_factor * cast<Sum>(added[at]) + product : product);
+            });
+            result.store();
+        });
+    });
+}
+
+DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                   diopiConstTensorHandle_t bias) {
+    return guarded("diopiLinear", [&] {
+        const Tensor out_tensor = tensor("out", out, kFactors);
+        const Tensor input_tensor = tensor("input", input, kFactors);
+        const Tensor weight_tensor = tensor("weight", weight, kFactors);
+        const Tensor bias_tensor = optional_tensor("bias", bias, kFactors);
+        require_rank(input_tensor, 1);
+        require_rank(weight_tensor, 2, 2);
+        const int64_t inner = input_tensor.shape[input_tensor.rank - 1];
+        const int64_t columns = weight_tensor.shape[0];
+        std::vector<int64_t> shape = shape_of(input_tensor);
+        shape.back() = columns;
+        require_shape(weight_tensor, {columns, inner});
+        require_shape(bias_tensor, {columns});
+        require_shape(out_tensor, shape);
+        check(out_tensor, {&input_tensor, &weight_tensor, &bias_tensor});
+        int64_t rows = 1;
+        for (int64_t i = 0; i + 1 < input_tensor.rank; ++i) {
+            rows *= input_tensor.shape[i];
+        }
+        const View transposed = permuted(weight_tensor, {1, 0});
+        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            using Sum = Accumulator<T>;
+            const Input<T> left(input_tensor);
+            const Input<T> right(transposed.tensor());
+            const Input<T> added(bias_tensor);
+            const Output<T> result(out_tensor);
+            multiply(left.data(), right.data(), rows, inner, columns, [&](int64_t i, int64_t j, Sum sum) {
+                result[i * columns + j] = cast<T>(added ? sum + cast<Sum>(added[j]) : sum);
+            });
+            result.store();
+        });
+    });
+}
+
+DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
+    return guarded("diopiMatmul", [&] {
+        const Tensor out_tensor = tensor("out", out, kFactors);
+        const Tensor input_tensor = tensor("input", input, kFactors);
+        const Tensor other_tensor = tensor("other", other, kFactors);
+        require_rank(input_tensor, 1);
+        require_rank(other_tensor, 1);
+        // A vector counts as one row on the left, as one column on the right.
+        const bool is_row = input_tensor.rank == 1;
+        const bool is_column = other_tensor.rank == 1;
+        std::vector<int64_t> left_shape = shape_of(input_tensor);
+        std::vector<int64_t> left_strides(input_tensor.strides, input_tensor.strides + input_tensor.rank);
+        std::vector<int64_t> right_shape = shape_of(other_tensor);
+        std::vector<int64_t> right_strides(other_tensor.strides, other_tensor.strides + other_tensor.rank);
+        if (is_row) {
+            left_shape.insert(left_shape.begin(), 1);
+            left_strides.insert(left_strides.begin(), 0);
+        }
+        if (is_column) {
+            right_shape.push_back(1);
+            right_strides.push_back(0);
+        }
+        const int64_t rows = left_shape[left_shape.size() - 2];
+        const int64_t inner = left_shape.back();
+        const int64_t columns = right_shape.back();
+        require(right_shape[right_shape.size() - 2] == inner,
+                "parameter 'other' does not have as many rows as 'input' has columns");
+        std::vector<int64_t> batch;
+        const size_t left_batch = left_shape.size() - 2;
+        const size_t right_batch = right_shape.size() - 2;
+        for (size_t i = std::max(left_batch, right_batch); i > 0; --i) {
+            const int64_t a = i <= left_batch ? left_shape[left_batch - i] : 1;
+            const int64_t b = i <= right_batch ? right_shape[right_batch - i] : 1;
+            require(a == b || a == 1 || b == 1, "parameters 'input' and 'other' have batches that do not broadcast");
+            batch.push_back(a == 1 ? b : a);
+        }
+        std::vector<int64_t> out_shape = batch;
+        if (!is_row) {
+            out_shape.push_back(rows);
+        }
+        if (!is_column) {
+            out_shape.push_back(columns);
+        }
+        require_shape(out_tensor, out_shape);
+        check(out_tensor, {&input_tensor, &other_tensor});
+
+        const View left(input_tensor, std::move(left_shape), std::move(left_strides));
+        const View right(other_tensor, std::move(right_shape), std::move(right_strides));
+        std::vector<int64_t> full_left = batch;
+        full_left.insert(full_left.end(), {rows, inner});
+        std::vector<int64_t> full_right = batch;
+        full_right.insert(full_right.end(), {inner, columns});
+        const View left_batched = expanded(left.tensor(), full_left);
+        const View right_batched = expanded(right.tensor(), full_right);
+        int64_t count = 1;
+        for (const int64_t size : batch) {
+            count *= size;
+        }
+        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Input<T> a(left_batched.tensor());
+            const Input<T> b(right_batched.tensor());
+            const Output<T> result(out_tensor);
+            for (int64_t k = 0; k < count; ++k) {
+                T* target = result.data() + k * rows * columns;
+                multiply(a.data() + k * rows * inner, b.data() + k * inner * columns, rows, inner, columns,
+                         [&](int64_t i, int64_t j, auto sum) { target[i * columns + j] = cast<T>(sum); });
+            }
+            result.store();
+        });
+    });
+}

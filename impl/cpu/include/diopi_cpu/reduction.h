@@ -1,0 +1,39 @@
+// Which dimensions an operator reduces, and the tensor seen as rows: one row of `length` elements per result.
+#ifndef DIOPI_CPU_REDUCTION_H_
+#define DIOPI_CPU_REDUCTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/tensor.h"
+#include "diopi_cpu/threads.h"
+
+namespace diopi::cpu {
+
+struct Rows {
+    std::vector<int64_t> kept;     // dimensions that stay, in order
+    std::vector<int64_t> reduced;  // the others
+    int64_t count = 1;
+    int64_t length = 1;
+
+    // The dimensions in the order that puts each row's elements side by side.
+    std::vector<int64_t> order() const;
+};
+
+// All dimensions where `dims` is empty; checks range and repetition of `dims`, negative ones count from the end.
+Rows rows_over(const Tensor& input, const char* name, diopiSize_t dims);
+// One dimension, or all where `dim` is null.
+Rows rows_over(const Tensor& input, const char* name, const int64_t* dim);
+
+enum class KeepDim { kYes, kNo, kEither };
+
+// The shape of `output` must be that of `input` without the reduced dimensions, or with size 1 there.
+void require_reduced(const Tensor& output, const Tensor& input, const Rows& rows, KeepDim keep);
+
+// How many rows of this length make a part that is worth a thread.
+inline int64_t row_grain(int64_t length) { return 1 + 16384 / (length + 1); }
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_REDUCTION_H_

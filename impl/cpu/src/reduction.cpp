@@ -1,0 +1,60 @@
+#include "diopi_cpu/reduction.h"
+
+#include <algorithm>
+
+namespace diopi::cpu {
+
+namespace {
+
+Rows rows_of(const Tensor& input, const std::vector<bool>& is_reduced) {
+    Rows rows;
+    for (int64_t i = 0; i < input.rank; ++i) {
+        (is_reduced[i] ? rows.reduced : rows.kept).push_back(i);
+        (is_reduced[i] ? rows.length : rows.count) *= input.shape[i];
+    }
+    return rows;
+}
+
+}  // namespace
+
+std::vector<int64_t> Rows::order() const {
+    std::vector<int64_t> all = kept;
+    all.insert(all.end(), reduced.begin(), reduced.end());
+    return all;
+}
+
+Rows rows_over(const Tensor& input, const char* name, diopiSize_t dims) {
+    require_sizes(name, dims);
+    std::vector<bool> is_reduced(static_cast<size_t>(std::max<int64_t>(input.rank, 1)), dims.len == 0);
+    for (int64_t i = 0; i < dims.len; ++i) {
+        const int64_t dim = dimension(name, dims.data[i], input.rank);
+        if (is_reduced[dim]) {
+            fail(std::string("parameter '") + name + "' names dimension " + std::to_string(dim) + " twice");
+        }
+        is_reduced[dim] = true;
+    }
+    return rows_of(input, is_reduced);
+}
+
+Rows rows_over(const Tensor& input, const char* name, const int64_t* dim) {
+    return rows_over(input, name, dim == nullptr ? diopiSize_t{nullptr, 0} : diopiSize_t{dim, 1});
+}
+
+void require_reduced(const Tensor& output, const Tensor& input, const Rows& rows, KeepDim keep) {
+    std::vector<int64_t> with = shape_of(input);
+    std::vector<int64_t> without;
+    for (const int64_t dim : rows.reduced) {
+        with[dim] = 1;
+    }
+    for (const int64_t dim : rows.kept) {
+        without.push_back(input.shape[dim]);
+    }
+    const bool is_kept = shape_of(output) == with;
+    if (keep == KeepDim::kYes || (keep == KeepDim::kEither && is_kept)) {
+        require_shape(output, with);
+    } else {
+        require_shape(output, without);
+    }
+}
+
+}  // namespace diopi::cpu
