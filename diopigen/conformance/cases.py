@@ -5,13 +5,14 @@ A case has a readable, stable id: `diopiAdd/float32/broadcast-1`. The seed of it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from diopigen.conformance import axes, refusals
 from diopigen.conformance.admits import SCALARS, admits
-from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.dtypes import STORAGE, category
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.conformance.resolve import Choice, Resolver, lead_dtypes, lead_parameter, read_recipe
 from diopigen.conformance.values import Unfit
@@ -101,9 +102,10 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     resolver = Resolver(interface, function)
     recipes = recipes_of(interface, function)
     found: dict[str, Case] = {}
+    made = [*_recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
     for case in (
-        *_recipe_cases(function, resolver, recipes),
-        *axes.cases(function, resolver),
+        *made,
+        *_carried_over(function, resolver, recipes, {case.dtype for case in made}),
         *_strided_cases(function, resolver, recipes),
         *_distribution_cases(function, resolver, recipes),
         *refusals.cases(interface, function, resolver, recipes),
@@ -140,6 +142,34 @@ def _recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapp
                     "recipe",
                     arguments,
                 )
+
+
+def _carried_over(
+    function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]], reached: set[str]
+) -> Iterator[Case]:
+    """Recipes in the dtypes that nothing else reaches: a dtype that they fix is exchanged throughout, and numbers lose
+    their fractions where the dtype is integral."""
+    for step, dtype in enumerate(name for name in lead_dtypes(function) if name not in reached):
+        for number, recipe in enumerate(recipes, 1):
+            exchanged = {name: _exchanged(value, _fixed(function, recipe), dtype) for name, value in recipe.items()}
+            for param in function.params:
+                value = exchanged.get(param.name)
+                if param.type == "scalar" and isinstance(value, float) and category(dtype) < 2:
+                    exchanged[param.name] = math.ceil(value) if math.isfinite(value) else 2
+            try:
+                arguments = resolver.resolve(exchanged, Choice(dtype, step))
+            except Unfit:
+                continue
+            if admits(function.operator, arguments):
+                case_id = f"{function.name}/{dtype}/recipe-{number}"
+                yield Case(case_id, function.name, function.family, dtype, "recipe", arguments)
+                break
+
+
+def _exchanged(value: Argument, old: str | None, new: str) -> Argument:
+    if isinstance(value, tuple):
+        return tuple(_exchanged(item, old, new) for item in value)
+    return replace(value, dtype=new) if isinstance(value, TensorRecipe) and value.dtype == old else value
 
 
 def _strided_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:

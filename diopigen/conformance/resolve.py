@@ -266,7 +266,10 @@ class Resolver:
             return
         value = found[target.name]
         for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, Operand) and category(natural) > category(item.dtype):
+            if not isinstance(item, Operand) or category(natural) <= category(item.dtype):
+                continue
+            tensors = [v for v in found.values() if isinstance(v, Operand)]
+            if category(natural) > 1 or any(category(v.dtype) for v in tensors):  # a bool takes an integral number
                 raise Unfit(f"the result is {natural}, the target {item.dtype}")
 
 

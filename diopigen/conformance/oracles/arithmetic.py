@@ -171,7 +171,19 @@ def _power(base: Array, exponent: Array) -> Any:
     return found, np.abs(found) * (1 + turns)
 
 
-elementwise("PowTensor", "input exponent", _power)
+@oracle("PowTensor")
+def _pow(call: Call) -> Answer:
+    """A complex zero to the power zero is left open: the logarithm of zero is no number."""
+    dtype = call.promoted("input", "exponent")
+    base, exponent = call.cast("input", dtype), call.cast("exponent", dtype)
+    with np.errstate(all="ignore"):
+        found = _power(base, exponent)
+        values, scale = found if isinstance(found, tuple) else (found, None)
+        free = None
+        if base.dtype.kind == "c":
+            free = np.broadcast_to((base == 0) & (exponent == 0), call.shapes[call.target])
+        return {call.target: finish(call, values, dtype, scale, free=free)}
+
 
 # ---- three operands -------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,9 @@ def arithmetic(dtype: str) -> str:
     return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
-def finish(call: Call, values: Any, compute: str, scale: Any = None, *, signed_zero: bool = True) -> Expected:
+def finish(
+    call: Call, values: Any, compute: str, scale: Any = None, *, signed_zero: bool = True, free: Array | None = None
+) -> Expected:
     """The result of a computation in a dtype, cast to the dtype and shape of the target."""
     out = call.dtype(call.target)
     found = np.asarray(values)
@@ -45,7 +47,7 @@ def finish(call: Call, values: Any, compute: str, scale: Any = None, *, signed_z
         precision = real_of(compute)
     shape = call.shapes[call.target]
     wide = None if scale is None else np.broadcast_to(np.asarray(scale, dtype=np.float64), shape)
-    return Expected(np.broadcast_to(found, shape), wide, 1, precision, signed_zero)
+    return Expected(np.broadcast_to(found, shape), wide, 1, precision, signed_zero, free)
 
 
 def elementwise(

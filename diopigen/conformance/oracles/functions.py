@@ -81,8 +81,11 @@ def _number(call: Call, name: str) -> Array:
     return call.cast(name, arithmetic(call.dtype("input")))
 
 
-def _activation(*operators: str) -> Callable[[Expression], Expression]:
-    """Registers an expression of (call, input, gradient or None) as an oracle."""
+def _activation(*operators: str, unordered: bool = False) -> Callable[[Expression], Expression]:
+    """Registers an expression of (call, input, gradient or None) as an oracle.
+
+    With `unordered` the result where the input is NaN is left open: it hangs on how a comparison is written.
+    """
 
     def register(expression: Expression) -> Expression:
         def answer(call: Call) -> Answer:
@@ -92,7 +95,8 @@ def _activation(*operators: str) -> Callable[[Expression], Expression]:
             with np.errstate(all="ignore"):
                 found = expression(call, call.wide(operand), gradient)
                 values, scale = found if isinstance(found, tuple) else (found, None)
-                return {call.target: finish(call, values, dtype, scale, signed_zero=False)}
+                free = np.isnan(call.wide(operand)) if unordered else None
+                return {call.target: finish(call, values, dtype, scale, signed_zero=False, free=free)}
 
         oracle(*operators)(answer)
         return expression
@@ -106,7 +110,7 @@ def _hardtanh(call: Call, x: Array, _: None) -> Array:
     return np.minimum(np.maximum(x, low), high)
 
 
-@_activation("HardtanhBackward")
+@_activation("HardtanhBackward", unordered=True)
 def _hardtanh_backward(call: Call, x: Array, gradient: Array) -> Array:
     outside = (x <= _number(call, "min_val")) | (x >= _number(call, "max_val"))
     return np.where(outside, 0, gradient)
@@ -117,7 +121,7 @@ def _hardswish(_: Call, x: Array, __: None) -> Any:
     return x * np.clip(x + 3, 0, 6) / 6, np.abs(x) * (np.abs(x) + 3) / 6
 
 
-@_activation("HardswishBackward")
+@_activation("HardswishBackward", unordered=True)
 def _hardswish_backward(_: Call, x: Array, gradient: Array) -> Any:
     slope = np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))
     return np.where(x <= -3, 0, gradient * slope), magnitude(gradient)
@@ -154,8 +158,8 @@ def _tanh_inner(x: Array) -> Array:
 @_activation("Gelu")
 def _gelu(call: Call, x: Array, _: None) -> Any:
     if call["approximate"] == "tanh":
-        return x * sigmoid(2 * _tanh_inner(x)), np.abs(x) * 0.25
-    return 0.5 * x * erfc(-x / math.sqrt(2)), np.abs(x) * 0.25
+        return x * sigmoid(2 * _tanh_inner(x)), np.abs(x) * 0.5
+    return 0.5 * x * erfc(-x / math.sqrt(2)), np.abs(x) * 0.5
 
 
 @_activation("GeluBackward")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import Array, accumulate, convert, kind
-from diopigen.conformance.oracles import Answer, Call, Expected, oracle
+from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
 
 Dims = tuple[int, ...]
 
@@ -162,29 +162,50 @@ def _order(x: Array, dim: int, descending: bool) -> Array:
     return np.asarray(np.flip(x.shape[dim] - 1 - reversed_places, dim))
 
 
+def _same(first: Array, second: Array) -> Array:
+    """Where two arrays hold the same, NaN being equal to NaN."""
+    found = first == second
+    return np.asarray(found | ((first != first) & (second != second)))
+
+
+def _positions(x: Array, values: Array, places: Array, dim: int, *, stable: bool) -> Law:
+    """What positions must obey: they are distinct, lead to the values, and are the first ones of equals if `stable`.
+
+    Without stability the order of equal elements is open, and nothing else.
+    """
+
+    def check(found: Array) -> str | None:
+        numbers = found.reshape(places.shape).astype(np.int64)
+        if numbers.size == 0:
+            return None
+        if numbers.min() < 0 or numbers.max() >= x.shape[dim]:
+            return f"there are positions outside 0 to {x.shape[dim] - 1}: {numbers.min()} to {numbers.max()}"
+        ordered = np.sort(numbers, axis=dim)
+        if np.any(np.diff(ordered, axis=dim) == 0):
+            return "a position occurs twice"
+        reached = np.take_along_axis(x, numbers, dim)
+        if not np.all(_same(reached, values)):
+            at = tuple(np.argwhere(~_same(reached, values))[0].tolist())
+            return f"position {numbers[at]} at {list(at)} leads to {reached[at]}, not {values[at]}"
+        if stable and not np.array_equal(numbers, places):
+            return "equal elements do not keep their order"
+        return None
+
+    return Law(check)
+
+
 @oracle("Sort", "Argsort")
 def _sort(call: Call) -> Answer:
     x = np.atleast_1d(call.wide("input"))
     dim = (-1 if call["dim"] is None else call["dim"]) % x.ndim
     places = _order(x, dim, call["descending"])
     values = np.take_along_axis(x, places, dim)
-    stable = call["stable"] if call.function.operator == "Argsort" else call["pStable"]
-    # Without stability the positions of equal elements are open.
-    free = None if stable else _has_equal(x, values, dim)
-    name = "out" if call.function.operator == "Argsort" else "indices"
-    indices = Expected(_as(places, call, name), free=None if free is None else free.reshape(call.shapes[name]))
     if call.function.operator == "Argsort":
-        return {"out": indices}
-    return {"values": Expected(_as(values, call, "values"), signed_zero=False), "indices": indices}
-
-
-def _has_equal(x: Array, values: Array, dim: int) -> Array:
-    """Which of the sorted values occur several times."""
-    rows, found = np.moveaxis(x, dim, -1), np.moveaxis(values, dim, -1)
-    same = rows[..., None, :] == found[..., :, None]
-    if x.dtype.kind == "f":
-        same |= np.isnan(rows)[..., None, :] & np.isnan(found)[..., :, None]
-    return np.asarray(np.moveaxis(same.sum(axis=-1) > 1, -1, dim))
+        return {"out": _positions(x, values, places, dim, stable=call["stable"])}
+    return {
+        "values": Expected(_as(values, call, "values"), signed_zero=False),
+        "indices": _positions(x, values, places, dim, stable=bool(call["pStable"])),
+    }
 
 
 @oracle("Topk")
@@ -193,11 +214,23 @@ def _topk(call: Call) -> Answer:
     dim = call["dim"] % x.ndim
     places = np.take(_order(x, dim, call["largest"]), np.arange(call["k"]), axis=dim)
     values = np.take_along_axis(x, places, dim)
-    free = _has_equal(x, values, dim)
-    if not call["sorted"]:  # the order is open, but not which elements they are: see docs of the class
-        free = np.ones_like(free)
-        return {"values": Expected(_as(values, call, "values"), free=free.reshape(call.shapes["values"]))}
-    return {
-        "values": Expected(_as(values, call, "values"), signed_zero=False),
-        "indices": Expected(_as(places, call, "indices"), free=free.reshape(call.shapes["indices"])),
-    }
+    if call["sorted"]:
+        wanted: Expected | Law = Expected(_as(values, call, "values"), signed_zero=False)
+        return {"values": wanted, "indices": _positions(x, values, places, dim, stable=False)}
+    return {"values": _unordered(values, dim), "indices": _unordered(values, dim, x)}
+
+
+def _unordered(values: Array, dim: int, source: Array | None = None) -> Law:
+    """The values in any order, or positions in `source` that lead to them."""
+
+    def check(found: Array) -> str | None:
+        given = found.reshape(values.shape)
+        if source is not None:
+            given = given.astype(np.int64)
+            if given.size and (given.min() < 0 or given.max() >= source.shape[dim]):
+                return f"there are positions outside 0 to {source.shape[dim] - 1}"
+            given = np.take_along_axis(source, given, dim)
+        same = _same(np.sort(given, axis=dim), np.sort(values, axis=dim))
+        return None if np.all(same) else "these are not the elements to be taken, in whatever order"
+
+    return Law(check)

@@ -1,0 +1,157 @@
+"""Cases: stable ids, every dtype reached, the axes of elementwise operators, refusals, selection."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from diopigen.conformance.cases import AXES, cases_of, find, select
+from diopigen.conformance.cases import tested as functions_of
+from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
+from diopigen.conformance.resolve import lead_dtypes
+from diopigen.conformance.values import Unfit, draw, seed_of, specials
+from diopigen.diagnostics import Failure
+from diopigen.ir.model import Interface
+from diopigen.ir.recipe import Drawn
+
+
+@pytest.fixture(scope="module")
+def cases(interface: Interface) -> list[Case]:
+    return select(interface)
+
+
+def of(interface: Interface, name: str) -> dict[str, Case]:
+    function = interface.function(name)
+    assert function is not None
+    return {case.id: case for case in cases_of(interface, function)}
+
+
+def test_ids_are_unique_readable_and_found_again(interface: Interface, cases: list[Case]) -> None:
+    ids = [case.id for case in cases]
+    assert len(ids) == len(set(ids)) > 10000
+    assert [name for name in ids if not re.fullmatch(r"diopi\w+/[\w.-]+/[\w.-]+", name)] == []
+    assert {case.axis for case in cases} <= set(AXES)
+    for case in cases[:: len(cases) // 7]:
+        assert find(interface, case.id) == case
+
+
+def test_the_seed_follows_from_the_id_in_every_process() -> None:
+    code = "from diopigen.conformance.values import seed_of; print(seed_of('diopiAdd/float32/plain', 0))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(other.stdout) == seed_of("diopiAdd/float32/plain", 0)
+    assert seed_of("diopiAdd/float32/plain", 0) != seed_of("diopiAdd/float32/plain", 1)
+
+
+def test_elementwise_functions_reach_every_dtype_with_a_result(interface: Interface, cases: list[Case]) -> None:
+    reached: dict[str, set[str]] = {}
+    for case in cases:
+        if case.expect == SUCCESS:
+            reached.setdefault(case.function, set()).add(case.dtype)
+    holes = {
+        f.name: set(lead_dtypes(f)) - reached.get(f.name, set())
+        for f in functions_of(interface)
+        if f.kernel is not None and set(lead_dtypes(f)) - reached.get(f.name, set())
+    }
+    # A quotient of bools is floating, or refused with rounding: nothing can be divided into a bool in place.
+    assert holes == {"diopiDivInp": {"bool"}, "diopiDivInpScalar": {"bool"}}
+
+
+def test_the_axes_of_add(interface: Interface) -> None:
+    found = of(interface, "diopiAdd")
+    axes = {case.axis for case in found.values()}
+    assert axes == {
+        "recipe", "plain", "empty", "0d", "size-1", "broadcast", "non-contiguous", "expanded", "channels-last",
+        "aliased", "special", "mixed", "cast", "error",
+    }  # fmt: skip
+    plain = found["diopiAdd/bfloat16/plain"].arguments
+    assert plain["out"] == Operand((4, 5), "bfloat16", Drawn("zeros"))
+    assert plain["alpha"] == Number(1, "int64")
+    cast = found["diopiAdd/uint8/cast-float32"].arguments
+    assert [getattr(cast[name], "dtype", "") for name in ("out", "input", "other")] == ["float32", "uint8", "uint8"]
+    aliased = next(case for case in found.values() if case.axis == "aliased").arguments["out"]
+    assert isinstance(aliased, Operand) and aliased.alias == "input"
+
+
+def test_constraints_and_rules_become_refusals(interface: Interface) -> None:
+    found = {name: case for name, case in of(interface, "diopiAdd").items() if case.axis == "error"}
+    assert {name.split("/")[1]: case.expect for name, case in found.items()} == {
+        "C1": "diopiErrorOccurred",
+        "null-out": ANY_FAILURE,
+        "null-input": ANY_FAILURE,
+        "null-other": ANY_FAILURE,
+        "dtype-input": ANY_FAILURE,
+        "dtype-other": ANY_FAILURE,
+        "shape-out": ANY_FAILURE,
+        "no-broadcast": ANY_FAILURE,
+    }
+    assert found["diopiAdd/C1/error"].about.startswith("C1: alpha is integral when")
+    assert found["diopiAdd/null-input/error"].arguments["input"] is None
+    div = of(interface, "diopiDiv")["diopiDiv/enum-rounding_mode/error"]
+    assert div.arguments["rounding_mode"] == "RoundModeEND"
+
+
+def test_a_variant_adapts_the_recipes_of_its_base(interface: Interface) -> None:
+    scalar = of(interface, "diopiRemainderScalar")
+    assert isinstance(scalar["diopiRemainderScalar/float32/plain"].arguments["other"], Number)
+    inplace = of(interface, "diopiPowInpTensor")
+    recipe = inplace["diopiPowInpTensor/float32/recipe-1"].arguments
+    assert "out" not in recipe and isinstance(recipe["input"], Operand)
+
+
+def test_a_recipe_is_left_out_where_the_dtype_would_break_a_constraint(interface: Interface) -> None:
+    found = of(interface, "diopiAddInpScalar")  # its first recipe adds 0.5
+    assert "diopiAddInpScalar/float32/recipe-1" in found
+    assert "diopiAddInpScalar/int32/recipe-1" not in found
+    assert "diopiAddInpScalar/int32/plain" in found
+
+
+def test_selection(interface: Interface) -> None:
+    some = select(interface, ops=["Add*"], dtypes=["int8"], axes=["plain"])
+    assert [case.id for case in some] == [
+        f"diopi{name}/int8/plain" for name in ("Add", "AddInp", "AddScalar", "AddInpScalar", "Addcmul", "AddcmulInp")
+    ]
+    assert {case.family for case in select(interface, families=["sorting"])} == {"sorting"}
+    for options, message, fix in (
+        ({"ops": ["Addd"]}, "there is no function 'Addd'", "did you mean 'Add'?"),
+        ({"dtypes": ["float33"]}, "there is no dtype 'float33'", "did you mean 'float32'?"),
+        ({"axes": ["brodcast"]}, "there is no axis 'brodcast'", "did you mean 'broadcast'?"),
+        ({"families": ["sortin"]}, "there is no family 'sortin'", "did you mean 'sorting'?"),
+    ):
+        with pytest.raises(Failure) as error:
+            select(interface, **options)  # type: ignore[arg-type]
+        found = error.value.diagnostics[0]
+        assert (found.message, found.fix) == (message, fix)
+    with pytest.raises(Failure) as error:
+        find(interface, "diopiAdd/float32/plian")
+    assert error.value.diagnostics[0].fix == "did you mean 'diopiAdd/float32/plain'?"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64"])
+def test_values_are_drawn_in_every_dtype(dtype: str) -> None:
+    source = np.random.default_rng(0)
+    for values in (Drawn("normal"), Drawn("zeros"), Drawn("ones"), Drawn("integers", (0, 2)), Drawn("nonzero")):
+        assert draw(values, (3, 4), dtype, source).shape == (3, 4)
+    assert set(draw(Drawn("ones"), (5,), "float16", source).tolist()) == {1.0}
+    drawn = draw(Drawn("uniform", (-3, 3)), (100,), "int8", source)
+    assert drawn.min() >= -3 and drawn.max() <= 3
+    assert sorted(draw(Drawn("permutation"), (6,), "int32", source).tolist()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_values_that_a_dtype_cannot_hold_are_refused() -> None:
+    source = np.random.default_rng(0)
+    for values, dtype in (((0.5,), "int32"), ((-1,), "uint8"), ((300,), "int8"), (Drawn("integers", (-3, 3)), "uint8")):
+        with pytest.raises(Unfit):
+            draw(values, (1,), dtype, source)
+
+
+def test_special_values_meet_in_pairs() -> None:
+    source = np.random.default_rng(0)
+    count = len(specials("float32"))
+    first = draw(Drawn("special", (1, 0)), (count * count,), "float32", source)
+    second = draw(Drawn("special", (count, 0)), (count * count,), "float32", source)
+    pairs = {(a, b) for a, b in zip(first.view(np.uint32).tolist(), second.view(np.uint32).tolist(), strict=True)}
+    assert len(pairs) == count * count

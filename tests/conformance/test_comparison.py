@@ -1,0 +1,114 @@
+"""The comparison can fail: each class of error is found, and what the bound allows is not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from diopigen.conformance.compare import bound_of, compare
+from diopigen.conformance.dtypes import encode
+from diopigen.conformance.model import Fault
+from diopigen.conformance.oracles import Expected
+
+
+def judge(actual: object, expected: object, dtype: str, tolerance: str, **options: object) -> Fault | None:
+    """The comparison of two lists."""
+    wanted = Expected(np.asarray(expected), **options)  # type: ignore[arg-type]
+    return compare(encode(np.asarray(actual), dtype), dtype, wanted, tolerance, "out")
+
+
+EXACT = [
+    ([1.0, 2.0], [1.0, 2.0], True),
+    ([1.0, 2.0000002], [1.0, 2.0], False),
+    ([0.0], [-0.0], False),
+    ([math.nan], [math.nan], True),
+    ([math.nan], [0.0], False),
+    ([0.0], [math.nan], False),
+    ([math.inf], [math.inf], True),
+    ([-math.inf], [math.inf], False),
+]
+
+
+@pytest.mark.parametrize(("actual", "expected", "right"), EXACT)
+def test_exact_floats_are_compared_bit_by_bit(actual: list[float], expected: list[float], right: bool) -> None:
+    assert (judge(actual, expected, "float32", "exact") is None) is right
+
+
+def test_the_sign_of_zero_may_be_open() -> None:
+    assert judge([0.0], [-0.0], "float32", "exact", signed_zero=False) is None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("tolerance", ["rounding", "transcendental", "reduction", "matmul", "convolution"])
+def test_a_float_is_held_to_its_bound(dtype: str, tolerance: str) -> None:
+    bound = bound_of(tolerance, dtype)
+    limit = bound.relative + bound.scaled
+    assert judge([1 + 0.9 * limit], [1.0], dtype, tolerance) is None
+    assert judge([1 + 2.5 * limit], [1.0], dtype, tolerance) is not None
+    assert judge([1 - 2.5 * limit], [1.0], dtype, tolerance) is not None
+
+
+def test_bounds_by_number() -> None:
+    eps = 2.0**-23
+    assert bound_of("rounding", "float32").relative + bound_of("rounding", "float32").scaled == 2 * eps
+    assert bound_of("transcendental", "float32").relative + bound_of("transcendental", "float32").scaled == 4 * eps
+    assert bound_of("transcendental", "float64").relative == 4 * 2.0**-52
+    assert bound_of("reduction", "float32", 100).scaled == 28 * eps
+    assert bound_of("reduction", "float16", 100).scaled == 28 * eps
+    assert bound_of("reduction", "float16", 100).relative == 2.0**-10
+    assert bound_of("rounding", "complex64") == bound_of("rounding", "float32")
+
+
+def test_the_scale_widens_the_bound_where_terms_cancel() -> None:
+    assert judge([1e-7], [0.0], "float32", "rounding") is not None
+    assert judge([1e-7], [0.0], "float32", "rounding", scale=np.array([1.0])) is None
+    assert judge([1e-3], [0.0], "float32", "rounding", scale=np.array([1.0])) is not None
+
+
+def test_nan_and_infinity_must_stand_where_they_stand() -> None:
+    for wanted in (1.0, math.inf, -math.inf, math.nan):
+        for actual in (1.0, math.inf, -math.inf, math.nan):
+            same = actual == wanted or (math.isnan(actual) and math.isnan(wanted))
+            assert (judge([actual], [wanted], "float32", "reduction") is None) is same
+
+
+def test_beyond_the_largest_number_infinity_is_right() -> None:
+    assert judge([math.inf], [1e39], "float32", "rounding") is None
+    assert judge([3.4028235e38], [1e39], "float32", "rounding") is not None
+    assert judge([-math.inf], [1e39], "float32", "rounding") is not None
+    assert judge([math.inf], [65504.0], "float16", "rounding") is None
+    assert judge([math.inf], [60000.0], "float16", "rounding") is not None
+
+
+def test_integers_and_bools_are_exact() -> None:
+    assert judge([1, 2], [1, 2], "int64", "reduction") is None
+    assert judge([1, 2**53 + 1], [1, 2**53], "int64", "reduction") is not None
+    fault = compare(np.array([1, 255], dtype=np.uint8), "bool", Expected(np.array([True, True])), "exact", "out")
+    assert fault == Fault("bool byte", "out", "element [1]: a bool is 0 or 1", "0 or 1", "255")
+
+
+def test_complex_numbers_are_judged_by_distance() -> None:
+    assert judge([1 + 1j], [1 + 1j], "complex64", "exact") is None
+    assert judge([1 + 1.000001j], [1 + 1j], "complex64", "exact") is not None
+    assert judge([1 + 1e-7j], [1 + 0j], "complex64", "rounding") is None
+    assert judge([1 + 1e-5j], [1 + 0j], "complex64", "rounding") is not None
+
+
+def test_the_worst_element_is_shown() -> None:
+    fault = judge([[1.0, 2.1], [3.5, 4.0]], [[1.0, 2.0], [3.0, 4.0]], "float32", "rounding")
+    assert fault is not None
+    assert fault.message == "2 of 4 elements differ; worst [1, 0]: off by 0.5, allowed 7.15e-07"
+    assert (fault.expected, fault.actual) == ("3.0", "3.5")
+
+
+def test_another_shape_is_a_fault_and_free_elements_are_none() -> None:
+    assert judge([[1.0]], [1.0], "float32", "exact") == Fault("shape", "out", "wrong shape", "(1,)", "(1, 1)")
+    assert judge([5, 2], [1, 2], "int32", "exact", free=np.array([True, False])) is None
+    assert judge([5, 3], [1, 2], "int32", "exact", free=np.array([True, False])) is not None
+
+
+def test_a_computation_in_half_precision_is_not_asked_for_more() -> None:
+    assert judge([1.0005], [1.0], "float32", "rounding", precision="float16") is None
+    assert judge([1.0005], [1.0], "float32", "rounding") is not None

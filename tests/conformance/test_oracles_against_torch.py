@@ -1,0 +1,266 @@
+"""The oracles against torch, as a second opinion: every case of the operators below. Needs the `torch` extra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from calls import call_of
+
+from diopigen.conformance.cases import cases_of, tested
+from diopigen.conformance.compare import compare
+from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode
+from diopigen.conformance.model import SUCCESS, Case
+from diopigen.conformance.oracles import Allocated, Call, Expected, Law, oracles
+from diopigen.ir.model import Interface
+
+torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
+F = torch.nn.functional
+
+
+def to_torch(values: Any, dtype: str) -> Any:
+    """A tensor of the dtype."""
+    if dtype == "bfloat16":
+        return torch.from_numpy(np.array(values, dtype=np.float32)).to(torch.bfloat16)
+    return torch.from_numpy(np.array(values))
+
+
+def stored(tensor: Any, dtype: str) -> Any:
+    """A tensor as elements in memory."""
+    tensor = tensor.resolve_conj().to(getattr(torch, dtype)).contiguous()
+    if dtype == "bfloat16":
+        return bfloat16_bits(tensor.float().numpy()).reshape(tuple(tensor.shape))
+    return encode(tensor.numpy(), dtype).reshape(tuple(tensor.shape))
+
+
+class Arguments:
+    """The arguments of a call as torch takes them: `a.input`, `a("dim")`."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.call.values.get(name)
+        if isinstance(value, np.ndarray):
+            return to_torch(value, self.call.dtype(name))
+        if isinstance(value, list):
+            pairs = zip(value, self.call.dtypes[name], strict=True)
+            return [to_torch(item, dtype) for item, dtype in pairs]
+        return value
+
+
+def _unary(name: str) -> Callable[[Arguments], Any]:
+    return lambda a: getattr(torch, name)(a.input)
+
+
+def _binary(name: str) -> Callable[[Arguments], Any]:
+    return lambda a: getattr(torch, name)(a.input, a.other)
+
+
+_MODES = {"RoundModeNone": None, "RoundModeTrunc": "trunc", "RoundModeFloor": "floor"}
+_REDUCTIONS = {"ReductionNone": "none", "ReductionMean": "mean", "ReductionSum": "sum"}
+
+
+def _dims(a: Arguments) -> Any:
+    return list(a.dim) or list(range(a.input.ndim))
+
+
+TORCH: dict[str, Callable[[Arguments], Any]] = {
+    **{
+        name: _unary(name.lower())
+        for name in (
+            "Abs", "Neg", "Sign", "Sgn", "Floor", "Ceil", "Sqrt", "Rsqrt", "Reciprocal", "Conj", "Sin", "Cos", "Tan",
+            "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh", "Exp", "Expm1", "Log", "Log2",
+            "Log10", "Log1p", "Erf", "Erfinv", "Sigmoid", "IsNan", "Relu",
+        )
+    },
+    **{name: _binary(name.lower()) for name in ("Mul", "Maximum", "Minimum", "Eq", "Ne", "Ge", "Gt", "Le", "Lt")},
+    "Imag": lambda a: a.input.imag,
+    "Real": lambda a: torch.real(a.input),
+    "LogicalNot": _unary("logical_not"),
+    "LogicalAnd": _binary("logical_and"),
+    "LogicalOr": _binary("logical_or"),
+    "BitwiseNot": _unary("bitwise_not"),
+    "BitwiseAnd": _binary("bitwise_and"),
+    "BitwiseOr": _binary("bitwise_or"),
+    "Add": lambda a: torch.add(a.input, a.other, alpha=a.alpha),
+    "Sub": lambda a: torch.sub(a.input, a.other, alpha=a.alpha),
+    "Div": lambda a: torch.div(a.input, a.other, rounding_mode=_MODES[a.rounding_mode]),
+    "RemainderTensor": lambda a: torch.remainder(a.input, a.other),
+    "PowTensor": lambda a: torch.pow(a.input, a.exponent),
+    "ClampMax": lambda a: torch.clamp_max(a.input, a.max),
+    "ClampMin": lambda a: torch.clamp_min(a.input, a.min),
+    "Clamp": lambda a: torch.clamp(a.input, a.min, a.max),
+    "Addcmul": lambda a: torch.addcmul(a.input, a.tensor1, a.tensor2, value=a.value),
+    "Addcdiv": lambda a: torch.addcdiv(a.input, a.tensor1, a.tensor2, value=a.value),
+    "LerpTensor": lambda a: torch.lerp(a.input, a.end, a.weight),
+    "Where": lambda a: torch.where(a.condition.bool(), a.input, a.other),
+    "MaskedFill": lambda a: torch.masked_fill(a.input.broadcast_to(
+        torch.broadcast_shapes(a.input.shape, a.mask.shape)), a.mask, a.value),
+    "Complex": lambda a: torch.complex(a.real, a.imag),
+    "Polar": lambda a: torch.polar(a.abs, a.angle),
+    "Silu": lambda a: F.silu(a.input),
+    "Gelu": lambda a: F.gelu(a.input, approximate=a.approximate),
+    "Hardtanh": lambda a: F.hardtanh(a.input, a.min_val, a.max_val),
+    "Hardswish": lambda a: F.hardswish(a.input),
+    "Threshold": lambda a: F.threshold(a.input, a.threshold, a.value),
+    "LeakyRelu": lambda a: F.leaky_relu(a.input, a.negative_slope),
+    "GeluBackward": lambda a: torch.ops.aten.gelu_backward(a.grad_output, a.input, approximate=a.approximate),
+    "SiluBackward": lambda a: torch.ops.aten.silu_backward(a.grad_output, a.input),
+    "TanhBackward": lambda a: torch.ops.aten.tanh_backward(a.grad_output, a.output),
+    "SigmoidBackward": lambda a: torch.ops.aten.sigmoid_backward(a.grad_output, a.output),
+    "HardswishBackward": lambda a: torch.ops.aten.hardswish_backward(a.grad_output, a.input),
+    "HardtanhBackward": lambda a: torch.ops.aten.hardtanh_backward(a.grad_output, a.input, a.min_val, a.max_val),
+    "ThresholdBackward": lambda a: torch.ops.aten.threshold_backward(a.grad_output, a.input, a.threshold),
+    "LeakyReluBackward": lambda a: torch.ops.aten.leaky_relu_backward(
+        a.grad_output, a.input, a.negative_slope, a.input_is_result),
+    "Linspace": lambda a: torch.linspace(a.start, a.end, a.steps, dtype=getattr(torch, a.call.dtype("out"))),
+    "Arange": lambda a: torch.arange(a.start, a.end, a.step, dtype=getattr(torch, a.call.dtype("out"))),
+    "Softmax": lambda a: torch.softmax(a.input, a.dim),
+    "LogSoftmax": lambda a: torch.log_softmax(a.input, a.dim),
+    "SoftmaxBackward": lambda a: torch.ops.aten._softmax_backward_data(
+        a.grad_output, a.output, a.dim, a.grad_output.dtype),
+    "LogSoftmaxBackward": lambda a: torch.ops.aten._log_softmax_backward_data(
+        a.grad_output, a.output, a.dim, a.grad_output.dtype),
+    "Sum": lambda a: torch.sum(a.input, _dims(a)),
+    "Mean": lambda a: torch.mean(a.input, _dims(a)),
+    "Std": lambda a: torch.std(a.input, _dims(a), correction=1 if a.correction is None else a.correction),
+    "Prod": lambda a: torch.prod(a.input) if a.dim is None else torch.prod(a.input, a.dim),
+    "Any": lambda a: torch.any(a.input) if a.dim is None else torch.any(a.input, a.dim),
+    "All": lambda a: torch.all(a.input) if a.dim is None else torch.all(a.input, a.dim),
+    "Amax": lambda a: torch.amax(a.self, list(a.dim) or [], a.keepdim),
+    "MaxAll": lambda a: torch.max(a.input),
+    "MinAll": lambda a: torch.min(a.input),
+    "Max": lambda a: torch.max(a.input, a.dim),
+    "Min": lambda a: torch.min(a.input, a.dim),
+    "Argmax": lambda a: torch.argmax(a.input, a.dim, a.keepdim),
+    "Argmin": lambda a: torch.argmin(a.input, a.dim, a.keepdim),
+    "Cumsum": lambda a: torch.cumsum(a.input, a.dim),
+    "Norm": lambda a: torch.linalg.vector_norm(a.input, a.p, list(a.dim) or None),
+    "LinalgVecNorm": lambda a: torch.linalg.vector_norm(a.input, a.ord, list(a.dim) or None, a.keepdim),
+    "Sort": lambda a: torch.sort(a.input, dim=a.dim, descending=a.descending, stable=True),
+    "Argsort": lambda a: torch.argsort(
+        a.input, dim=-1 if a.dim is None else a.dim, descending=a.descending, stable=True),
+    "Topk": lambda a: torch.topk(a.input, a.k, a.dim, a.largest, a.sorted),
+    "Mm": lambda a: torch.mm(a.input, a.mat2),
+    "Bmm": lambda a: torch.bmm(a.input, a.mat2),
+    "Matmul": lambda a: torch.matmul(a.input, a.other),
+    "Addmm": lambda a: torch.addmm(a.input, a.mat1, a.mat2, beta=a.beta, alpha=a.alpha),
+    "Baddbmm": lambda a: torch.baddbmm(a.input, a.batch1, a.batch2, beta=a.beta, alpha=a.alpha),
+    "Linear": lambda a: F.linear(a.input, a.weight, a.bias),
+    "Convolution2d": lambda a: F.conv2d(a.input, a.weight, a.bias, a.stride, a.padding, a.dilation, a.groups),
+    "Convolution3d": lambda a: F.conv3d(a.input, a.weight, a.bias, a.stride, a.padding, a.dilation, a.groups),
+    "AvgPool2d": lambda a: F.avg_pool2d(
+        a.input, a.kernel_size, a.stride or None, a.padding, a.ceil_mode, a.count_include_pad, a.divisor_override),
+    "MaxPool2d": lambda a: F.max_pool2d(
+        a.input, a.kernel_size, a.stride or None, a.padding, a.dilation, a.ceil_mode),
+    "MaxPool2dWithIndices": lambda a: F.max_pool2d(
+        a.input, a.kernel_size, a.stride or None, a.padding, a.dilation, a.ceil_mode, return_indices=True),
+    "AdaptiveAvgPool2d": lambda a: F.adaptive_avg_pool2d(a.input, a.output_size),
+    "LayerNorm": lambda a: torch.native_layer_norm(a.input, a.normalized_shape, a.weight, a.bias, a.eps),
+    "GroupNorm": lambda a: torch.native_group_norm(
+        a.input, a.weight, a.bias, a.input.shape[0], a.input.shape[1],
+        int(np.prod(a.input.shape[2:])), a.num_groups, a.eps),
+    "BatchNorm": lambda a: F.batch_norm(
+        a.input, a.running_mean, a.running_var, a.weight, a.bias, a.training, a.momentum, a.eps),
+    "RMSNorm": lambda a: F.rms_norm(a.input, a.normalized_shape, a.weight, a.eps) + (
+        0 if a.bias is None else a.bias),
+    "Cat": lambda a: torch.cat(a.tensors, a.dim),
+    "Stack": lambda a: torch.stack(a.tensors, a.dim),
+    "SplitWithSizes": lambda a: torch.split(a.input, a.splitSizes, a.dim),
+    "Transpose": lambda a: torch.transpose(a.input, a.dim0, a.dim1),
+    "Permute": lambda a: torch.permute(a.input, a.dims),
+    "Repeat": lambda a: a.input.repeat(a.repeats_size),
+    "Flip": lambda a: torch.flip(a.input, a.dims),
+    "Roll": lambda a: torch.roll(a.input, a.shifts, a.dims),
+    "Expand": lambda a: a.input.expand(a.call.shapes["out"]),
+    "Pad": lambda a: F.pad(a.input, a.pad, a.mode, a.value) if a.mode == "constant" else F.pad(a.input, a.pad, a.mode),
+    "Unfold": lambda a: a.input.unfold(a.dim, a.size, a.step),
+    "Tril": lambda a: torch.tril(a.input, a.diagonal),
+    "Triu": lambda a: torch.triu(a.input, a.diagonal),
+    "OneHot": lambda a: F.one_hot(a.input.long(), a.num_classes),
+    "MeshGrid": lambda a: torch.meshgrid(*a.inputs, indexing="ij"),
+    "CastDtype": lambda a: a.input.to(getattr(torch, a.call.dtype("out"))),
+    "CopyInp": lambda a: a.src.to(getattr(torch, a.call.dtype("dest"))).broadcast_to(a.call.shapes["dest"]),
+    "Select": lambda a: torch.select(a.input, a.dim, a.index),
+    "IndexSelect": lambda a: torch.index_select(a.input, a.dim, a.index),
+    "Gather": lambda a: torch.gather(a.input, a.dim, a.index.long()),
+    "Embedding": lambda a: F.embedding(a.indices, a.weight),
+    "Nonzero": lambda a: torch.nonzero(a.input),
+    "MaskedSelect": lambda a: torch.masked_select(a.input, a.mask),
+    "MSELoss": lambda a: F.mse_loss(a.input, a.target, reduction=_REDUCTIONS[a.reduction]),
+    "NLLLoss": lambda a: F.nll_loss(
+        a.input, a.target, a.weight, ignore_index=a.ignore_index, reduction=_REDUCTIONS[a.reduction]),
+    "CrossEntropyLoss": lambda a: F.cross_entropy(
+        a.input, a.target, a.weight, ignore_index=a.ignore_index, reduction=_REDUCTIONS[a.reduction],
+        label_smoothing=a.label_smoothing),
+}  # fmt: skip
+
+
+ROUNDED_ON_THE_WAY = frozenset({
+    "BatchNorm", "CrossEntropyLoss", "GroupNorm", "LayerNorm", "LogSoftmax", "NLLLoss", "RMSNorm",
+})  # fmt: skip
+"""Where torch rounds steps in between to half precision, which the interface does in float32: no halves there."""
+OTHER_EDGES = frozenset({"RemainderTensor"})
+"""Where torch's vector code differs from its own scalar code at the edges of the dtype: no special values there."""
+
+
+def _cases(interface: Interface, operator: str) -> list[Case]:
+    functions = [f for f in tested(interface) if f.operator == operator]
+    cases = [case for f in functions for case in cases_of(interface, f) if case.expect == SUCCESS]
+    if operator in ROUNDED_ON_THE_WAY:
+        cases = [case for case in cases if case.dtype not in ("float16", "bfloat16")]
+    return [case for case in cases if case.axis != "special" or operator not in OTHER_EDGES]
+
+
+@pytest.mark.parametrize("operator", sorted(TORCH))
+def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> None:
+    wrong: list[str] = []
+    judged = 0
+    for case in _cases(interface, operator):
+        call = call_of(interface, case)
+        try:
+            found = TORCH[operator](Arguments(call))
+        except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
+            continue  # torch does not take this dtype or layout on the CPU
+        with np.errstate(all="ignore"):
+            answer = oracles()[operator](call)
+        results = list(found) if isinstance(found, (tuple, list)) else [found]
+        wanted: list[Any] = []
+        for name, value in answer.items():
+            dtypes = call.dtypes.get(name)
+            if isinstance(value, (list, tuple)):
+                wanted += zip(value, dtypes, [name] * len(value), strict=True)
+            else:
+                wanted.append((value, dtypes, name))
+        for (expected, dtype, name), actual in zip(wanted, results, strict=False):
+            if isinstance(expected, Allocated):
+                expected, dtype = expected.expected, expected.dtype
+            if isinstance(expected, Law):
+                complaint = expected.check(decode(stored(actual, dtype), dtype))
+                wrong += [f"{case.id}: {name} {complaint}"] if complaint else []
+                judged += 1
+                continue
+            assert isinstance(expected, Expected)
+            if case.axis == "cast" and actual.dtype != getattr(torch, dtype):
+                actual = actual.to(getattr(torch, dtype))
+            judged += 1
+            elements = stored(actual.reshape(expected.values.shape), dtype)
+            fault = compare(elements, dtype, expected, call.function.tolerance, name)
+            if fault is not None:
+                wrong.append(
+                    f"{case.id}: {fault.parameter} {fault.message}: oracle {fault.expected}, torch {fault.actual}"
+                )
+    assert judged > 0
+    assert not wrong, "\n".join(wrong[:8])
+
+
+def test_bfloat16_is_rounded_as_torch_rounds_it() -> None:
+    numbers = np.random.default_rng(0).standard_normal(20000).astype(np.float32)
+    numbers = np.concatenate(
+        [numbers * 1e-38, numbers, numbers * 1e38, np.array([np.inf, -np.inf, 0, -0.0], np.float32)]
+    )
+    expected = torch.from_numpy(numbers).to(torch.bfloat16).float().numpy()
+    assert np.array_equal(bfloat16_values(bfloat16_bits(numbers)), expected)
