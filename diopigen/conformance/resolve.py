@@ -18,7 +18,8 @@ from diopigen.ir.types import INTEGERS
 
 Arguments = dict[str, Value]
 _MADE = frozenset({"context", "generator", "generators", "stream", "opaque", "new_tensor", "new_tensors"})
-_DEFAULT_VALUES = Drawn("normal")
+_FOLLOWS = "follows from its rule"
+"""Stands for a tensor until its shape is worked out."""
 
 
 class Choice:
@@ -89,8 +90,9 @@ class Resolver:
         for param in self.function.params:
             found[param.name] = self._start(param, recipe)
         self._counts(found, recipe)
-        self._dtypes(found, recipe, choice)
         try:
+            self._followers(found)
+            self._dtypes(found, recipe, choice)
             self._outputs(found, recipe, choice)
         except (ShapeError, LookupError, ValueError, ZeroDivisionError) as error:
             raise Unfit(str(error)) from error
@@ -113,7 +115,7 @@ class Resolver:
         elif any(other.count == param.name for other in self.function.params):
             return 0
         elif param.type == "tensor" and param.is_read and not param.nullable:
-            raise Unfit(f"no value for '{param.name}'")
+            return _FOLLOWS
         else:
             given = None
         if isinstance(given, TensorRecipe):
@@ -135,6 +137,18 @@ class Resolver:
             counter = self.function.param(param.count)
             if counter is not None and counter.name not in recipe and counter.type in INTEGERS:
                 found[counter.name] = len(value)
+
+    def _followers(self, found: Arguments) -> None:
+        """Tensors that the recipe leaves to their shape rule: incoming gradients, and state that is updated."""
+        for param in self.function.params:
+            if found[param.name] is not _FOLLOWS:
+                continue
+            known = {name: _shapes(value) for name, value in found.items() if value is not _FOLLOWS}
+            read = {p.name for p in self.function.params if p.is_read}
+            shape = Evaluator(self.function, {n: v for n, v in known.items() if n in read}).shape(param)
+            if shape is None:
+                raise Unfit(f"no value for '{param.name}'")
+            found[param.name] = Operand(tuple(shape), "", Drawn("zeros" if param.is_written else "normal"))
 
     # ---- dtypes -----------------------------------------------------------------------------------------------------
 
