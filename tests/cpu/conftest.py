@@ -64,7 +64,8 @@ def build_libraries(generated: Path, output: Path, flags: Sequence[str]) -> tupl
         objects = list(pool.map(compile_one, enumerate(sources)))
         building.result()
     library = output / "libdiopi_impl.so"
-    run_checked([*common, "-shared", *objects, "-pthread", "-o", library])
+    own_script = f"-Wl,--version-script={ROOT / 'impl/cpu/libdiopi_impl.map'}"
+    run_checked([*common, "-shared", *objects, own_script, "-pthread", "-o", library])
     return runtime, library
 
 
