@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# The pinned cmake, ninja and clang-format of the environment come before those of the machine.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help demo test lint types generated generate bench clean
 
