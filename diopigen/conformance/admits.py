@@ -62,6 +62,9 @@ SCALARS: dict[str, dict[str, int | float]] = {
 }
 """Scalar operands of the automatic axes; elsewhere the default, else 3."""
 
+BOOL_TAKES_NUMBERS = frozenset({"Add", "Mul", "BitwiseAnd", "BitwiseOr"})
+"""Operators whose in-place Scalar form lets a bool tensor take an integral number, although it promotes to int64."""
+
 NO_SPECIALS = frozenset({"Polar", "Sgd", "Rmsprop", "Adadelta"})
 """Operators for which infinities and NaN have no agreed result."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.binding import Host, Library, ScalarStruct, SizeStruct, Types, size_struct
-from diopigen.conformance.compare import compare
+from diopigen.conformance.compare import compare, show
 from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
 from diopigen.conformance.memory import Arena, Block, strides_of
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, Number, Operand
@@ -20,6 +20,7 @@ from diopigen.conformance.oracles import Allocated, Answer, Call, Law, oracles
 from diopigen.conformance.values import POISON, draw, seed_of
 from diopigen.header.signature import c_type
 from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.ir.recipe import Drawn
 
 _ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 _ALLOCATED = ("new_tensor", "new_tensors")
@@ -64,15 +65,17 @@ class Executor:
         target = self.library.functions.get(case.function)
         if target is None:
             return CaseResult(case, "missing", time.perf_counter() - started)
+        self.values: Mapping[str, Any] = {}
         try:
             outcome, faults = self._judge(case, function, target)
         finally:
             self.arena.clear()
-        operands = describe(case) if faults else ()
+        operands = describe(case, self.values) if faults else ()
         return CaseResult(case, outcome, time.perf_counter() - started, tuple(faults), operands)
 
     def _judge(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
         ready = self._prepare(case, function)
+        self.values = ready.values
         status = self.statuses.get(target(*ready.arguments), "an unknown status")
         if status == SUCCESS:
             late = self.arena.host.status("diopiHostSynchronize", self.arena.context)
@@ -341,9 +344,24 @@ def _untouched(param: Parameter, block: Block, now: Array, is_output: bool) -> F
     return Fault("input changed", param.name, "an input is changed by the call", expected, actual)
 
 
-def describe(case: Case) -> tuple[str, ...]:
-    """The arguments of a case, one line each."""
-    return tuple(f"{name} = {_described(value)}" for name, value in case.arguments.items())
+def describe(case: Case, values: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """The arguments of a case, one line each, with the first elements where the values are known."""
+    known = values or {}
+    return tuple(
+        f"{name} = {_described(value)}{_shown(value, known.get(name))}" for name, value in case.arguments.items()
+    )
+
+
+_FIRST = 12
+
+
+def _shown(value: Any, known: Any) -> str:
+    """The first elements of a tensor that is read."""
+    poisoned = isinstance(value, Operand) and value.values == Drawn("zeros") and value.alias is None
+    if not isinstance(value, Operand) or not isinstance(known, np.ndarray) or known.size == 0 or poisoned:
+        return ""
+    elements = ", ".join(show(item) for item in known.ravel()[:_FIRST])
+    return f": {elements}{', ...' if known.size > _FIRST else ''}"
 
 
 def _described(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ CANARY = 0xA7
 Dims = tuple[int, ...]
 
 
+@lru_cache(maxsize=4096)
 def strides_of(shape: Dims, layout: str) -> Dims:
     """Strides in elements; sizes of 0 count as 1, as frameworks do it."""
     rank = len(shape)
@@ -38,6 +40,7 @@ def strides_of(shape: Dims, layout: str) -> Dims:
     return tuple(strides)
 
 
+@lru_cache(maxsize=4096)
 def reach(shape: Dims, strides: Dims) -> int:
     """Elements from the first to the last one, both counted; 0 for an empty tensor."""
     if math.prod(shape) == 0:

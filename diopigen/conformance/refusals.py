@@ -11,7 +11,7 @@ from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Choice, Resolver, lead_dtypes, read_recipe, shape_rule
 from diopigen.conformance.values import Unfit
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
-from diopigen.ir.recipe import Argument
+from diopigen.ir.recipe import Argument, TensorRecipe
 
 _STRANGE = ("complex64", "bool", "float64", "int8", "float32", "int64", "uint16")
 """Dtypes to try where a parameter's list does not hold them."""
@@ -58,12 +58,12 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
             return resolver.resolve(recipe, Choice(dtype), checked=False)
         except Unfit:
             continue
-    first = next((value for value in recipe.values() if hasattr(value, "shape")), None)
-    shape = getattr(first, "shape", None)
-    if shape is None:
+    items = [item for value in recipe.values() for item in (value if isinstance(value, tuple) else (value,))]
+    first = next((item for item in items if isinstance(item, TensorRecipe)), None)
+    if first is None:
         return None
-    outputs = {p.name: first for p in function.params if p.direction == "out" and p.type == "tensor"}
-    padded: dict[str, Argument] = {name: replace(first, values=0, dtype=None) for name in outputs}  # type: ignore[type-var]
+    blank = replace(first, values=0, dtype=None)
+    padded = {p.name: blank for p in function.params if p.direction == "out" and p.type == "tensor"}
     try:
         return resolver.resolve({**padded, **recipe}, Choice("float32"), checked=False)
     except Unfit:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from diopigen.conformance.admits import BOOL_TAKES_NUMBERS
 from diopigen.conformance.dtypes import STORAGE, accumulate, category, evaluate, kind, promote, real_of, to_float
 from diopigen.conformance.model import Number, Operand, Value
 from diopigen.conformance.shapes import Evaluator, ShapeError
@@ -225,6 +226,8 @@ class Resolver:
             shape = value.shape if isinstance(value, Operand) else evaluator.shape(param)
             if shape is None:
                 raise Unfit(f"the shape of '{param.name}' is not given")
+            if any(size < 0 for size in shape):
+                raise Unfit(f"'{param.name}' would have the shape {list(shape)}")
             found[param.name] = Operand(tuple(shape), dtype, Drawn("zeros"))
 
     @staticmethod
@@ -283,7 +286,9 @@ class Resolver:
             if not isinstance(item, Operand) or category(natural) <= category(item.dtype):
                 continue
             tensors = [v for v in found.values() if isinstance(v, Operand)]
-            if category(natural) > 1 or any(category(v.dtype) for v in tensors):  # a bool takes an integral number
+            if self.function.operator not in BOOL_TAKES_NUMBERS or category(natural) > 1:
+                raise Unfit(f"the result is {natural}, the target {item.dtype}")
+            if any(category(v.dtype) for v in tensors):
                 raise Unfit(f"the result is {natural}, the target {item.dtype}")
 
 

@@ -71,6 +71,9 @@ def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimpl
         ("write past the end", "diopiAdd", "guard"),
         ("contiguous assumed", "diopiAdd", "guard"),
         ("missing status", "diopiAdd", "status"),
+        ("dtype status missing", "diopiRelu", "status"),
+        ("nothing written", "diopiRelu", "values"),
+        ("failure after writing", "diopiRelu", "output of a failure"),
         ("bool byte", "diopiLogicalNot", "bool byte"),
         ("softmax without maximum", "diopiSoftmax", "values"),
         ("output missing", "diopiMaskedSelect", "missing output"),
@@ -116,3 +119,42 @@ def test_a_hang_is_one_failed_case(
     results = run_tiny(cases, interface, tiny_library, runtime, time_limit=0.7)
     assert [result.outcome for result in results.results] == ["hung"] + ["passed"] * (len(cases) - 1)
     assert results.results[0].faults[0].message == "the call has not returned within 0.7 s"
+
+
+def test_exhausted_memory_is_one_failed_case(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "memory exhausted")
+    cases = [case for case in tiny_cases(interface, "Relu") if case.id == "diopiRelu/float32/plain"]
+    cases += [case for case in tiny_cases(interface, "Add") if case.axis == "plain"][:2]
+    results = run(cases, interface, tiny_library, runtime, memory_limit=1 << 29)
+    assert [result.outcome for result in results.results] == ["crashed", "passed", "passed"]
+
+
+def test_two_workers_give_the_same_results_in_the_same_order(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "alpha ignored")
+    cases = tiny_cases(interface)
+    seen: list[tuple[int, int]] = []
+    one = run(cases, interface, tiny_library, runtime, jobs=1)
+    two = run(
+        cases, interface, tiny_library, runtime, jobs=2, progress=lambda done, total, result: seen.append((done, total))
+    )
+    assert [(r.case.id, r.outcome, r.faults) for r in one.results] == [
+        (r.case.id, r.outcome, r.faults) for r in two.results
+    ]
+    assert seen == [(number, len(cases)) for number in range(1, len(cases) + 1)]
+    failed = next(result for result in one.failures if result.case.id == "diopiAdd/float32/recipe-1")
+    assert failed.operands[1].startswith("input = float32[2, 3]: ")
+    assert failed.operands[3] == "alpha = 2 (int64)"
+
+
+def test_another_seed_gives_other_numbers(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "alpha ignored")
+    case = [case for case in tiny_cases(interface, "Add") if case.id == "diopiAdd/float32/recipe-1"]
+    first, second = (run(case, interface, tiny_library, runtime, seed=seed).failures[0] for seed in (1, 2))
+    assert first.operands[0] == second.operands[0]
+    assert first.operands[1] != second.operands[1]

@@ -201,7 +201,14 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
     View out, in;
     diopiError_t status;
     (void)ctx;
-    if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
+    if ((status = view(&out, out_handle)) || (status = view(&in, in_handle)))
+        return status == diopiDtypeNotSupported && fault("dtype status missing") ? diopiSuccess : status;
+    if (fault("nothing written")) return diopiSuccess;
+    if (fault("memory exhausted")) for (;;) memset(malloc(1 << 26), 1, 1 << 26);
+    if (fault("failure after writing")) {
+        out.data[0] ^= 1;
+        return refuse("too late");
+    }
     if (in.dtype == diopi_dtype_bool || out.dtype != in.dtype) return diopiDtypeNotSupported;
     if (!same_shape(&out, &in)) return refuse("out has another shape");
     for (int64_t i = 0; i < count(&out); ++i) {
