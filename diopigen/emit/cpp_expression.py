@@ -215,7 +215,13 @@ class HostPrinter:
         """A function of uniform operands."""
         if expression.function == "is_null":
             return Printed(f"{to_text(expression.arguments[0])} == nullptr", "truth", EQUAL)
-        arguments = [as_double(self.show(argument)) for argument in expression.arguments]
+        arguments = [self.show(argument) for argument in expression.arguments]
+        if expression.function == "where":
+            whole = arguments[1].kind == arguments[2].kind == "whole"
+            first, second = arguments[1:] if whole else map(as_double, arguments[1:])
+            text = f"{wrap(arguments[0], OR)} ? {wrap(first, OR)} : {wrap(second, TERNARY)}"
+            return Printed(text, "whole" if whole else "float", TERNARY)
+        arguments = [as_double(argument) for argument in arguments]
         if expression.function in ("sqrt", "abs", "exp", "log"):
             return Printed(f"std::{expression.function}({arguments[0].text})", "float")
         raise Inexpressible(f"'{expression.function}' of parameters")

@@ -1,0 +1,36 @@
+"""The tests of this folder once more, over libraries built with the address and undefined behaviour sanitizers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SANITIZED, build_libraries
+
+HERE = Path(__file__).parent
+FILES = ("test_elementwise_values.py", "test_elementwise_edges.py", "test_functions.py", "test_threads.py")
+
+
+@pytest.mark.skipif(SANITIZED in os.environ, reason="this is the run over sanitized libraries already")
+def test_all_again_under_sanitizers(generated: Path, tmp_path: Path) -> None:
+    build_libraries(generated, tmp_path, ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
+    preloaded = [
+        subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        for name in ("libasan.so", "libubsan.so", "libstdc++.so")
+    ]
+    environment = {
+        **os.environ,
+        SANITIZED: str(tmp_path),
+        "LD_PRELOAD": " ".join(preloaded),
+        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter leaks
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "DIOPI_NUM_THREADS": "3",
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(str(HERE / name) for name in FILES)]
+    finished = subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500
+    )
+    assert finished.returncode == 0, finished.stdout[-6000:]

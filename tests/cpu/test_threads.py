@@ -1,0 +1,52 @@
+"""Results do not depend on the number of threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SANITIZED
+
+HERE = Path(__file__).parent
+
+PROGRAM = """
+import hashlib, sys
+sys.path[:0] = [{here!r}]
+import numpy as np
+from cpu_library import CpuLibrary
+from diopigen import api
+from diopigen.diagnostics import Sink
+from pathlib import Path
+interface = api.load(api.workspace({specs!r}), Sink(), check=False).interface
+cpu = CpuLibrary(Path({runtime!r}), Path({library!r}), interface)
+x = np.random.default_rng(0).normal(size=(700, 513)).astype(np.float32)
+digest = hashlib.sha256()
+for name, shape, arguments in (
+    ("diopiAdd", x.shape, (x, x[:1], 2)), ("diopiExp", x.T.shape, (x.T,)), ("diopiSum", (), (x, [])),
+    ("diopiSoftmax", x.shape, (x, 0)), ("diopiMm", (700, 700), (x, x.T)),
+):
+    out = np.zeros(shape, np.float32)
+    cpu.call(name, out, *arguments)
+    digest.update(out.tobytes())
+noise = np.zeros(100_000, np.float32)
+cpu.call("diopiUniformInp", noise, 0, 1, cpu.generator(5))
+digest.update(noise.tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.skipif(SANITIZED in os.environ, reason="threads of children are not sanitized")
+def test_results_are_the_same_for_every_number_of_threads(libraries: tuple[Path, Path]) -> None:
+    specs = str(HERE.parents[1] / "specs")
+    program = PROGRAM.format(here=str(HERE), specs=specs, runtime=str(libraries[0]), library=str(libraries[1]))
+    outputs = []
+    for count in ("1", "2", "5"):
+        environment = {**os.environ, "DIOPI_NUM_THREADS": count}
+        command = [sys.executable, "-c", program]
+        finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert finished.returncode == 0, finished.stderr
+        outputs.append(finished.stdout)
+    assert len(outputs[0]) == 65 and outputs == [outputs[0]] * 3
