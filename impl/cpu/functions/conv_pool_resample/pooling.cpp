@@ -1,0 +1,274 @@
+#include "pooling.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/math.h"
+#include "diopi_cpu/threads.h"
+
+namespace diopi::cpu {
+
+namespace {
+
+// What a window covers along one dimension: the elements begin, begin + spread, ... below end. `padded` counts the
+// padding as well. A window that holds padding alone has end <= begin.
+struct Span {
+    int64_t begin;
+    int64_t end;
+    int64_t padded;
+};
+
+struct Place {
+    const Span& depth;
+    const Span& height;
+    const Span& width;
+};
+
+// A pooling with the spans of its windows.
+struct Layout : Pooling {
+    std::array<std::vector<Span>, kSpace> spans;
+
+    explicit Layout(const Pooling& pooling) : Pooling(pooling) {
+        const bool is_empty = std::find(windows.begin(), windows.end(), 0) != windows.end();
+        for (int k = 0; k < kSpace && planes > 0 && !is_empty; ++k) {
+            for (int64_t i = 0; i < windows[k]; ++i) {
+                spans[k].push_back(is_adaptive ? part(k, i) : slid(k, i));
+            }
+        }
+    }
+
+    Place place(int64_t i) const {
+        return {spans[0][i / (windows[2] * windows[1])], spans[1][i / windows[2] % windows[1]],
+                spans[2][i % windows[2]]};
+    }
+
+  private:
+    Span part(int k, int64_t i) const {
+        const int64_t begin = i * size[k] / windows[k];
+        const int64_t end = ((i + 1) * size[k] + windows[k] - 1) / windows[k];
+        return {begin, end, end - begin};
+    }
+
+    Span slid(int k, int64_t i) const {
+        const int64_t spread = window.spread[k];
+        const int64_t start = i * window.step[k] - window.pad[k];
+        const int64_t end = start + window.extent(k);
+        const int64_t begin = start >= 0 ? start : start + (-start + spread - 1) / spread * spread;
+        return {begin, std::min(end, size[k]), std::min(end, size[k] + window.pad[k]) - start};
+    }
+};
+
+// Calls `visit(i)` for the elements of a window, i counting in the plane.
+template <typename Visit>
+void for_each_element(const Layout& layout, const Place& place, Visit&& visit) {
+    for (int64_t z = place.depth.begin; z < place.depth.end; z += layout.window.spread[0]) {
+        for (int64_t y = place.height.begin; y < place.height.end; y += layout.window.spread[1]) {
+            const int64_t row = (z * layout.size[1] + y) * layout.size[2];
+            for (int64_t x = place.width.begin; x < place.width.end; x += layout.window.spread[2]) {
+                visit(row + x);
+            }
+        }
+    }
+}
+
+double divisor_of(const Place& place, const Divisor& divisor) {
+    if (divisor.fixed != nullptr) {
+        return static_cast<double>(*divisor.fixed);
+    }
+    const auto length = [&](const Span& span) {
+        return static_cast<double>(divisor.has_padding ? span.padded : span.end - span.begin);
+    };
+    return length(place.depth) * length(place.height) * length(place.width);
+}
+
+bool is_empty(const Place& place) {
+    return place.depth.end <= place.depth.begin || place.height.end <= place.height.begin ||
+           place.width.end <= place.width.begin;
+}
+
+// Calls `visit(plane, window)` for every window, spread over the threads.
+template <typename Visit>
+void for_each_window(const Pooling& pooling, Visit&& visit) {
+    if (pooling.planes == 0 || volume(pooling.windows) == 0) {
+        return;
+    }
+    const int64_t windows = volume(pooling.windows);
+    const int64_t work = 1 + volume(pooling.size) / windows;
+    parallel_for(pooling.planes * windows, 1 + 8192 / work, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            visit(i / windows, i % windows);
+        }
+    });
+}
+
+// Zeros the gradient of every plane and calls `visit(plane, window)` for its windows in order; planes are spread over
+// the threads.
+template <typename T, typename Visit>
+void for_each_gradient(const Pooling& pooling, T* gradient, Visit&& visit) {
+    if (pooling.planes == 0) {
+        return;
+    }
+    const int64_t windows = volume(pooling.windows);
+    const int64_t size = volume(pooling.size);
+    parallel_for(pooling.planes, 1 + 8192 / (size + windows + 1), [&](int64_t begin, int64_t end) {
+        std::fill(gradient + begin * size, gradient + end * size, T(0));
+        for (int64_t plane = begin; plane < end; ++plane) {
+            for (int64_t window = 0; window < windows; ++window) {
+                visit(plane, window);
+            }
+        }
+    });
+}
+
+Pooling pooling_over(const Tensor& input, int space) {
+    Pooling pooling;
+    pooling.size = space_of(input, space);
+    for (int64_t i = 0; i < input.rank - space; ++i) {
+        pooling.planes *= input.shape[i];
+    }
+    return pooling;
+}
+
+}  // namespace
+
+Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                   const diopiSize_t* dilation) {
+    Window window;
+    window.kernel = entries("C2", kernel_name, kernel_size, space, 1, 1);
+    window.step = stride.len == 0 ? window.kernel : entries("C2", "stride", stride, space, 1, 1);
+    if (dilation != nullptr) {
+        window.spread = entries("C2", "dilation", *dilation, space, 1, 1);
+    }
+    window.pad = entries("C3", "padding", padding, space, 0, 0);
+    for (int k = 0; k < kSpace; ++k) {
+        require(2 * window.pad[k] <= window.extent(k),
+                "C3: parameter 'padding' must not be above half of the dilated window");
+    }
+    return window;
+}
+
+Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode) {
+    Pooling pooling = pooling_over(input, space);
+    pooling.window = window;
+    for (int k = 0; k < kSpace; ++k) {
+        const int64_t size = pooling.size[k];
+        const int64_t pad = window.pad[k];
+        const int64_t step = window.step[k];
+        const int64_t extent = window.extent(k);
+        const int64_t room = size + 2 * pad - extent + (ceil_mode ? step - 1 : 0);
+        int64_t count = room < 0 ? 0 : room / step + 1;
+        if (ceil_mode && count > 0 && (count - 1) * step >= size + pad) {
+            --count;
+        }
+        require(count > 0, "C4: parameter 'input': at least one window must fit into the padded input");
+        pooling.windows[k] = count;
+    }
+    return pooling;
+}
+
+Pooling adaptive_pool(const Tensor& input, int space, const Triple& windows) {
+    Pooling pooling = pooling_over(input, space);
+    pooling.windows = windows;
+    pooling.is_adaptive = true;
+    return pooling;
+}
+
+void require_pooled(const Tensor& pooled, const Tensor& input, int space, const Pooling& pooling) {
+    require_same_dtype(pooled, input);
+    require_shape(pooled, with_space(input, pooling.windows, space));
+}
+
+void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, const Pooling& pooling) {
+    const Layout layout(pooling);
+    dispatch_compute<kNumber>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input);
+        const Output<T> maxima(out);
+        const Output<Int64> positions(indices);
+        const bool has_indices = !indices.is_null();
+        for_each_window(pooling, [&](int64_t plane, int64_t window) {
+            const T* values = x.data() + plane * volume(pooling.size);
+            T largest = lowest<T>();
+            int64_t position = -1;
+            for_each_element(layout, layout.place(window), [&](int64_t i) {
+                if (position < 0 || values[i] > largest || isnan(values[i])) {
+                    largest = values[i];
+                    position = i;
+                }
+            });
+            const int64_t at = plane * volume(pooling.windows) + window;
+            maxima[at] = largest;
+            if (has_indices) {
+                positions[at] = Int64(position);
+            }
+        });
+        maxima.store();
+        positions.store();
+    });
+}
+
+void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
+                       const Pooling& pooling) {
+    const Layout layout(pooling);
+    const Input<Int64> positions(indices);
+    const int64_t size = volume(pooling.size);
+    for (int64_t i = 0; i < indices.numel; ++i) {
+        require(positions[i].value >= -1 && positions[i].value < size,
+                "parameter 'indices' holds a position outside of the plane");
+    }
+    dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> arriving(grad_output);
+        const Output<T> gradient(grad_input);
+        for_each_gradient(pooling, gradient.data(), [&](int64_t plane, int64_t window) {
+            const int64_t at = plane * volume(pooling.windows) + window;
+            if (positions[at].value >= 0) {
+                gradient[plane * size + positions[at].value] += arriving[at];
+            }
+        });
+        gradient.store();
+    });
+}
+
+void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, const Divisor& divisor) {
+    const Layout layout(pooling);
+    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input);
+        const Output<T> means(out);
+        for_each_window(pooling, [&](int64_t plane, int64_t window) {
+            const T* values = x.data() + plane * volume(pooling.size);
+            const Place place = layout.place(window);
+            double sum = 0;
+            for_each_element(layout, place, [&](int64_t i) { sum += values[i]; });
+            const double mean = is_empty(place) ? 0 : sum / divisor_of(place, divisor);
+            means[plane * volume(pooling.windows) + window] = static_cast<T>(mean);
+        });
+        means.store();
+    });
+}
+
+void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Pooling& pooling,
+                       const Divisor& divisor) {
+    const Layout layout(pooling);
+    dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> arriving(grad_output);
+        const Output<T> gradient(grad_input);
+        for_each_gradient(pooling, gradient.data(), [&](int64_t plane, int64_t window) {
+            const Place place = layout.place(window);
+            if (is_empty(place)) {
+                return;
+            }
+            const double value = arriving[plane * volume(pooling.windows) + window];
+            const T share = static_cast<T>(value / divisor_of(place, divisor));
+            T* target = gradient.data() + plane * volume(pooling.size);
+            for_each_element(layout, place, [&](int64_t i) { target[i] += share; });
+        });
+        gradient.store();
+    });
+}
+
+}  // namespace diopi::cpu

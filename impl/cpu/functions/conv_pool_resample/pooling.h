@@ -1,0 +1,49 @@
+// Pooling of the last one to three dimensions, by windows that slide or that divide the input.
+#ifndef DIOPI_CPU_POOLING_H_
+#define DIOPI_CPU_POOLING_H_
+
+#include <cstdint>
+
+#include "diopi_cpu/tensor.h"
+#include "windows.h"
+
+namespace diopi::cpu {
+
+struct Pooling {
+    int64_t planes = 1;  // batch times channels
+    Triple size;         // of a plane
+    Triple windows;      // how many there are
+    bool is_adaptive = false;
+    Window window;  // where it is not adaptive
+};
+
+// The arguments of a window, with the constraints C2 and C3 of the pooling operators. `dilation` may be null for 1.
+Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                   const diopiSize_t* dilation);
+// Sliding windows; with `ceil_mode` also a last one that sticks out of the padded input, if it begins inside.
+Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode);
+// Windows that divide every dimension into nearly equal parts.
+Pooling adaptive_pool(const Tensor& input, int space, const Triple& windows);
+
+// The maximum of every window, NaN before all. `indices` may be null; it takes the place in the plane of the first of
+// equal values, of the last NaN, or -1 where a window holds padding alone.
+void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, const Pooling& pooling);
+void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
+                       const Pooling& pooling);
+
+// What the sum over a window is divided by.
+struct Divisor {
+    bool has_padding = true;         // whether padding counts
+    const int64_t* fixed = nullptr;  // in place of a count
+};
+
+void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, const Divisor& divisor);
+void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Pooling& pooling,
+                       const Divisor& divisor);
+
+// What pooling operators ask of a tensor with a value per window.
+void require_pooled(const Tensor& pooled, const Tensor& input, int space, const Pooling& pooling);
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_POOLING_H_
