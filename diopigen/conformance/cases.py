@@ -66,7 +66,8 @@ def _known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             fix = did_you_mean(name, known) or "list them with `diopigen conformance list`"
-            raise failure(f"unknown-{what}", f"there is no {what} '{name}'", fix=fix)
+            code = "unknown-case-dtype" if what == "dtype" else f"unknown-{what}"
+            raise failure(code, f"there is no {what} '{name}'", fix=fix)
 
 
 def find(interface: Interface, case_id: str) -> Case:

@@ -183,6 +183,8 @@ def _fault(word: str, parameter: str, actual: Array, wanted: Array, wrong: Array
             ratio = np.where(np.isfinite(distance), distance / limit.ravel()[flat], np.inf)
         worst = int(np.argmax(ratio))
         place = int(flat[worst])
-        excess = f"off by {distance[worst]:.3g}, allowed {limit.ravel()[place]:.3g}; "
-    message = f"{count} of {actual.size} elements differ; worst {_index(place, actual.shape)}: {excess}"
-    return Fault(word, parameter, message.rstrip("; :"), show(wanted.ravel()[place]), show(actual.ravel()[place]))
+        if np.isfinite(distance[worst]):
+            excess = f"off by {distance[worst]:.3g}, allowed {limit.ravel()[place]:.3g}"
+    message = f"{count} of {actual.size} elements differ; worst {_index(place, actual.shape)}"
+    message += f": {excess}" if excess else ""
+    return Fault(word, parameter, message, show(wanted.ravel()[place]), show(actual.ravel()[place]))

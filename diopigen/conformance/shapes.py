@@ -1,6 +1,6 @@
 """The shape rules of the spec, evaluated: what shape an output has for given arguments.
 
-The functions of `RULES` take values (shapes, lists, integers), so that they can be read and tested one by one;
+The functions of `BY_RULE` take values (shapes, lists, integers), so that they can be read and tested one by one;
 `Evaluator` finds the values behind the names of a rule.
 """
 
@@ -208,7 +208,7 @@ def adaptive_pool(shape: Dims, output: Sequence[int]) -> Dims:
     return (*shape[: len(shape) - len(output)], *output)
 
 
-RULES: dict[str, Callable[..., Dims]] = {
+BY_RULE: dict[str, Callable[..., Dims]] = {
     "same": lambda shape: shape,
     "broadcast": broadcast,
     "broadcastable": lambda shape: shape,
@@ -307,7 +307,7 @@ class Evaluator:
             if value is None and wanted in ("tensor", "operand", "sizes") and rule.function != "reduce":
                 return None
             arguments.append(value)
-        return RULES[rule.function](*arguments)
+        return BY_RULE[rule.function](*arguments)
 
     def _argument(self, argument: Expression, wanted: str) -> Any:
         if wanted == "value":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from diopigen.conformance.cases import AXES, cases_of, find, select
 from diopigen.conformance.cases import tested as functions_of
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
 from diopigen.conformance.resolve import lead_dtypes
+from diopigen.conformance.rules import RULES
 from diopigen.conformance.values import Unfit, draw, seed_of, specials
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
@@ -161,3 +163,11 @@ def test_special_values_meet_in_pairs() -> None:
     second = draw(Drawn("special", (count, 0)), (count * count,), "float32", source)
     pairs = {(a, b) for a, b in zip(first.view(np.uint32).tolist(), second.view(np.uint32).tolist(), strict=True)}
     assert len(pairs) == count * count
+
+
+def test_every_finding_of_the_suite_has_a_rule() -> None:
+    folder = Path(__file__).parents[2] / "diopigen/conformance"
+    text = "".join(path.read_text() for path in folder.glob("*.py") if path.name != "rules.py")
+    used = set(re.findall(r'failure\(\s*"([a-z-]+)"', text)) | {"unknown-case-dtype"}
+    used |= {f"unknown-{what}" for what in re.findall(r'_known\("(\w+)"', text)} - {"unknown-dtype"}
+    assert used == set(RULES)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from diopigen.conformance.shapes import RULES, Evaluator, ShapeError
+from diopigen.conformance.shapes import BY_RULE, Evaluator, ShapeError
 from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Function
@@ -73,12 +73,12 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[int, ...]]] = [
 
 @pytest.mark.parametrize(("rule", "arguments", "expected"), CASES)
 def test_a_rule_gives_the_shape(rule: str, arguments: tuple[Any, ...], expected: tuple[int, ...]) -> None:
-    assert RULES[rule](*arguments) == expected
+    assert BY_RULE[rule](*arguments) == expected
 
 
 def test_every_rule_of_the_grammar_is_there_and_tested() -> None:
-    assert {*RULES, "any"} == set(SHAPE_RULES)
-    assert {rule for rule, _, _ in CASES} == set(RULES)
+    assert {*BY_RULE, "any"} == set(SHAPE_RULES)
+    assert {rule for rule, _, _ in CASES} == set(BY_RULE)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_every_rule_of_the_grammar_is_there_and_tested() -> None:
 )
 def test_what_has_no_shape_is_refused(rule: str, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(ShapeError):
-        RULES[rule](*arguments)
+        BY_RULE[rule](*arguments)
 
 
 SPEC = """
