@@ -92,9 +92,15 @@ void add_entry(const Entry& entry, const std::vector<int64_t>& common, int64_t s
 
 }  // namespace
 
-void Advanced::require_apart(const Tensor& written) const {
+void Advanced::require_one_device(const Tensor& other) const {
     for (const Tensor& index : tensors) {
-        require_one_device({&written, &index});
+        cpu::require_one_device({&other, &index});
+    }
+}
+
+void Advanced::require_apart(const Tensor& written) const {
+    require_one_device(written);
+    for (const Tensor& index : tensors) {
         require_disjoint(written, index);
     }
 }

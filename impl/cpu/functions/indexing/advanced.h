@@ -19,7 +19,9 @@ struct Advanced {
     std::vector<Tensor> tensors;  // the indices that are not null
 
     int64_t count() const { return static_cast<int64_t>(positions.size()); }
-    // `written` lies on the device of the indices and shares no memory with them.
+    // `other` lies on the device of the indices.
+    void require_one_device(const Tensor& other) const;
+    // The same, and it shares no memory with them.
     void require_apart(const Tensor& written) const;
 };
 

@@ -86,7 +86,7 @@ DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t*
         require(out != nullptr, "parameter 'out' is null");
         const Tensor input_tensor = tensor("input", input, kAny);
         const Advanced index = advanced(input_tensor, indices, "nums", nums);
-        index.require_apart(input_tensor);
+        index.require_one_device(input_tensor);
         const View source = permuted(input_tensor, index.order);
         const Words from(source.tensor());
         const Tensor result = new_tensor(ctx, "out", index.shape, input_tensor.dtype, input_tensor);
