@@ -23,7 +23,8 @@ RULES: Rules = {
     "config-layout-beside-any": Rule(WARNING, "ND, which allows every layout, stands alone"),
 }
 
-_EXPONENT = {"float16": 16, "bfloat16": 128, "tfloat32": 128, "float32": 128, "float64": 1024}
+# Bounds of the finite values. Those with an exponent of eight bits differ by their last digit only.
+_LARGEST = {"float16": 65504, "bfloat16": 1 << 128, "tfloat32": 1 << 128, "float32": 1 << 128, "float64": 1 << 1024}
 _REAL_PART = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
@@ -131,7 +132,7 @@ def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
     if source.kind == "complex" and target.kind != "complex":
         return "loses the imaginary part"
     source_real, target_real = _REAL_PART.get(source.name, source.name), _REAL_PART.get(target.name, target.name)
-    if source_real in _EXPONENT and target_real not in _EXPONENT:
+    if source_real in _LARGEST and target_real not in _LARGEST:
         return "loses range, and what stands behind the point"
     low, high = _range(source, source_real)
     target_low, target_high = _range(target, target_real)
@@ -140,7 +141,7 @@ def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
 
 def _range(dtype: DtypeInfo, real: str) -> tuple[int, int]:
     """Bounds of the finite values, as integers that compare rightly with each other."""
-    if real in _EXPONENT:
-        return -(1 << _EXPONENT[real]), 1 << _EXPONENT[real]
+    if real in _LARGEST:
+        return -_LARGEST[real], _LARGEST[real]
     bits = 8 * dtype.bytes
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype.kind == "signed" else (0, (1 << bits) - 1)

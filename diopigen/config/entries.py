@@ -105,6 +105,8 @@ class Entry:
     settings: Settings = field(default_factory=Settings)
     keys: tuple[Word, ...] = ()
     """The keys that it speaks of, in order."""
+    sound: bool = True
+    """Whether all of it could be read."""
 
     @property
     def label(self) -> str:

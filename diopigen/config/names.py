@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from diopigen.config.entries import Entry, Word
+from diopigen.config.entries import COMMON, FAMILY, Entry, Word
 from diopigen.config.grammar import TENSOR_DTYPE, convertible
 from diopigen.config.model import LAYOUTS
 from diopigen.config.subject import Subject
-from diopigen.diagnostics import Sink, did_you_mean, nearest
+from diopigen.diagnostics import Severity, Sink, did_you_mean, nearest
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.ir.model import Function
 
@@ -23,10 +23,30 @@ RULES: Rules = {
 }
 
 
-def check(subject: Subject, sink: Sink) -> None:
-    """Applies the rules of this family."""
+_OTHER_NAMES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "char": "int8",
+    "byte": "uint8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "tf32": "tfloat32",
+}
+"""Names that dtypes have elsewhere."""
+
+
+def check(subject: Subject, sink: Sink) -> frozenset[int]:
+    """Applies the rules of this family; gives the positions of the entries in which all names are known."""
     report = Reporter(RULES, sink)
-    for entry in subject.config.entries:
+    sound: set[int] = set()
+    for position, entry in enumerate(subject.config.entries):
+        errors = sink.count(Severity.ERROR)
         _owner(entry, subject, report)
         _params(entry, subject, report)
         for setting in entry.dtype_settings:
@@ -36,12 +56,16 @@ def check(subject: Subject, sink: Sink) -> None:
         for layouts in entry.layout_lists:
             for layout in layouts:
                 _word(layout, "layout", LAYOUTS, report)
+        if sink.count(Severity.ERROR) == errors:
+            sound.add(position)
+    return frozenset(sound)
 
 
 def _word(word: Word, what: str, known: Iterable[str], report: Reporter) -> None:
     if word.text in known:
         return
-    fix = did_you_mean(word.text, known) or f"{what}s: {', '.join(known)}"
+    other = _OTHER_NAMES.get(word.text.lower()) if what == "dtype" else None
+    fix = f"write '{other}'" if other else did_you_mean(word.text, known) or f"{what}s: {', '.join(known)}"
     report(f"config-unknown-{what}", f"unknown {what} '{word}'", word.span, fix=fix)
 
 
@@ -58,7 +82,7 @@ def _owner(entry: Entry, subject: Subject, report: Reporter) -> None:
 
 
 def _nearest_operator(name: str, subject: Subject) -> str:
-    short = {operator.removeprefix("diopi"): operator for operator in subject.operators}
+    short = {operator.removeprefix("diopi"): operator for operator in (*subject.operators, COMMON, FAMILY)}
     found = nearest(name.removeprefix("diopi"), short)
     return f"did you mean '{short[found]}'?" if found else "`diopigen explain` takes the names that there are"
 

@@ -23,7 +23,7 @@ from diopigen.config.entries import (
 from diopigen.config.source import SWITCHES, Source, parse_nodes, read_nodes
 from diopigen.config.texts import RULES as TEXT_RULES
 from diopigen.config.texts import Place, parse_casts, parse_layouts, parse_names
-from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.diagnostics import Severity, Sink, Span, did_you_mean
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.spec.nodes import Entry as KeyAndValue
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, kind_of
@@ -107,13 +107,11 @@ class _Reader:
         misplaced = [entry for entry in named if entry.key in grammar.KEYS]
         for entry in misplaced:
             owner = named[0].key
-            beside = owner not in grammar.KEYS
-            message = (
-                f"'{entry.key}' stands beside '{owner}', not below it" if beside else f"'{entry.key}' has no owner"
-            )
-            fix = (
-                f"indent it by two more spaces than '{owner}'" if beside else "begin with '- common_config:' or a name"
-            )
+            message = f"'{entry.key}' stands beside '{owner}', not below it"
+            fix = f"indent it by two spaces more than '{owner}'"
+            if owner in grammar.KEYS:
+                message = f"'{entry.key}' belongs to no entry"
+                fix = "put '- common_config:' or the name of an operator before it, and indent it"
             self.report("config-not-indented", message, self.key(entry).span, fix=fix)
         if misplaced:
             return []
@@ -130,8 +128,10 @@ class _Reader:
         if isinstance(body, ScalarNode) and body.value is None and level != "family":
             return self._empty(made)
         if not isinstance(body, MappingNode):
-            message = f"the settings of {made.label} are a mapping, not {kind_of(body)}"
-            self.report("config-entry-form", message, self.span(body), fix="write 'dtype:' or 'layout:' below the name")
+            owner = "a family" if level == "family" else made.label
+            fix = f"write '{grammar.FAMILY_NAME}:' and settings" if level == "family" else "write 'dtype:' or 'layout:'"
+            message = f"the settings of {owner} are a mapping, not {kind_of(body)}"
+            self.report("config-entry-form", message, self.span(body), fix=f"{fix} below the name")
             return None
         entries = dict(body.entries)
         if level == "family":
@@ -140,6 +140,7 @@ class _Reader:
                 return None
             made = replace(made, name=family)
         settings, keys = Settings(), []
+        errors = self.sink.count(Severity.ERROR)
         for entry in entries.values():
             parser = self.parsers.get(entry.key)
             if parser is None:
@@ -150,7 +151,8 @@ class _Reader:
             else:
                 settings = parser(entry, settings)
                 keys.append(self.key(entry))
-        made = replace(made, settings=settings, keys=tuple(keys))
+        sound = self.sink.count(Severity.ERROR) == errors
+        made = replace(made, settings=settings, keys=tuple(keys), sound=sound)
         return made if entries else self._empty(made)
 
     def _empty(self, made: Entry) -> Entry:

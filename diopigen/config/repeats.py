@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from diopigen.config.entries import COMMON, Entry
@@ -19,13 +20,13 @@ RULES: Rules = {
 }
 
 
-def check(subject: Subject, levels: Levels, sink: Sink) -> None:
-    """Applies the rules of this family."""
+def check(subject: Subject, levels: Levels, sound: Collection[int], sink: Sink) -> None:
+    """Applies the rules of this family. `sound` are the positions of the entries in which all names are known."""
     report = Reporter(RULES, sink)
     first: dict[tuple[str, str], Entry] = {}
     common = subject.config.at_level("common")
     seen_common = not common
-    for entry in subject.config.entries:
+    for position, entry in enumerate(subject.config.entries):
         seen_common = seen_common or entry.level == "common"
         earlier = first.setdefault((entry.level, entry.name.text), entry)
         if earlier is not entry:
@@ -36,7 +37,8 @@ def check(subject: Subject, levels: Levels, sink: Sink) -> None:
                 Note("this holds for it here, but other readers apply it only to what follows", common[0].name.span)
             ]
             report("config-before-common", message, entry.name.span, notes=notes, fix=f"move it behind {COMMON}")
-        _repeats(entry, subject, levels, report)
+        if entry.sound and position in sound:
+            _repeats(entry, subject, levels, report)
 
 
 def _twice(earlier: Entry, entry: Entry, report: Reporter) -> None:
@@ -70,16 +72,18 @@ def _repeats(entry: Entry, subject: Subject, levels: Levels, report: Reporter) -
     functions = tuple(function for function in functions if not cannot_convert(function))
     if not functions or any(_changes(entry, function, subject, levels) for function in functions):
         return
-    outer = [Note("said here", other.name.span) for other in subject.config.at_level("common") if other.keys]
-    if own:
-        families = [other for other in subject.config.at_level("family") if other.name.text == own.family]
-        outer += [Note("said here", other.name.span) for other in families if other.keys]
-    message = f"{entry.label} only repeats what holds for it anyway"
-    if len(outer) == 1 and any(
-        note.span == other.name.span for other in subject.config.at_level("common") for note in outer
-    ):
-        message = f"{entry.label} only repeats {COMMON}"
-    report("config-repeats-common", message, entry.name.span, notes=outer, fix="remove the entry")
+    said = {key.text for key in entry.keys}
+    around = [other for other in subject.config.entries if _is_outer(other, own)]
+    outer = [other for other in around if any(key.text in said for key in other.keys)]
+    labels = dict.fromkeys(other.label for other in outer)
+    message = f"{entry.label} only repeats {' and '.join(labels)}" if labels else f"{entry.label} changes nothing"
+    notes = [Note("said here", other.name.span) for other in outer]
+    report("config-repeats-common", message, entry.name.span, notes=notes, fix="remove the entry")
+
+
+def _is_outer(other: Entry, own: Function | None) -> bool:
+    """Whether an entry is around one about the function `own`, or around a family where that is None."""
+    return other.level == "common" or (own is not None and other.level == "family" and other.name.text == own.family)
 
 
 def _changes(entry: Entry, function: Function, subject: Subject, levels: Levels) -> bool:

@@ -43,9 +43,9 @@ def resolve(
         for function in subject.operators.values()
         if convertible(function)
     }
-    names.check(subject, sink)
+    sound = names.check(subject, sink)
     conversions.check(subject, sink)
-    repeats.check(subject, said, sink)
+    repeats.check(subject, said, sound, sink)
     vendor.check(subject, rules, sink)
     return ResolvedConfig(vendor_name, file, tuple(rules.values()), subject.implemented)
 

@@ -22,6 +22,9 @@ RULES: Rules = {
 
 _FULL_WIDTH = re.compile("[\u3000\u3001\uff01-\uff5e]")
 _ASCII = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {0x3000: " ", 0x3001: ","}
+# libyaml takes these for line breaks, which YAML 1.2 and editors do not: lines would be counted differently.
+_NO_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+_LONE_RETURN = re.compile("\r(?!\n)")
 _BEFORE_QUOTE = " \t[{,"
 
 # Words that some YAML readers take for a truth value, with a form as long that is read alike by ours. `True` is the
@@ -38,7 +41,7 @@ class Source:
     def __init__(self, file: str, text: str, report: Reporter) -> None:
         self.file = file
         self._inserted: dict[int, list[int]] = {}
-        lines = text.split("\n")
+        lines = _LONE_RETURN.sub("\n", text).translate(_NO_BREAKS).split("\n")
         if _FULL_WIDTH.search(text):
             lines = self._normalised(lines, report)
         self._lines = lines
@@ -87,8 +90,9 @@ class Source:
         """
         start, end = node.span, node.span
         line, column = start.line - 1, start.column - 1
-        if not node.plain:
-            column = len(self._lines[line]) if self._lines[line][column : column + 1] in ("|", ">") else column + 1
+        style = "" if node.plain else self._lines[line][column : column + 1]
+        if style:
+            column = len(self._lines[line]) if style in "|>" else column + 1
         found: list[tuple[int, int]] = []
         pending = 0
         for character in node.text:
@@ -103,7 +107,7 @@ class Source:
                 return None
             found += [(line + 1, column + 1)] * (pending + 1)
             pending = 0
-            column += 1
+            column += 2 if character == style == "'" else 1
         last = found[-1] if found else (start.line, start.column)
         return found + [last] * pending
 

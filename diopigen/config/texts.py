@@ -31,6 +31,7 @@ _TOKEN = re.compile(
     r"|(?P<other>[^A-Za-z0-9_.\-=~>→(),\s]+)"
 )
 _ARROWS = ("->", "→")
+_WRONG_COMMAS = frozenset(";|/&+")
 _END = "end"
 
 Place = Callable[[int, int], Span]
@@ -57,9 +58,11 @@ class _Tokens:
         for match in _TOKEN.finditer(text):
             kind, found, offset = str(match.lastgroup), match.group(), match.start()
             if kind == "other":
-                message = f"'{found}' does not belong here"
-                fix = "remove it; commas separate, -> converts"
-                report("config-stray-text", message, place(offset, len(found)), fix=fix)
+                separates = found in _WRONG_COMMAS
+                fix = "write a comma" if separates else "remove it"
+                report("config-stray-text", f"'{found}' does not belong here", place(offset, len(found)), fix=fix)
+                if separates:
+                    self._tokens.append(_Token(",", found, offset))
             elif kind == "arrow":
                 if found not in _ARROWS:
                     message = f"'{found}' is no arrow"
