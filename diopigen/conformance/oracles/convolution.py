@@ -1,0 +1,161 @@
+"""Convolutions, transposed ones and their gradients, and the unfolding of windows into columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from diopigen.conformance.dtypes import Array
+from diopigen.conformance.oracles import Answer, Call, Expected, oracle
+from diopigen.conformance.oracles.windows import Dims, Sliding, sizes_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Filters:
+    """Filters [K, C / groups, *window] and how they slide over images [N, C, *size]."""
+
+    weight: Array
+    groups: int
+    sliding: Sliding
+
+    def grouped(self, weight: Array) -> Array:
+        """[groups, K / groups, C / groups, elements of the window]."""
+        return weight.reshape(
+            self.groups, weight.shape[0] // self.groups, weight.shape[1], self.sliding.volume
+        )
+
+    def layers(self, images: Array, places: Dims) -> Array:
+        """What the filters see: [elements of the window, N, groups, C / groups, *places]."""
+        seen = self.sliding.seen(images, places)
+        return seen.reshape(*seen.shape[:2], self.groups, images.shape[1] // self.groups, *places)
+
+    def responses(self, images: Array, places: Dims, weight: Array) -> Array:
+        """The sum over a window of elements times weights, for every filter at every place."""
+        found: Array = np.einsum("vngc...,gkcv->ngk...", self.layers(images, places), self.grouped(weight))
+        return found.reshape(images.shape[0], weight.shape[0], *places)
+
+    def placed(self, responses: Array, sizes: Dims, weight: Array) -> Array:
+        """The filters placed at every response and multiplied by it, added up."""
+        batch, places = responses.shape[0], responses.shape[2:]
+        grouped = responses.reshape(batch, self.groups, weight.shape[0] // self.groups, *places)
+        layers = np.einsum("ngk...,gkcv->vngc...", grouped, self.grouped(weight))
+        channels = self.groups * weight.shape[1]
+        return self.sliding.put_back(layers.reshape(self.sliding.volume, batch, channels, *places), sizes)
+
+    def correlated(self, images: Array, responses: Array) -> Array:
+        """The sum over batch and places of a response times what its filter saw."""
+        batch, places = responses.shape[0], responses.shape[2:]
+        layers = self.layers(images, places)
+        grouped = responses.reshape(batch, self.groups, responses.shape[1] // self.groups, math.prod(places))
+        flat = layers.reshape(*layers.shape[:4], math.prod(places))
+        found: Array = np.einsum("ngkp,vngcp->gkcv", grouped, flat)
+        return found.reshape(self.weight.shape)
+
+
+def _filters(call: Call) -> _Filters:
+    weight = call.wide("weight")
+    window = weight.shape[2:]
+    steps, pads, spreads = (sizes_of(call, name, len(window)) for name in ("stride", "padding", "dilation"))
+    return _Filters(weight, int(call["groups"]), Sliding(window, steps, pads, spreads))
+
+
+def _sums(function: Callable[..., Array], *operands: Array, terms: int) -> Expected:
+    """A sum of products, with its size if nothing cancelled."""
+    return Expected(function(*operands), function(*(np.abs(operand) for operand in operands)), terms)
+
+
+def _with_bias(call: Call, product: Expected) -> Answer:
+    assert product.scale is not None
+    if not call.given("bias"):
+        return {"out": product}
+    bias = call.wide("bias").reshape(1, -1, *(1,) * (product.values.ndim - 2))
+    return {"out": Expected(product.values + bias, product.scale + np.abs(bias), product.terms)}
+
+
+def _respond(filters: _Filters, images: Array, places: Dims) -> Expected:
+    terms = filters.weight.shape[1] * filters.sliding.volume
+    return _sums(lambda x, w: filters.responses(x, places, w), images, filters.weight, terms=terms)
+
+
+def _place(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
+    terms = filters.weight.shape[0] // filters.groups * filters.sliding.volume
+    return _sums(lambda y, w: filters.placed(y, sizes, w), responses, filters.weight, terms=terms)
+
+
+def _gradients(
+    call: Call, grad_input: Expected, images: Array, responses: Array, filters: _Filters
+) -> Answer:
+    """The gradients that the caller wants."""
+    arriving = call.wide("grad_output")
+    terms = responses.shape[0] * math.prod(responses.shape[2:])
+    dims = (0, *range(2, arriving.ndim))
+    size = arriving.shape[0] * math.prod(arriving.shape[2:])
+    found = {
+        "grad_input": grad_input,
+        "grad_weight": _sums(filters.correlated, images, responses, terms=terms),
+        "grad_bias": _sums(lambda gradient: np.asarray(gradient.sum(axis=dims)), arriving, terms=size),
+    }
+    return {name: value for name, value in found.items() if name in call.shapes}
+
+
+@oracle("Convolution2d", "Convolution3d")
+def _convolution(call: Call) -> Answer:
+    return _with_bias(call, _respond(_filters(call), call.wide("input"), call.shapes["out"][2:]))
+
+
+@oracle("Convolution2dBackward", "Convolution3dBackward")
+def _convolution_backward(call: Call) -> Answer:
+    filters, x, gradient = _filters(call), call.wide("input"), call.wide("grad_output")
+    return _gradients(call, _place(filters, gradient, x.shape[2:]), x, gradient, filters)
+
+
+@oracle("ConvTranspose2d", "ConvTranspose3d")
+def _transposed(call: Call) -> Answer:
+    return _with_bias(call, _place(_filters(call), call.wide("input"), call.shapes["out"][2:]))
+
+
+@oracle("ConvTranspose2dBackward", "ConvTranspose3dBackward")
+def _transposed_backward(call: Call) -> Answer:
+    filters, x, gradient = _filters(call), call.wide("input"), call.wide("grad_output")
+    return _gradients(call, _respond(filters, gradient, x.shape[2:]), gradient, x, filters)
+
+
+# ---- columns --------------------------------------------------------------------------------------------------------
+
+
+def _columns(call: Call, sizes: Dims) -> tuple[Sliding, Dims]:
+    """The window, and how many there are per dimension."""
+    names = ("kernel_size", "stride", "padding", "dilation")
+    sliding = Sliding(*(sizes_of(call, name, 2) for name in names))
+    places = tuple(
+        (size + 2 * pad - spread * (window - 1) - 1) // step + 1
+        for size, window, step, pad, spread in zip(
+            sizes, sliding.window, sliding.steps, sliding.pads, sliding.spreads, strict=True
+        )
+    )
+    return sliding, places
+
+
+@oracle("Im2Col")
+def _im2col(call: Call) -> Answer:
+    x = call.wide("input")
+    sliding, places = _columns(call, x.shape[-2:])
+    layers = sliding.seen(x, places)
+    # The window's elements stand behind their channel.
+    return {"out": Expected(np.moveaxis(layers, 0, -3).reshape(call.shapes["out"]))}
+
+
+@oracle("Col2Im")
+def _col2im(call: Call) -> Answer:
+    sizes = sizes_of(call, "output_size", 2)
+    sliding, places = _columns(call, sizes)
+
+    def images(columns: Array) -> Array:
+        elements = columns.shape[-2]
+        layers = columns.reshape(*columns.shape[:-2], elements // sliding.volume, sliding.volume, *places)
+        return sliding.put_back(np.moveaxis(layers, -3, 0), sizes)
+
+    return {"out": _sums(images, call.wide("input"), terms=sliding.volume)}
