@@ -15,7 +15,7 @@ from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.dtypes import STORAGE, category
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.conformance.resolve import Choice, Resolver, lead_dtypes, lead_parameter, read_recipe
-from diopigen.conformance.values import Unfit
+from diopigen.conformance.values import Unfit, storable
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Argument, TensorRecipe
@@ -66,7 +66,7 @@ def _known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             fix = did_you_mean(name, known) or "list them with `diopigen conformance list`"
-            code = "unknown-case-dtype" if what == "dtype" else f"unknown-{what}"
+            code = f"unknown-case-{what}"
             raise failure(code, f"there is no {what} '{name}'", fix=fix)
 
 
@@ -157,6 +157,8 @@ def _carried_over(
                 value = exchanged.get(param.name)
                 if param.type == "scalar" and isinstance(value, float) and category(dtype) < 2:
                     exchanged[param.name] = math.ceil(value) if math.isfinite(value) else 2
+            if any(not storable(v, dtype) for v in exchanged.values() if type(v) is int and category(dtype) < 2):
+                continue
             try:
                 arguments = resolver.resolve(exchanged, Choice(dtype, step))
             except Unfit:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 RULES = {
-    "unknown-function": "A function that is named is one that the suite tests.",
-    "unknown-family": "A family that is named has functions that the suite tests.",
+    "unknown-case-function": "A function that is named is one that the suite tests.",
+    "unknown-case-family": "A family that is named has functions that the suite tests.",
     "unknown-case-dtype": "A dtype that is named is one that the suite runs functions with.",
-    "unknown-axis": "An axis that is named is one that cases have.",
+    "unknown-case-axis": "An axis that is named is one that cases have.",
     "unknown-case": "A case that is named is one that follows from the spec.",
     "library-missing": "The library under test and the host runtime are there.",
     "library-unloadable": "The library under test and the host runtime can be loaded.",

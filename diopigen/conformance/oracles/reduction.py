@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, accumulate, convert, kind
+from diopigen.conformance.dtypes import Array, accumulate, convert, kind, real_of, rounded
 from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
 
 Dims = tuple[int, ...]
@@ -152,6 +152,23 @@ def _norm(call: Call) -> Answer:
     order = float(call["p"] if call.function.operator == "Norm" else call["ord"])
     found = vector_norm(x, order, dims)
     return {"out": Expected(_as(found, call), None, terms)}
+
+
+@oracle("NormBackward")
+def _norm_backward(call: Call) -> Answer:
+    """The sign of each element times its share of the norm: (|x| / norm) ** (p - 1), or a fair one of an extreme."""
+    x, order = call.wide("self"), float(call["p"])
+    dims = dims_of(call["dim"], x.ndim)
+    kept = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+    norm, gradient = call.wide("norm").reshape(kept), call.wide("grad_output").reshape(kept)
+    size = np.abs(x)
+    direction = np.where(size == 0, 0, x / size)
+    if np.isinf(order):
+        attains = _same(rounded(size, real_of(call.dtype("self"))), norm)
+        share = np.where(attains, attains / attains.sum(axis=dims, keepdims=True), 0)
+    else:
+        share = np.where((size == 0) | (norm == 0) | (order == 0), 0, (size / norm) ** (order - 1))
+    return {"grad_input": Expected(np.asarray(direction * share * gradient))}
 
 
 def _order(x: Array, dim: int, descending: bool) -> Array:
