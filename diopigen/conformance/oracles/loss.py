@@ -32,12 +32,116 @@ def _mse(call: Call) -> Answer:
     return {"out": reduced(call, distance**2, scale=scale + distance**2)}
 
 
+def _incoming(call: Call, count: float) -> Array:
+    """The gradient with respect to the loss of each element or sample; the mean divides it by `count`."""
+    gradient = call.wide("grad_output")
+    return np.asarray(gradient / np.float64(count)) if call["reduction"] == "ReductionMean" else gradient
+
+
+def _gradient(call: Call, slope: Array, size: Array) -> Answer:
+    """The gradient of a loss of single elements, from its slope and the size of what that was added up from."""
+    incoming = _incoming(call, slope.size)
+    return {"grad_input": Expected(incoming * slope, np.abs(incoming) * size)}
+
+
 @oracle("MSELossBackward")
 def _mse_backward(call: Call) -> Answer:
-    x, target, gradient = call.wide("input"), call.wide("target"), call.wide("grad_output")
-    share = x.size if call["reduction"] == "ReductionMean" else 1
-    factor = 2 * gradient / share
-    return {"grad_input": Expected(factor * (x - target), np.abs(factor) * (np.abs(x) + np.abs(target)))}
+    x, target = call.wide("input"), call.wide("target")
+    return _gradient(call, 2 * (x - target), 2 * (np.abs(x) + np.abs(target)))
+
+
+@oracle("SmoothL1Loss")
+def _smooth_l1(call: Call) -> Answer:
+    x, target, beta = call.wide("input"), call.wide("target"), float(call["beta"])
+    distance = np.abs(x - target)
+    size = np.abs(x) + np.abs(target) + beta
+    losses = np.where(distance < beta, distance**2 / (2 * beta) if beta else 0.0, distance - beta / 2)
+    return {"out": reduced(call, losses, scale=size)}
+
+
+@oracle("SmoothL1LossBackward")
+def _smooth_l1_backward(call: Call) -> Answer:
+    x, target, beta = call.wide("input"), call.wide("target"), float(call["beta"])
+    distance = x - target
+    if beta == 0:
+        slope = np.where(distance > 0, 1.0, np.where(distance <= 0, -1.0, np.nan))
+        return _gradient(call, slope, np.abs(slope))
+    return _gradient(
+        call, np.clip(distance / beta, -1, 1), np.minimum((np.abs(x) + np.abs(target)) / beta, 2)
+    )
+
+
+def _softplus(x: Array) -> Array:
+    """log(1 + exp(x)): minus the logarithm of the chance of the negative label."""
+    return np.logaddexp(0, x)
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.exp(-_softplus(-x))
+
+
+def _factor(call: Call, name: str) -> Array:
+    return call.wide(name) if call.given(name) else np.ones(())
+
+
+@oracle("BCEWithLogits")
+def _bce_with_logits(call: Call) -> Answer:
+    x, target = call.wide("input"), call.wide("target")
+    positive, weight = _factor(call, "pos_weight"), _factor(call, "weight")
+    losses = weight * (positive * target * _softplus(-x) + (1 - target) * _softplus(x))
+    # A usual form adds (1 - target) * x and (1 + (pos_weight - 1) * target) * softplus(-x).
+    size = np.abs(weight) * (np.abs((1 - target) * x) + (1 + np.abs(positive - 1) * target) * _softplus(-x))
+    return {"out": reduced(call, losses, scale=np.broadcast_to(size, losses.shape))}
+
+
+@oracle("BCEWithLogitsBackward")
+def _bce_with_logits_backward(call: Call) -> Answer:
+    x, target = call.wide("input"), call.wide("target")
+    positive, weight = _factor(call, "pos_weight"), _factor(call, "weight")
+    up, down = positive * target, (1 - target + positive * target) * _sigmoid(x)
+    return _gradient(call, weight * (down - up), np.abs(weight) * (np.abs(up) + np.abs(down)))
+
+
+@oracle("BCELoss")
+def _bce(call: Call) -> Answer:
+    x, target, weight = call.wide("input"), call.wide("target"), _factor(call, "weight")
+    hit, miss = (-np.maximum(np.log(chance), -100) for chance in (x, 1 - x))
+    losses = weight * (target * hit + (1 - target) * miss)
+    return {"out": reduced(call, losses, scale=np.abs(losses) + np.abs(weight))}
+
+
+@oracle("BCELossBackward")
+def _bce_backward(call: Call) -> Answer:
+    x, target, weight = call.wide("input"), call.wide("target"), _factor(call, "weight")
+    divisor = np.maximum((1 - x) * x, 1e-12)
+    return _gradient(call, weight * (x - target) / divisor, np.abs(weight) * (x + target) / divisor)
+
+
+@oracle("SigmoidFocalLoss")
+def _sigmoid_focal(call: Call) -> Answer:
+    x, label = call.wide("inputs"), call.wide("targets")
+    alpha, gamma = float(call["alpha"]), float(call["gamma"])
+    entropy = label * _softplus(-x) + (1 - label) * _softplus(x)
+    miss = label * _sigmoid(-x) + (1 - label) * _sigmoid(x)
+    weight = alpha * label + (1 - alpha) * (1 - label) if alpha >= 0 else np.ones_like(x)
+    losses = weight * entropy * miss**gamma
+    # 1 - p and the entropy are rounded as numbers of the size of 1 and of the logit.
+    size = weight * ((entropy + np.abs(x)) * miss**gamma + gamma * entropy * miss ** max(gamma - 1, 0))
+    return {"out": reduced(call, losses, scale=size)}
+
+
+@oracle("SigmoidFocalLossBackward")
+def _sigmoid_focal_backward(call: Call) -> Answer:
+    x, label = call.wide("input"), call.wide("target")
+    alpha, gamma = float(call["alpha"]), float(call["gamma"])
+    # With u = x for positive labels and -x for negative ones, the loss is softplus(-u) * sigmoid(-u) ** gamma.
+    sign = 2 * label - 1
+    u = sign * x
+    miss, hit, entropy = _sigmoid(-u), _sigmoid(u), _softplus(-u)
+    slope = -sign * miss**gamma * (miss + gamma * entropy * hit)
+    weight = alpha * label + (1 - alpha) * (1 - label) if alpha >= 0 else np.ones_like(x)
+    size = weight * miss**gamma * (1 + gamma * (entropy + 1) + gamma * gamma * entropy)
+    return _gradient(call, weight * slope, size)
 
 
 def _classes(x: Array) -> tuple[Array, int]:
@@ -74,9 +178,21 @@ def _nll(call: Call) -> Answer:
     if "totalWeight" in call.shapes:
         total = weights.sum() if call["reduction"] != "ReductionNone" else 0.0
         answer["totalWeight"] = Expected(np.asarray(total), None, max(weights.size, 1))
-        if call["reduction"] == "ReductionNone":
-            del answer["totalWeight"]  # without a reduction nothing is added up
     return answer
+
+
+@oracle("NLLLossBackward", "NLLLossV2Backward")
+def _nll_backward(call: Call) -> Answer:
+    scores, count = _classes(call.wide("input"))
+    target, counts = _targets(call)
+    weights = _weights(call, count)[target] * counts
+    divisor = float(call.wide("totalWeight")) if "totalWeight" in call.shapes else float(weights.sum())
+    incoming = np.broadcast_to(_incoming(call, divisor), call.shapes["target"]).reshape(target.shape)
+    picked = np.arange(count).reshape(1, count, *(1,) * (scores.ndim - 2)) == target[:, None]
+    chosen = picked & counts[:, None]
+    found = np.where(chosen, -(weights * incoming)[:, None], 0.0)
+    terms = 1 if "totalWeight" in call.shapes else max(target.size, 1)
+    return {"grad_input": Expected(found.reshape(call.shapes["input"]), None, terms, signed_zero=False)}
 
 
 @oracle("CrossEntropyLoss")
@@ -104,3 +220,31 @@ def _cross_entropy(call: Call) -> Answer:
     shape = losses.shape if call["input"].ndim > 1 else ()
     samples = float(losses.size)
     return {"out": reduced(call, losses.reshape(shape), samples, scale.reshape(shape))}
+
+
+@oracle("CrossEntropyLossBackward")
+def _cross_entropy_backward(call: Call) -> Answer:
+    scores, count = _classes(call.wide("input"))
+    chance = np.exp(log_softmax(scores, 1))
+    along = _weights(call, count).reshape(1, count, *(1,) * (scores.ndim - 2))
+    smoothing = float(call["label_smoothing"])
+    samples = scores.shape[:1] + scores.shape[2:]
+    if call["target"].dtype.kind in "iu":
+        target, counts = _targets(call)
+        wanted = (np.arange(count).reshape(along.shape) == target[:, None]) * 1.0
+        shares = _weights(call, count)[target] * counts
+    else:
+        wanted, counts = call.wide("target").reshape(scores.shape), np.ones(samples, dtype=bool)
+        shares = np.ones(samples)
+    # The loss is the sum of a[c] * (logsumexp(x) - x[c]) over the classes.
+    a = along * ((1 - smoothing) * wanted + smoothing / count)
+    slope = a.sum(axis=1, keepdims=True) * chance - a
+    size = np.abs(a).sum(axis=1, keepdims=True) * chance * (1 + np.abs(log_softmax(scores, 1))) + np.abs(a)
+    incoming = np.broadcast_to(
+        _incoming(call, float(shares.sum())), samples if call["input"].ndim > 1 else ()
+    )
+    incoming = incoming.reshape(samples)[:, None]
+    keep = np.broadcast_to(counts[:, None], scores.shape)
+    found, size = np.where(keep, incoming * slope, 0.0), np.where(keep, np.abs(incoming) * size, 0.0)
+    shape = call.shapes["input"]
+    return {"grad_input": Expected(found.reshape(shape), size.reshape(shape), max(count, shares.size))}

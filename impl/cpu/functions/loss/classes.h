@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/threads.h"
 
 namespace diopi::cpu {
 
@@ -36,6 +37,57 @@ inline Classes classes_of(const Tensor& input) {
 inline void check_reduction(diopiReduction_t reduction) {
     require(reduction == ReductionNone || reduction == ReductionMean || reduction == ReductionSum,
             "parameter 'reduction' is not one of its values");
+}
+
+// `written` goes with the input and is disjoint from every operand; the weight has one element for each class.
+inline void check_classification(const Tensor& written, const Tensor& input, const Tensor& target, const Tensor& weight,
+                                 const Classes& sizes, diopiReduction_t reduction) {
+    check_reduction(reduction);
+    require_same_dtype(written, input);
+    require_same_dtype(weight, input);
+    require_shape(weight, {sizes.classes});
+    require_one_device({&input, &written, &target, &weight});
+    require_no_overlap(written);
+    for (const Tensor* operand : {&input, &target, &weight}) {
+        require_disjoint(written, *operand);
+    }
+}
+
+inline void check_indices(const Input<Int64>& target, const Classes& sizes, int64_t ignored, const char* message) {
+    for (int64_t i = 0; i < sizes.count(); ++i) {
+        const int64_t wanted = target[i].value;
+        require(wanted == ignored || (wanted >= 0 && wanted < sizes.classes), message);
+    }
+}
+
+// The loss of a sample, and its share of what the mean divides by.
+struct Weighed {
+    double loss = 0;
+    double share = 0;
+};
+
+// Stores the losses of all samples, their sum, or their mean. Returns the sum of the shares. The sums run in the order
+// of the samples, whatever the number of threads.
+template <typename T, typename Loss>
+double reduce_samples(const Output<T>& out, int64_t count, int64_t grain, diopiReduction_t reduction, Loss&& loss) {
+    std::vector<Weighed> samples(static_cast<size_t>(count));
+    parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            samples[i] = loss(i);
+        }
+    });
+    Weighed total;
+    for (int64_t i = 0; i < count; ++i) {
+        total.loss += samples[i].loss;
+        total.share += samples[i].share;
+        if (reduction == ReductionNone) {
+            out[i] = static_cast<T>(samples[i].loss);
+        }
+    }
+    if (reduction != ReductionNone) {
+        out[0] = static_cast<T>(reduction == ReductionMean ? total.loss / total.share : total.loss);
+    }
+    return total.share;
 }
 
 }  // namespace diopi::cpu

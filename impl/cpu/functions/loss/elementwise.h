@@ -1,0 +1,131 @@
+// Losses that are computed element by element, and their gradients: checks, reduction and the incoming gradient.
+#ifndef DIOPI_CPU_ELEMENTWISE_LOSS_H_
+#define DIOPI_CPU_ELEMENTWISE_LOSS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+#include "classes.h"
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/threads.h"
+
+namespace diopi::cpu {
+
+// Target and factors go with the input: same dtype, the target of the same shape, factors broadcast to it.
+inline void check_operands(const Tensor& written, const Tensor& input, const Tensor& target,
+                           std::initializer_list<const Tensor*> factors, diopiReduction_t reduction) {
+    check_reduction(reduction);
+    require_same_dtype(written, input);
+    require_same_dtype(target, input);
+    require_same_shape(target, input);
+    require_one_device({&input, &written, &target});
+    require_no_overlap(written);
+    for (const Tensor* factor : factors) {
+        require_same_dtype(*factor, input);
+        require_broadcastable(*factor, input);
+        require_one_device({&input, factor});
+        require_disjoint(written, *factor);
+    }
+}
+
+inline void check_loss(const Tensor& out, const Tensor& input, const Tensor& target,
+                       std::initializer_list<const Tensor*> factors, diopiReduction_t reduction) {
+    check_operands(out, input, target, factors, reduction);
+    if (reduction == ReductionNone) {
+        require_same_shape(out, input);
+    } else {
+        require_shape(out, {});
+    }
+    require_disjoint(out, input);
+    require_disjoint(out, target);
+}
+
+inline void check_gradient(const Tensor& grad_input, const Tensor& grad_output, const Tensor& input,
+                           const Tensor& target, std::initializer_list<const Tensor*> factors,
+                           diopiReduction_t reduction) {
+    check_operands(grad_input, input, target, factors, reduction);
+    require_same_shape(grad_input, input);
+    require_same_dtype(grad_output, input);
+    require_broadcastable(grad_output, input);
+    require_one_device({&input, &grad_output});
+    require_no_overlap(grad_input, grad_output);
+    require_no_overlap(grad_input, input);
+    require_no_overlap(grad_input, target);
+}
+
+// A factor that broadcasts to the shape of `input`, element by element; 1 where it is null.
+template <typename T>
+class Factor {
+  public:
+    Factor(const Tensor& factor, const Tensor& input)
+        : view_(factor.is_null() ? View(Tensor(), {}, {}) : expanded(factor, shape_of(input))),
+          values_(view_.tensor()) {}
+    explicit operator bool() const { return static_cast<bool>(values_); }
+    double operator[](int64_t i) const { return values_ ? static_cast<double>(values_[i]) : 1.0; }
+
+  private:
+    View view_;
+    Input<T> values_;
+};
+
+// Stores `loss(i)` of `count` elements, or their sum or mean. Sums are made block by block, the same for every number
+// of threads.
+template <typename T, typename Loss>
+void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, Loss&& loss) {
+    const Output<T> result(out);
+    constexpr int64_t kBlock = 4096;
+    if (reduction == ReductionNone) {
+        parallel_for(count, kBlock, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                result[i] = static_cast<T>(loss(i));
+            }
+        });
+    } else {
+        std::vector<double> sums(static_cast<size_t>((count + kBlock - 1) / kBlock), 0.0);
+        parallel_for(static_cast<int64_t>(sums.size()), 1, [&](int64_t begin, int64_t end) {
+            for (int64_t block = begin; block < end; ++block) {
+                const int64_t last = std::min(count, (block + 1) * kBlock);
+                double sum = 0;
+                for (int64_t i = block * kBlock; i < last; ++i) {
+                    sum += loss(i);
+                }
+                sums[block] = sum;
+            }
+        });
+        double total = 0;
+        for (const double sum : sums) {
+            total += sum;
+        }
+        result[0] = static_cast<T>(reduction == ReductionMean ? total / static_cast<double>(count) : total);
+    }
+    result.store();
+}
+
+// Stores the incoming gradient times `slope(i)`, divided by the number of elements for the mean.
+template <typename T, typename Slope>
+void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiReduction_t reduction, Slope&& slope) {
+    const View incoming_view = expanded(grad_output, shape_of(grad_input));
+    const Input<T> incoming(incoming_view.tensor());
+    const Output<T> result(grad_input);
+    const double divisor = reduction == ReductionMean ? static_cast<double>(grad_input.numel) : 1.0;
+    parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            result[i] = static_cast<T>(slope(i) * static_cast<double>(incoming[i]) / divisor);
+        }
+    });
+    result.store();
+}
+
+// log(1 + exp(x)) without overflow.
+inline double softplus(double x) { return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::abs(x))); }
+
+inline double logistic(double x) {
+    const double small = std::exp(-std::abs(x));
+    return (x < 0 ? small : 1.0) / (1 + small);
+}
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_ELEMENTWISE_LOSS_H_
