@@ -1,70 +1,154 @@
-// Amax and Argmax. NaN counts as larger than every number; Argmax gives the first of several equal elements.
+// The largest and smallest elements and where they stand: Amax, Max, Min, MaxAll, MinAll, Argmax, Argmin. NaN counts as
+// more extreme than every number; of several equal elements the first counts.
 #include <diopi/functions.h>
 
+#include "checks.h"
+#include "diopi_cpu/chunks.h"
 #include "diopi_cpu/math.h"
-#include "diopi_cpu/reduction.h"
 
 using namespace diopi::cpu;
+
+namespace {
+
+struct Largest {
+    template <typename T>
+    static bool precedes(T a, T b) {
+        return a > b;
+    }
+};
+
+struct Smallest {
+    template <typename T>
+    static bool precedes(T a, T b) {
+        return a < b;
+    }
+};
+
+template <typename T>
+struct Found {
+    T value;
+    int64_t at;  // -1 for none
+};
+
+// The extreme element of each row; every row has one.
+template <typename Extreme, typename T>
+std::vector<Found<T>> extremes(const T* data, const Rows& rows) {
+    // `b` stands behind `a` in the chunk, but running values of a chunk are joined in any order.
+    const auto better = [](Found<T> a, Found<T> b) {
+        if (a.at < 0 || b.at < 0) {
+            return a.at < 0 ? b : a;
+        }
+        if (isnan(a.value) || isnan(b.value)) {
+            return isnan(b.value) && (!isnan(a.value) || b.at < a.at) ? b : a;
+        }
+        return Extreme::precedes(b.value, a.value) || (b.value == a.value && b.at < a.at) ? b : a;
+    };
+    return fold_rows(
+        rows.count, rows.length, Found<T>{T(0), -1},
+        [&](Found<T> best, int64_t /*row*/, int64_t i) {
+            const T value = data[i];
+            const bool wins = best.at < 0 || Extreme::precedes(value, best.value) || isnan(value);
+            return wins && (best.at < 0 || !isnan(best.value)) ? Found<T>{value, i} : best;
+        },
+        better);
+}
+
+// Writes extreme elements to `values` and their positions in the row to `places`; a null tensor drops them.
+template <typename Extreme>
+void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows) {
+    const View view = permuted(input, rows.order());
+    dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> data(view.tensor());
+        const Output<T> value(values, rows.count);
+        const Output<Int64> place(places, rows.count);
+        const std::vector<Found<T>> found = extremes<Extreme>(data.data(), rows);
+        for (int64_t row = 0; row < rows.count; ++row) {
+            value[row] = found[row].value;
+            place[row] = Int64(found[row].at - row * rows.length);
+        }
+        value.store();
+        place.store();
+    });
+}
+
+template <typename Extreme>
+void along(const char* value_name, diopiTensorHandle_t values, const char* place_name, diopiTensorHandle_t places,
+           diopiConstTensorHandle_t input, int64_t dim) {
+    const Tensor value_tensor = tensor(value_name, values, kNumber | kBool);
+    const Tensor place_tensor = tensor(place_name, places, kIndex);
+    const Tensor input_tensor = tensor("input", input, kNumber | kBool);
+    const Rows rows = rows_over(input_tensor, "dim", &dim);
+    require_same_dtype(value_tensor, input_tensor);
+    check_reduction(value_tensor, input_tensor, rows, KeepDim::kEither);
+    check_reduction(place_tensor, input_tensor, rows, KeepDim::kEither);
+    require_disjoint(value_tensor, place_tensor);
+    require(rows.length > 0, "parameter 'input' has no elements along dimension 'dim'");
+    search<Extreme>(value_tensor, place_tensor, input_tensor, rows);
+}
+
+template <typename Extreme>
+void of_all(const char* name, diopiTensorHandle_t value, diopiConstTensorHandle_t input) {
+    const Tensor value_tensor = tensor(name, value, kNumber | kBool);
+    const Tensor input_tensor = tensor("input", input, kNumber | kBool);
+    const Rows rows = rows_over(input_tensor, "input", diopiSize_t{nullptr, 0});
+    require_same_dtype(value_tensor, input_tensor);
+    check_reduction(value_tensor, input_tensor, rows, KeepDim::kNo);
+    require(rows.length > 0, "parameter 'input' has no elements");
+    search<Extreme>(value_tensor, Tensor(), input_tensor, rows);
+}
+
+template <typename Extreme>
+void positions(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const int64_t* dim, bool keepdim) {
+    const Tensor out_tensor = tensor("out", out, kIndex);
+    const Tensor input_tensor = tensor("input", input, kNumber);
+    const Rows rows = rows_over(input_tensor, "dim", dim);
+    check_reduction(out_tensor, input_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
+    require(rows.length > 0, "parameter 'input' has no elements along dimension 'dim'");
+    search<Extreme>(Tensor(), out_tensor, input_tensor, rows);
+}
+
+}  // namespace
 
 DIOPI_API diopiError_t diopiAmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t self,
                                  diopiSize_t dim, bool keepdim) {
     return guarded("diopiAmax", [&] {
-        const Tensor out_tensor = tensor("out", out, kAny);
+        const Tensor out_tensor = tensor("out", out, kNumber | kBool);
         const Tensor self_tensor = tensor("self", self, kNumber | kBool);
         const Rows rows = rows_over(self_tensor, "dim", dim);
         require_same_dtype(out_tensor, self_tensor);
-        require_reduced(out_tensor, self_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
-        require(rows.length > 0 || rows.count == 0, "C3: every reduced dimension has a size of at least 1");
-        require_one_device({&out_tensor, &self_tensor});
-        require_no_overlap(out_tensor);
-        require_disjoint(out_tensor, self_tensor);
-        const View view = permuted(self_tensor, rows.order());
-        dispatch_compute<kNumber | kBool>(self_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> data(view.tensor());
-            const Output<T> result(out_tensor);
-            parallel_for(rows.count, row_grain(rows.length), [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) {
-                    const T* values = data.data() + row * rows.length;
-                    T largest = values[0];
-                    for (int64_t i = 1; i < rows.length; ++i) {
-                        largest = maximum(largest, values[i]);
-                    }
-                    result[row] = largest;
-                }
-            });
-            result.store();
-        });
+        check_reduction(out_tensor, self_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
+        require(rows.length > 0, "parameter 'self' has no elements along a dimension of 'dim'");
+        search<Largest>(out_tensor, Tensor(), self_tensor, rows);
     });
+}
+
+DIOPI_API diopiError_t diopiMax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t max, diopiTensorHandle_t max_indices,
+                                diopiConstTensorHandle_t input, int64_t dim) {
+    return guarded("diopiMax", [&] { along<Largest>("max", max, "max_indices", max_indices, input, dim); });
+}
+
+DIOPI_API diopiError_t diopiMin(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t min, diopiTensorHandle_t min_indices,
+                                diopiConstTensorHandle_t input, int64_t dim) {
+    return guarded("diopiMin", [&] { along<Smallest>("min", min, "min_indices", min_indices, input, dim); });
+}
+
+DIOPI_API diopiError_t diopiMaxAll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t max,
+                                   diopiConstTensorHandle_t input) {
+    return guarded("diopiMaxAll", [&] { of_all<Largest>("max", max, input); });
+}
+
+DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t min,
+                                   diopiConstTensorHandle_t input) {
+    return guarded("diopiMinAll", [&] { of_all<Smallest>("min", min, input); });
 }
 
 DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
                                    diopiConstTensorHandle_t input, const int64_t* dim, bool keepdim) {
-    return guarded("diopiArgmax", [&] {
-        const Tensor out_tensor = tensor("out", out, kIndex);
-        const Tensor input_tensor = tensor("input", input, kNumber);
-        const Rows rows = rows_over(input_tensor, "dim", dim);
-        require_reduced(out_tensor, input_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
-        require(rows.length > 0, "C2: size(input, dim) is at least 1, or numel(input) where dim is null");
-        require_one_device({&out_tensor, &input_tensor});
-        require_no_overlap(out_tensor);
-        require_disjoint(out_tensor, input_tensor);
-        const View view = permuted(input_tensor, rows.order());
-        dispatch_compute<kNumber>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> data(view.tensor());
-            const Output<Int64> result(out_tensor);
-            parallel_for(rows.count, row_grain(rows.length), [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) {
-                    const T* values = data.data() + row * rows.length;
-                    int64_t best = 0;
-                    for (int64_t i = 1; i < rows.length && !isnan(values[best]); ++i) {
-                        best = values[i] > values[best] || isnan(values[i]) ? i : best;
-                    }
-                    result[row] = Int64(best);
-                }
-            });
-            result.store();
-        });
-    });
+    return guarded("diopiArgmax", [&] { positions<Largest>(out, input, dim, keepdim); });
+}
+
+DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, const int64_t* dim, bool keepdim) {
+    return guarded("diopiArgmin", [&] { positions<Smallest>(out, input, dim, keepdim); });
 }
