@@ -46,13 +46,20 @@ struct Source {
     Dtype stored = Dtype::kUnsupported;
     Dtype computed = Dtype::kUnsupported;
     bool is_uniform = false;
-    bool is_rounded = false;  // through the half that the operands promote to
+    Dtype half = Dtype::kUnsupported;  // what values are rounded to on the way, though they are computed in float
 
     bool is_direct(const char* address) const {
-        return stored == computed && !is_rounded &&
+        return stored == computed && half == Dtype::kUnsupported &&
                reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(strided.element) == 0;
     }
 };
+
+// Rounds floats to a half.
+void round_to(Dtype half, void* values, int64_t count) {
+    Half buffer[kBlock];
+    convert(Dtype::kFloat32, values, half, buffer, count);
+    convert(half, buffer, Dtype::kFloat32, values, count);
+}
 
 void load(const Source& source, int64_t start, int64_t count, char* gathered, char* target) {
     const char* from = source.strided.contiguous(start, count);
@@ -62,6 +69,9 @@ void load(const Source& source, int64_t start, int64_t count, char* gathered, ch
     }
     if (from != target) {
         convert(source.stored, from, source.computed, target, count);
+    }
+    if (source.half != Dtype::kUnsupported) {
+        round_to(source.half, target, count);
     }
 }
 
@@ -73,13 +83,6 @@ void fill(const Number& number, Dtype dtype, void* target, int64_t count) {
             static_cast<T*>(target)[i] = value;
         }
     });
-}
-
-// Rounds what was computed in float to the half that the operands promote to.
-void round_to(Dtype half, void* values, int64_t count) {
-    Half buffer[kBlock];
-    convert(Dtype::kFloat32, values, half, buffer, count);
-    convert(half, buffer, Dtype::kFloat32, values, count);
 }
 
 Dtype result_dtype(Result result, Dtype compute) {
@@ -192,6 +195,9 @@ void Elementwise::run(const Loops& loops) const {
             source.strided = strided(*inputs_[k].tensor, order, result.rank);
             source.stored = inputs_[k].tensor->dtype;
             source.is_uniform = source.strided.is_uniform();
+            // Integers beside halves become halves before anything is computed.
+            const bool is_cast = source.computed == Dtype::kFloat32 && is_integral(source.stored);
+            source.half = is_half(promoted_) && is_cast ? promoted_ : Dtype::kUnsupported;
         }
     }
     for (int k = 0; k < output_count_; ++k) {
@@ -200,7 +206,8 @@ void Elementwise::run(const Loops& loops) const {
         if (!outputs_[k].tensor->is_null()) {
             source.strided = strided(*outputs_[k].tensor, order, result.rank);
             source.stored = outputs_[k].tensor->dtype;
-            source.is_rounded = is_half(promoted_) && source.computed == Dtype::kFloat32 && source.stored != promoted_;
+            const bool is_cast = source.computed == Dtype::kFloat32 && source.stored != promoted_;
+            source.half = is_half(promoted_) && is_cast ? promoted_ : Dtype::kUnsupported;
         }
     }
     const int64_t row = result.rank == 0 ? 1 : result.shape[result.rank - 1];
@@ -264,8 +271,8 @@ void Elementwise::run(const Loops& loops) const {
                 if (source.stored == Dtype::kUnsupported || block.outputs[k] != computed) {
                     continue;
                 }
-                if (source.is_rounded) {
-                    round_to(promoted_, computed, block.count);
+                if (source.half != Dtype::kUnsupported) {
+                    round_to(source.half, computed, block.count);
                 }
                 char* target = source.strided.contiguous(start, block.count);
                 char* stored = target != nullptr ? target : buffers.at(2 * at + 1);

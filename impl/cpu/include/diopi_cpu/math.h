@@ -175,10 +175,11 @@ inline Real<T> absolute(T x) {
     }
 }
 
+// Of NaN it is 0, as torch.sign has it.
 template <typename T>
 inline T sign(T x) {
     if constexpr (is_float_type<T>) {
-        return x != x ? x : static_cast<T>((x > 0) - (x < 0));
+        return static_cast<T>((x > 0) - (x < 0));
     } else if constexpr (std::is_same_v<T, Bool>) {
         return x;
     } else {
