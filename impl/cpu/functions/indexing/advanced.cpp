@@ -65,8 +65,7 @@ std::vector<int64_t> common_shape(const std::vector<Entry>& entries) {
 }
 
 // Adds `scale` times the entry's values, broadcast to `common`, to `positions`.
-void add_entry(const Entry& entry, const std::vector<int64_t>& common, int64_t scale,
-               std::vector<int64_t>& positions) {
+void add_entry(const Entry& entry, const std::vector<int64_t>& common, int64_t scale, std::vector<int64_t>& positions) {
     const size_t rank = common.size();
     std::vector<int64_t> steps(rank, 0);
     int64_t step = 1;
@@ -123,8 +122,8 @@ Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, 
         const bool is_mask = !is_slice && contains(kMask, index.dtype);
         const int64_t covered = is_mask ? index.rank : 1;
         if (dim + covered > input.rank) {
-            fail(std::string("parameter 'indices' uses more dimensions than '") + input.name + "' has: " +
-                 std::to_string(input.rank));
+            fail(std::string("parameter 'indices' uses more dimensions than '") + input.name +
+                 "' has: " + std::to_string(input.rank));
         }
         if (is_slice) {
             has_gap = !entries.empty();

@@ -36,7 +36,8 @@ void put(W* to, const W* from, const Advanced& index) {
     parallel_columns(place.outer, place.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
         for (int64_t k = 0; k < count; ++k) {
             const W* source = from + (outer * count + k) * place.inner;
-            std::copy(source + begin, source + end, to + (outer * place.size + index.positions[k]) * place.inner + begin);
+            std::copy(source + begin, source + end,
+                      to + (outer * place.size + index.positions[k]) * place.inner + begin);
         }
     });
 }

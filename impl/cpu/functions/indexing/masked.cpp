@@ -13,7 +13,7 @@ constexpr int64_t kChunk = 65536;
 
 // A mask in row-major order of a shape that it broadcasts to, and how many true elements stand before each chunk of it.
 class Mask {
- public:
+  public:
     Mask(const Tensor& mask, const std::vector<int64_t>& shape)
         : view_(expanded(mask, shape)), elements_(view_.tensor()), numel_(view_.tensor().numel) {
         before_.assign(static_cast<size_t>(chunks() + 1), 0);
@@ -43,7 +43,7 @@ class Mask {
         });
     }
 
- private:
+  private:
     int64_t chunks() const { return (numel_ + kChunk - 1) / kChunk; }
 
     View view_;

@@ -13,7 +13,8 @@ DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require(num_classes == -1 || num_classes >= 1, "parameter 'num_classes' is neither -1 nor at least 1");
         int64_t classes = num_classes;
         if (num_classes == -1) {
-            require(input_tensor.numel > 0, "parameter 'input' is empty, so that it does not tell the number of classes");
+            require(input_tensor.numel > 0,
+                    "parameter 'input' is empty, so that it does not tell the number of classes");
             const Input<Int64> numbers(input_tensor);
             int64_t largest = 0;
             for (int64_t i = 0; i < input_tensor.numel; ++i) {

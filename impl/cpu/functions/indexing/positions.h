@@ -14,7 +14,7 @@ enum class Negative { kRefused, kFromEnd };
 
 // The positions that a tensor holds, in row-major order, each checked against the size of the dimension.
 class Positions {
- public:
+  public:
     Positions(const Tensor& index, int64_t size, Negative negative = Negative::kRefused)
         : values_(index), size_(size), count_(index.numel) {
         const int64_t least = negative == Negative::kFromEnd ? -size : 0;
@@ -39,7 +39,7 @@ class Positions {
         return value < 0 ? value + size_ : value;
     }
 
- private:
+  private:
     Input<Int64> values_;
     int64_t size_;
     int64_t count_;

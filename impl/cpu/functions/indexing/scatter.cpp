@@ -19,7 +19,7 @@ Reduce reduce_of(const char* reduce) {
 
 // How the elements of an index tensor lie in a row-major target that is at least as large outside of one dimension.
 class Places {
- public:
+  public:
     Places(const std::vector<int64_t>& target, const std::vector<int64_t>& index, int64_t dim)
         : columns_(around(index, dim)), step_(around(target, dim).inner) {
         const auto at = static_cast<size_t>(dim);
@@ -40,7 +40,7 @@ class Places {
         });
     }
 
- private:
+  private:
     // The offset in the target of every coordinate in the dimensions [begin, end) of the index.
     static std::vector<int64_t> offsets(const std::vector<int64_t>& target, const std::vector<int64_t>& index,
                                         size_t begin, size_t end, int64_t step) {
@@ -114,9 +114,11 @@ void change(const Tensor& target, const Job& job, Reduce reduce, Value&& value) 
     const Changed changed(target, dtype_of<T>);
     T* elements = changed.as<T>();
     if (reduce == Reduce::kAdd) {
-        job.places.for_each(job.positions, [&](int64_t to, int64_t from) { elements[to] = elements[to] + value(from); });
+        job.places.for_each(job.positions,
+                            [&](int64_t to, int64_t from) { elements[to] = elements[to] + value(from); });
     } else if (reduce == Reduce::kMultiply) {
-        job.places.for_each(job.positions, [&](int64_t to, int64_t from) { elements[to] = elements[to] * value(from); });
+        job.places.for_each(job.positions,
+                            [&](int64_t to, int64_t from) { elements[to] = elements[to] * value(from); });
     } else {
         job.places.for_each(job.positions, [&](int64_t to, int64_t from) { elements[to] = value(from); });
     }

@@ -36,21 +36,21 @@ void dispatch_word(Dtype dtype, Body&& body) {
 
 // The elements of a tensor in row-major order. The tensor must outlive it.
 class Words {
- public:
+  public:
     explicit Words(const Tensor& tensor) : data_(detail::dense_input(tensor, tensor.dtype, buffer_)) {}
     template <typename W>
     const W* as() const {
         return static_cast<const W*>(data_);
     }
 
- private:
+  private:
     Buffer buffer_;
     const void* data_;
 };
 
 // Room for all elements of a tensor in row-major order; `store` brings them to the tensor.
 class NewWords {
- public:
+  public:
     explicit NewWords(const Tensor& tensor)
         : tensor_(tensor), data_(detail::dense_output(tensor, tensor.dtype, buffer_)) {}
     template <typename W>
@@ -63,7 +63,7 @@ class NewWords {
         }
     }
 
- private:
+  private:
     const Tensor& tensor_;
     Buffer buffer_;
     void* data_;
@@ -71,7 +71,7 @@ class NewWords {
 
 // The elements of a tensor in row-major order as `dtype`, to be changed in part; `store` brings them back.
 class Changed {
- public:
+  public:
     Changed(const Tensor& tensor, Dtype dtype)
         : tensor_(tensor), dtype_(dtype), data_(detail::dense_input(tensor, dtype, buffer_)) {}
     template <typename T>
@@ -84,7 +84,7 @@ class Changed {
         }
     }
 
- private:
+  private:
     const Tensor& tensor_;
     Dtype dtype_;
     Buffer buffer_;
