@@ -111,6 +111,8 @@ class Resolver:
             given: Any = recipe[param.name]
         elif param.default is not None:
             given = param.default.value
+        elif param.direction == "out" and param.type not in ("tensor", "tensors"):
+            return True  # room for a number
         elif param.direction == "out" or param.count is not None:
             given = None
         elif any(other.count == param.name for other in self.function.params):

@@ -1,4 +1,4 @@
-// Products of matrices: Mm, Bmm, Addmm, Linear and the general Matmul.
+// Products of matrices: Mm, Bmm, Baddbmm, Addmm and Linear.
 #include <diopi/functions.h>
 
 #include "diopi_cpu/gemm.h"
@@ -43,6 +43,51 @@ View as_batch(const Tensor& matrix) {
     return View(matrix, {1, matrix.shape[0], matrix.shape[1]}, {0, matrix.strides[0], matrix.strides[1]});
 }
 
+// out = beta * input + alpha * batch1 batch2. `input` broadcasts to `out` or is `out`.
+void add_batch(const Tensor& out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t batch1,
+               diopiConstTensorHandle_t batch2, double beta, double alpha) {
+    const Tensor input_tensor = tensor("input", input, kFactors);
+    const Tensor batch1_tensor = tensor("batch1", batch1, kFactors);
+    const Tensor batch2_tensor = tensor("batch2", batch2, kFactors);
+    require_rank(batch1_tensor, 3, 3);
+    require_rank(batch2_tensor, 3, 3);
+    const int64_t count = batch1_tensor.shape[0];
+    const int64_t rows = batch1_tensor.shape[1];
+    const int64_t inner = batch1_tensor.shape[2];
+    const int64_t columns = batch2_tensor.shape[2];
+    require_shape(batch2_tensor, {count, inner, columns});
+    require_shape(out, {count, rows, columns});
+    require_broadcastable(input_tensor, out);
+    require_same_dtype(out, batch1_tensor);
+    require_same_dtype(input_tensor, batch1_tensor);
+    check(out, {&batch1_tensor, &batch2_tensor});
+    require_one_device({&out, &input_tensor});
+    require_no_overlap(out, input_tensor);
+    require(!is_integral(out.dtype) || (std::trunc(beta) == beta && std::trunc(alpha) == alpha),
+            "parameters 'beta' and 'alpha' have a fractional part, but the matrices are integral");
+    const View summand = expanded(input_tensor, {count, rows, columns});
+    dispatch_compute<kFactors>(out.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        using Sum = Accumulator<T>;
+        const bool reads_input = beta != 0;
+        const Input<T> added(reads_input ? summand.tensor() : Tensor());
+        const Input<T> left(batch1_tensor);
+        const Input<T> right(batch2_tensor);
+        const Output<T> result(out);
+        const auto factor = cast<Sum>(alpha);
+        const auto input_factor = cast<Sum>(beta);
+        for (int64_t k = 0; k < count; ++k) {
+            multiply(left.data() + k * rows * inner, right.data() + k * inner * columns, rows, inner, columns,
+                     [&](int64_t i, int64_t j, Sum sum) {
+                         const int64_t at = (k * rows + i) * columns + j;
+                         const Sum product = factor * sum;
+                         result[at] = cast<T>(reads_input ? input_factor * cast<Sum>(added[at]) + product : product);
+                     });
+        }
+        result.store();
+    });
+}
+
 }  // namespace
 
 DIOPI_API diopiError_t diopiMm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -75,6 +120,24 @@ DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_
         require_shape(out_tensor, {input_tensor.shape[0], input_tensor.shape[1], mat2_tensor.shape[2]});
         check(out_tensor, {&input_tensor, &mat2_tensor});
         multiply_batch(out_tensor, input_tensor, mat2_tensor);
+    });
+}
+
+DIOPI_API diopiError_t diopiBaddbmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t batch1,
+                                    diopiConstTensorHandle_t batch2, double beta, double alpha) {
+    return guarded("diopiBaddbmm", [&] {
+        const Tensor out_tensor = tensor("out", out, kFactors);
+        add_batch(out_tensor, input, batch1, batch2, beta, alpha);
+    });
+}
+
+DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input,
+                                       diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta,
+                                       double alpha) {
+    return guarded("diopiBaddbmmInp", [&] {
+        const Tensor input_tensor = tensor("input", input, kFactors);
+        add_batch(input_tensor, input, batch1, batch2, beta, alpha);
     });
 }
 
@@ -157,80 +220,6 @@ DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t /*ctx*/, diopiTensorHand
             multiply(left.data(), right.data(), rows, inner, columns, [&](int64_t i, int64_t j, Sum sum) {
                 result[i * columns + j] = cast<T>(added ? sum + cast<Sum>(added[j]) : sum);
             });
-            result.store();
-        });
-    });
-}
-
-DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return guarded("diopiMatmul", [&] {
-        const Tensor out_tensor = tensor("out", out, kFactors);
-        const Tensor input_tensor = tensor("input", input, kFactors);
-        const Tensor other_tensor = tensor("other", other, kFactors);
-        require_rank(input_tensor, 1);
-        require_rank(other_tensor, 1);
-        // A vector counts as one row on the left, as one column on the right.
-        const bool is_row = input_tensor.rank == 1;
-        const bool is_column = other_tensor.rank == 1;
-        std::vector<int64_t> left_shape = shape_of(input_tensor);
-        std::vector<int64_t> left_strides(input_tensor.strides, input_tensor.strides + input_tensor.rank);
-        std::vector<int64_t> right_shape = shape_of(other_tensor);
-        std::vector<int64_t> right_strides(other_tensor.strides, other_tensor.strides + other_tensor.rank);
-        if (is_row) {
-            left_shape.insert(left_shape.begin(), 1);
-            left_strides.insert(left_strides.begin(), 0);
-        }
-        if (is_column) {
-            right_shape.push_back(1);
-            right_strides.push_back(0);
-        }
-        const int64_t rows = left_shape[left_shape.size() - 2];
-        const int64_t inner = left_shape.back();
-        const int64_t columns = right_shape.back();
-        require(right_shape[right_shape.size() - 2] == inner,
-                "parameter 'other' does not have as many rows as 'input' has columns");
-        std::vector<int64_t> batch;
-        const size_t left_batch = left_shape.size() - 2;
-        const size_t right_batch = right_shape.size() - 2;
-        for (size_t i = std::max(left_batch, right_batch); i > 0; --i) {
-            const int64_t a = i <= left_batch ? left_shape[left_batch - i] : 1;
-            const int64_t b = i <= right_batch ? right_shape[right_batch - i] : 1;
-            require(a == b || a == 1 || b == 1, "parameters 'input' and 'other' have batches that do not broadcast");
-            batch.push_back(a == 1 ? b : a);
-        }
-        std::vector<int64_t> out_shape = batch;
-        if (!is_row) {
-            out_shape.push_back(rows);
-        }
-        if (!is_column) {
-            out_shape.push_back(columns);
-        }
-        require_shape(out_tensor, out_shape);
-        check(out_tensor, {&input_tensor, &other_tensor});
-
-        const View left(input_tensor, std::move(left_shape), std::move(left_strides));
-        const View right(other_tensor, std::move(right_shape), std::move(right_strides));
-        std::vector<int64_t> full_left = batch;
-        full_left.insert(full_left.end(), {rows, inner});
-        std::vector<int64_t> full_right = batch;
-        full_right.insert(full_right.end(), {inner, columns});
-        const View left_batched = expanded(left.tensor(), full_left);
-        const View right_batched = expanded(right.tensor(), full_right);
-        int64_t count = 1;
-        for (const int64_t size : batch) {
-            count *= size;
-        }
-        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> a(left_batched.tensor());
-            const Input<T> b(right_batched.tensor());
-            const Output<T> result(out_tensor);
-            for (int64_t k = 0; k < count; ++k) {
-                T* target = result.data() + k * rows * columns;
-                multiply(a.data() + k * rows * inner, b.data() + k * inner * columns, rows, inner, columns,
-                         [&](int64_t i, int64_t j, auto sum) { target[i * columns + j] = cast<T>(sum); });
-            }
             result.store();
         });
     });

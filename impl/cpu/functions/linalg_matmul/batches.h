@@ -1,0 +1,81 @@
+// Tensors as batches of matrices: dimensions before the last two count the matrices.
+#ifndef DIOPI_CPU_LINALG_MATMUL_BATCHES_H_
+#define DIOPI_CPU_LINALG_MATMUL_BATCHES_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "diopi_cpu/gemm.h"
+#include "diopi_cpu/math.h"
+#include "diopi_cpu/reduction.h"
+
+namespace diopi::cpu {
+
+// Checks a tensor that is written against the operands that are read; null ones are left out.
+inline void check_written(const Tensor& written, std::initializer_list<const Tensor*> operands) {
+    require_no_overlap(written);
+    for (const Tensor* operand : operands) {
+        if (!written.is_null() && !operand->is_null()) {
+            require_one_device({&written, operand});
+            require_disjoint(written, *operand);
+        }
+    }
+}
+
+struct Matrices {
+    int64_t count = 1;
+    int64_t rows = 0;
+    int64_t columns = 0;
+    std::vector<int64_t> batch;
+
+    explicit Matrices(const Tensor& tensor) {
+        require_rank(tensor, 2);
+        rows = tensor.shape[tensor.rank - 2];
+        columns = tensor.shape[tensor.rank - 1];
+        batch.assign(tensor.shape, tensor.shape + tensor.rank - 2);
+        for (const int64_t size : batch) {
+            count *= size;
+        }
+    }
+    int64_t size() const { return rows * columns; }
+    // The shape of matrices of other sizes in the same batch.
+    std::vector<int64_t> shape(int64_t other_rows, int64_t other_columns) const {
+        std::vector<int64_t> found = batch;
+        found.insert(found.end(), {other_rows, other_columns});
+        return found;
+    }
+};
+
+inline Matrices square_matrices(const Tensor& tensor) {
+    const Matrices found(tensor);
+    if (found.rows != found.columns) {
+        fail(std::string("parameter '") + tensor.name + "' does not hold square matrices");
+    }
+    return found;
+}
+
+// The transpose of a row-major matrix, its elements conjugated where `conjugated` holds.
+template <typename T>
+std::vector<T> transpose(const T* from, int64_t rows, int64_t columns, bool conjugated) {
+    std::vector<T> to(static_cast<size_t>(rows * columns));
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+            to[j * rows + i] = conjugated ? conj(from[i * columns + j]) : from[i * columns + j];
+        }
+    }
+    return to;
+}
+
+// The elements, conjugated.
+template <typename T>
+std::vector<T> conjugate(const T* from, int64_t count) {
+    std::vector<T> to(from, from + count);
+    if constexpr (is_complex_type<T>) {
+        std::transform(to.begin(), to.end(), to.begin(), [](T x) { return std::conj(x); });
+    }
+    return to;
+}
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_LINALG_MATMUL_BATCHES_H_
