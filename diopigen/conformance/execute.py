@@ -16,7 +16,7 @@ from diopigen.conformance.compare import compare, show
 from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
 from diopigen.conformance.memory import Arena, Block, strides_of
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, Number, Operand
-from diopigen.conformance.oracles import Allocated, Answer, Call, Law, oracles
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracles
 from diopigen.conformance.values import POISON, draw, seed_of
 from diopigen.header.signature import c_type
 from diopigen.ir.model import Function, Interface, Parameter
@@ -271,6 +271,9 @@ class Executor:
                         faults += self._compared(
                             function, name, block.elements(self.arena.read(block)), block.dtype, one
                         )
+            elif name in ready.slots and isinstance(wanted, Expected):
+                number = np.array(ready.slots[name].value, dtype=np.float64)
+                faults += self._compared(function, name, number, "float64", wanted)
             elif name in ready.slots and ready.slots[name].value != wanted:
                 faults.append(Fault("values", name, "wrong value", str(wanted), str(ready.slots[name].value)))
         return faults
