@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,9 @@ from diopigen.config.reader import read_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.emit import headers as emit_headers
-from diopigen.emit.adaptors import composite_functions
+from diopigen.emit.adaptors import composite_functions, emit_adaptors
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.signature import c_interface
@@ -28,8 +31,12 @@ CONFIG_NAME = "convert_config.yaml"
 RULES: Rules = {
     "adaptors-no-config": Rule(NOTE, "a vendor that needs conversions has a convert_config.yaml"),
     "adaptors-namespace": Rule(ERROR, "a vendor's functions are in the namespace impl::VENDOR"),
+    "adaptors-other-vendor": Rule(ERROR, "a folder holds the shims of one vendor"),
     "adaptors-exported": Rule(WARNING, "a function with a shim is not exported by the vendor itself"),
 }
+
+MARK = "vendor.json"
+"""The generated file that says whose shims a folder holds."""
 
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 
@@ -55,15 +62,13 @@ def resolved_config(
 
     Without `prelude` the public headers are made from the spec for the time of the scan.
     """
-    if not vendor.directory.is_dir():
-        _scan(interface, where, vendor, prelude, sink)
-        return None
-    sources = _scan(interface, where, vendor, prelude, sink)
-    config = _config(vendor, sink)
+    expected = c_interface(interface)
+    sources = _scan(interface, expected, where, vendor, prelude, sink)
+    config = _config(vendor, sink) if vendor.directory.is_dir() else None
     if sources is None or config is None:
         return None
     own = _own_functions(vendor, sources, sink)
-    implemented = check_impl(c_interface(interface), replace(sources, functions=own), sink)
+    implemented = check_impl(expected, replace(sources, functions=own), sink)
     composites = composite_functions(interface)
     return resolve(config, interface, vendor.name, implemented, sink, composites=composites)
 
@@ -88,29 +93,43 @@ def _found_config(directory: Path) -> Path | None:
 
 
 def _scan(
-    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink
+    interface: Interface,
+    expected: CInterface,
+    where: Workspace,
+    vendor: Vendor,
+    prelude: Sequence[Path],
+    sink: Sink,
 ) -> VendorSources | None:
     """The vendor's definitions; None where its folder cannot be read."""
     found = Sink()
     if prelude:
         sources = scan_vendor(vendor.directory, prelude, found)
     else:
-        with _public_headers(interface, where) as made:
+        with _public_headers(interface, expected, where) as made:
             sources = scan_vendor(vendor.directory, made, found)
     sink.extend(found.sorted())
     return None if found.has_errors else sources
 
 
 @contextmanager
-def _public_headers(interface: Interface, where: Workspace) -> Iterator[list[Path]]:
+def _public_headers(interface: Interface, expected: CInterface, where: Workspace) -> Iterator[list[Path]]:
+    """The public headers in a folder of their own, without their comments, which take most of the time to write."""
+    bare = replace(interface, headers=tuple(replace(header, functions=()) for header in interface.headers))
+    declarations = "".join(f"{_declaration(function)};\n" for function in expected.functions)
     with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
         made = []
-        for path, content in emit_headers.emit(interface, where.templates).items():
-            target = Path(folder) / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            made.append(target)
+        for path, content in emit_headers.emit(bare, where.templates).items():
+            made.append(Path(folder) / path)
+            made[-1].parent.mkdir(parents=True, exist_ok=True)
+            made[-1].write_bytes(content)
+        made.append(Path(folder) / "declarations.h")
+        made[-1].write_text(f'#ifdef __cplusplus\nextern "C" {{\n{declarations}}}\n#endif\n', encoding="utf-8")
         yield made
+
+
+def _declaration(function: CFunction) -> str:
+    params = ", ".join(f"{param.type} {param.name}" for param in function.params)
+    return f"{function.returns} {function.name}({params})"
 
 
 def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[VendorFunction, ...]:
@@ -137,4 +156,25 @@ def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[
     notes = [Note(f"found in {', '.join(spaces)}", first.function.span)]
     fix = f"put them into 'namespace {wanted}', or give the vendor's name with --vendor"
     report("adaptors-namespace", message, Span(str(vendor.directory)), notes=notes, fix=fix)
-    return ()
+    return sources.functions  # so that the rules about what is implemented do not add to it
+
+
+def shims(interface: Interface, where: Workspace, resolved: ResolvedConfig) -> Plan:
+    """The files of a vendor: its shims, and the mark that keeps other vendors out of the folder."""
+    plan = emit_adaptors(interface, resolved, where.templates)
+    mark = json.dumps({"vendor": resolved.vendor}) + "\n"
+    return Plan((*plan.files, PlannedFile(MARK, mark.encode(), (resolved.file,), "adaptors")))
+
+
+def check_owner(out: Path, resolved: ResolvedConfig, sink: Sink) -> None:
+    """Reports where a folder holds the shims of another vendor, which must not be overwritten."""
+    path = out / MARK
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    owner = found.get("vendor") if isinstance(found, dict) else None
+    if isinstance(owner, str) and owner != resolved.vendor:
+        message = f"'{out}' holds the shims of {owner}, not of {resolved.vendor}"
+        fix = "give another folder with --out, or leave --out away"
+        Reporter(RULES, sink)("adaptors-other-vendor", message, Span(str(path)), fix=fix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +67,7 @@ def adaptors(
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
+    gc.freeze()  # the interface stays to the end; the collector would walk over it again and again
     headers = [Path(header) for header in proto]
     found = Vendor(path, name, Path(config) if config else None)
     resolved = resolved_config(interface, where, found, headers, session.sink)
@@ -114,12 +116,15 @@ def _write(
     force: bool,
     command: str,
 ) -> NoReturn:
-    from diopigen.emit.adaptors import emit_adaptors
+    from diopigen.adaptors import check_owner, shims
     from diopigen.output.apply import apply
     from diopigen.output.check import check, diff, dry_run, listing
 
-    plan = emit_adaptors(interface, resolved, session.workspace().templates)
     root = Path(out)
+    check_owner(root, resolved, session.sink)
+    if session.sink.has_errors:
+        session.finish()
+    plan = shims(interface, session.workspace(), resolved)
     if mode == "check":
         check(plan, root, session.sink, command=command)
         session.finish(f"{out}: {len(plan)} files, all as {resolved.file} and the spec say")
@@ -131,5 +136,5 @@ def _write(
         session.finish()
     result = apply(plan, root, session.sink, force=force, command=command)
     changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
-    shims = sum(rule.function in resolved.implemented for rule in resolved.functions)
-    session.finish(f"{out}: shims for {shims} functions; {changed}")
+    shimmed = sum(rule.function in resolved.implemented for rule in resolved.functions)
+    session.finish(f"{out}: shims for {shimmed} functions; {changed}")

@@ -58,7 +58,8 @@ def judged(text: str) -> Sink:
     lines = BREAKS.split(text)
     for finding in sink.sorted():
         assert finding.span is not None
-        assert 1 <= finding.span.line <= len(lines), finding
+        # libyaml sees one line more where a file ends in the middle of something.
+        assert 1 <= finding.span.line <= len(lines) + finding.code.startswith("yaml-"), finding
         assert finding.span.column >= 1
         if finding.code.startswith("config-") and finding.span.line == finding.span.end_line:
             assert finding.span.end_column <= len(lines[finding.span.line - 1]) + 1, finding

@@ -1,0 +1,452 @@
+"""`diopigen adaptors`, from the shell: tables, exit codes, and nothing written where something is in error."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from test_generate import ROOT, run, tree
+
+from diopigen import api
+from diopigen.cli import main
+from diopigen.diagnostics import Sink
+from diopigen.ir.load import Loaded
+
+HEADERS = ROOT / "generated/include/diopi"
+SPEC = ("--spec", str(ROOT / "specs"))
+_load = api.load
+
+
+class Adaptors(Protocol):
+    """`diopigen adaptors` for a vendor's folder, or with any arguments in any folder."""
+
+    def __call__(self, vendor: Path, *arguments: str, code: int = 0) -> tuple[str, str]: ...
+
+    def command(self, arguments: list[str], folder: Path, code: int) -> tuple[str, str]: ...
+
+
+SOURCE = """\
+#include <diopi/functions.h>
+
+namespace impl::VENDOR {
+
+diopiError_t diopiCastDtype(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiNoImplement;
+}
+
+diopiError_t diopiCopyInp(diopiContextHandle_t, diopiConstTensorHandle_t, diopiTensorHandle_t) {
+    return diopiNoImplement;
+}
+
+diopiError_t diopiContiguous(diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t,
+                             diopiMemoryFormat_t) {
+    return diopiNoImplement;
+}
+
+diopiError_t diopiSoftmax(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t) {
+    return diopiNoImplement;
+}
+
+diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+    return diopiNoImplement;
+}
+
+}  // namespace impl::VENDOR
+"""
+
+CONFIG = """\
+- common_config:
+    dtype: (int16)->int32
+    layout: NCHW
+
+- diopiSoftmax:
+    dtype: (float16, bfloat16)->float32
+    layout: NHWC, out(ND)
+"""
+
+
+@pytest.fixture
+def vendor(tmp_path: Path) -> Path:
+    """A vendor's tree in a folder of its own: impl/chip with five functions and a configuration."""
+    return made(tmp_path, "chip")
+
+
+def made(folder: Path, name: str, config: str | None = CONFIG) -> Path:
+    directory = folder / "impl" / name
+    (directory / "functions").mkdir(parents=True)
+    (directory / "functions" / "kernels.cpp").write_text(SOURCE.replace("VENDOR", name))
+    if config is not None:
+        (directory / "convert_config.yaml").write_text(config)
+    return directory
+
+
+@pytest.fixture
+def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adaptors:
+    """Runs the command where a vendor's impl/ stands; gives what it printed to both streams.
+
+    In this process, where the spec is read once for all tests; `run` shows the same from the shell.
+    """
+
+    def load(where: api.Workspace, sink: Sink, *, check: bool = True) -> Loaded:
+        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, check=check)
+
+    def call(vendor: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+        return command([f"impl/{vendor.name}", *arguments], vendor.parent.parent, code)
+
+    def command(arguments: list[str], folder: Path, code: int) -> tuple[str, str]:
+        monkeypatch.chdir(folder)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(["adaptors", *arguments, *(() if "--spec" in arguments else SPEC)])
+        done = capsys.readouterr()
+        assert (ended.value.code or 0) == code, done
+        return done.out, done.err
+
+    monkeypatch.setattr(api, "load", load)
+    call.command = command  # type: ignore[attr-defined]
+    return call
+
+
+@cache
+def _the_spec() -> Loaded:
+    return _load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink())
+
+
+def test_explain_one_function(vendor: Path, adaptors: Adaptors) -> None:
+    assert adaptors(vendor, "--explain", "diopiSoftmax") == (
+        "diopiSoftmax: implemented by chip\n"
+        "\n"
+        "  tensor  direction  dtype                         from                   layout           from\n"
+        "  out     out        (float16, bfloat16)->float32  convert_config.yaml:6  ND               "
+        "convert_config.yaml:7\n"
+        "  input   in         (float16, bfloat16)->float32  convert_config.yaml:6  NHWC, else NCHW  "
+        "convert_config.yaml:7, convert_config.yaml:3\n",
+        "",
+    )
+    assert adaptors(vendor, "--explain", "Softmax") == adaptors(vendor, "--explain", "diopiSoftmax")
+
+
+def test_explain_everything(vendor: Path, adaptors: Adaptors) -> None:
+    out, err = adaptors(vendor, "--explain")
+    head, others = out.rsplit("\n\n", 1)
+    assert sorted(head.split("\n")[1:]) == sorted(
+        [
+            "diopiSoftmax     out     out        (float16, bfloat16)->float32  convert_config.yaml:6  ND"
+            "               convert_config.yaml:7",
+            "                 input   in         (float16, bfloat16)->float32  convert_config.yaml:6  NHWC, else NCHW"
+            "  convert_config.yaml:7, convert_config.yaml:3",
+            "diopiRelu        out     out        (int16)->int32                convert_config.yaml:2  NCHW"
+            "             convert_config.yaml:3",
+            "                 input   in         (int16)->int32                convert_config.yaml:2  NCHW"
+            "             convert_config.yaml:3",
+            "diopiCastDtype   out     out        -                             -                      -"
+            "                -",
+            "                 input   in         -                             -                      -"
+            "                -",
+            "diopiCopyInp     src     in         -                             -                      -"
+            "                -",
+            "                 dest    out        -                             -                      -"
+            "                -",
+            "diopiContiguous  out     out        -                             -                      -"
+            "                -",
+            "                 input   in         -                             -                      -"
+            "                -",
+        ]
+    )
+    assert head.split("\n")[0] == (
+        "function         tensor  direction  dtype                         from                   layout           from"
+    )
+    assert others == "5 functions with a shim, 532 without an implementation\n"
+    assert err == ""
+
+
+def test_explain_what_is_not_implemented(vendor: Path, adaptors: Adaptors) -> None:
+    out, _ = adaptors(vendor, "--explain", "Abs")
+    assert out.split("\n")[0] == "diopiAbs: not implemented by chip, so that it gets no shim"
+
+
+def test_explain_as_json(vendor: Path, adaptors: Adaptors) -> None:
+    out, err = adaptors(vendor, "--explain", "Softmax", "--format", "json")
+    place = {"file": "convert_config.yaml", "column": 5}
+    casts = [
+        {"source": source, "target": "float32", "from": {"file": "convert_config.yaml", "line": 6, "column": column}}
+        for source, column in (("float16", 13), ("bfloat16", 22))
+    ]
+    assert json.loads(out) == {
+        "vendor": "chip",
+        "config": "convert_config.yaml",
+        "functions": [
+            {
+                "name": "diopiSoftmax",
+                "implemented": True,
+                "composite": False,
+                "composite_from": None,
+                "tensors": [
+                    {
+                        "name": "out",
+                        "direction": "out",
+                        "casts": casts,
+                        "layouts": [],
+                        "layouts_from": {"file": "convert_config.yaml", "line": 7, "column": 19},
+                        "other_layouts": [],
+                        "other_layouts_from": [],
+                        "contiguous": False,
+                        "contiguous_from": None,
+                    },
+                    {
+                        "name": "input",
+                        "direction": "in",
+                        "casts": casts,
+                        "layouts": ["NHWC"],
+                        "layouts_from": {**place, "line": 7},
+                        "other_layouts": ["NCHW"],
+                        "other_layouts_from": [{**place, "line": 3}],
+                        "contiguous": False,
+                        "contiguous_from": None,
+                    },
+                ],
+            }
+        ],
+        "diagnostics": [],
+        "errors": 0,
+        "warnings": 0,
+        "notes": 0,
+    }
+    assert err == ""
+
+
+def test_explain_an_unknown_function(vendor: Path, adaptors: Adaptors) -> None:
+    assert adaptors(vendor, "--explain", "Sotfmax", code=2) == (
+        "",
+        "error[config-explain-name]: there is no function 'Sotfmax'\n  fix: did you mean 'diopiSoftmax'?\n1 error\n",
+    )
+    out, err = adaptors(vendor, "--explain", "GetVendorName", code=2)
+    assert "diopiGetVendorName has no tensors" in err and out == ""
+
+
+def test_explain_has_no_form_for_ci(vendor: Path, adaptors: Adaptors) -> None:
+    _, err = adaptors(vendor, "--explain", "--format", "sarif", code=2)
+    assert "--explain is shown as text or json" in err
+
+
+def test_shims_are_written_where_the_vendor_s_are(vendor: Path, adaptors: Adaptors) -> None:
+    root = vendor.parent.parent
+    out, err = adaptors(vendor)
+    assert out.startswith("generated/adaptors/chip: shims for 5 functions; ") and err == ""
+    before = tree(root / "generated/adaptors/chip")
+    assert "MANIFEST.json" in before and json.loads(before["vendor.json"]) == {"vendor": "chip"}
+    out, _ = adaptors(vendor)
+    assert "0 written, 0 removed" in out
+    adaptors(vendor, "--check")
+    assert tree(root / "generated/adaptors/chip") == before
+
+
+def test_the_same_tree_elsewhere_gives_the_same_bytes(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
+    adaptors(vendor)
+    other = tmp_path / "a" / "b"
+    shutil.copytree(vendor, other / "impl" / "chip")
+    run("adaptors", str(other / "impl/chip"), "--out", str(tmp_path / "out"), cwd=ROOT)
+    assert tree(tmp_path / "out") == tree(vendor.parent.parent / "generated/adaptors/chip")
+
+
+def test_two_vendors_stand_side_by_side(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
+    other = made(tmp_path, "ship", "- common_config:\n    layout: NHWC\n")
+    adaptors(vendor)
+    before = tree(tmp_path / "generated/adaptors/chip")
+    adaptors(other)
+    assert tree(tmp_path / "generated/adaptors/chip") == before
+    adaptors(vendor, "--check")
+    adaptors(other, "--check")
+    _, err = adaptors(other, "--out", "generated/adaptors/chip", "--force", code=1)
+    assert err == (
+        "generated/adaptors/chip/vendor.json:1:1: error[adaptors-other-vendor]: "
+        "'generated/adaptors/chip' holds the shims of chip, not of ship\n"
+        '    1 | {"vendor": "chip"}\n'
+        "      | ^\n"
+        "  fix: give another folder with --out, or leave --out away\n"
+        "1 error\n"
+    )
+    assert tree(tmp_path / "generated/adaptors/chip") == before
+
+
+@pytest.mark.parametrize("mode", ["--check", "--diff", "--dry-run"])
+def test_modes_that_write_nothing(mode: str, vendor: Path, adaptors: Adaptors) -> None:
+    out, err = adaptors(vendor, mode, code=1 if mode == "--check" else 0)
+    assert not (vendor.parent.parent / "generated").exists()
+    said = {"--check": err, "--diff": out, "--dry-run": out}[mode]
+    assert "vendor.json" in said
+
+
+def test_check_says_which_command_mends_it(vendor: Path, adaptors: Adaptors) -> None:
+    adaptors(vendor)
+    (vendor / "convert_config.yaml").write_text("- common_config: {dtype: (int8)->int16}\n")
+    _, err = adaptors(vendor, "--check", code=1)
+    assert "run 'diopigen adaptors impl/chip'" in err
+
+
+def test_nothing_is_written_after_an_error_and_all_are_shown(vendor: Path, adaptors: Adaptors) -> None:
+    (vendor / "convert_config.yaml").write_text(
+        "- common_config:\n    dtype: (int64)int32\n- diopiSoftMax:\n    layout: ND\n- diopiRelu:\n    layout: NHCW\n"
+    )
+    out, err = adaptors(vendor, code=1)
+    assert out == ""
+    assert [line.split(": ", 2)[:2] for line in err.split("\n") if line.startswith("impl/")] == [
+        ["impl/chip/convert_config.yaml:2:13", "note[config-narrowing]"],
+        ["impl/chip/convert_config.yaml:2:19", "error[config-missing-arrow]"],
+        ["impl/chip/convert_config.yaml:3:3", "error[config-unknown-operator]"],
+        ["impl/chip/convert_config.yaml:6:13", "error[config-unknown-layout]"],
+    ]
+    assert not (vendor.parent.parent / "generated").exists()
+
+
+def test_warnings_do_not_stop_a_run_but_strict_makes_them_errors(vendor: Path, adaptors: Adaptors) -> None:
+    (vendor / "convert_config.yaml").write_text("- diopiAbs:\n    layout: NHWC\n")
+    _, err = adaptors(vendor, "--strict", code=1)
+    assert "error[config-not-implemented]" in err and err.endswith("1 error\n")
+    assert not (vendor.parent.parent / "generated").exists()
+    out, err = adaptors(vendor)
+    assert "warning[config-not-implemented]" in err and "shims for 5 functions" in out
+
+
+def test_a_configuration_given_by_name(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
+    (tmp_path / "other.yaml").write_text("- common_config:\n    dtype: (int8)->int16\n")
+    out, _ = adaptors(vendor, "--config", "other.yaml", "--explain", "Relu")
+    assert "other.yaml:2" in out and "convert_config.yaml" not in out
+
+
+def test_headers_given_by_name(vendor: Path, adaptors: Adaptors) -> None:
+    headers = [argument for path in sorted(HEADERS.glob("*.h")) for argument in ("--proto", str(path))]
+    assert adaptors(vendor, *headers, "--explain") == adaptors(vendor, "--explain")
+
+
+def test_a_tree_whose_configuration_is_in_its_root(tmp_path: Path, adaptors: Adaptors) -> None:
+    """As `diopigen scaffold` lays it out."""
+    vendor = made(tmp_path, "chip", None)
+    (tmp_path / "convert_config.yaml").write_text(CONFIG)
+    out, _ = adaptors(vendor, "--explain", "Relu")
+    assert "convert_config.yaml:2" in out
+
+
+def test_no_configuration_converts_nothing_and_is_noted(tmp_path: Path, adaptors: Adaptors) -> None:
+    vendor = made(tmp_path, "chip", None)
+    out, err = adaptors(vendor, "--explain", "Relu")
+    assert out.startswith("diopiRelu: implemented by chip; its tensors are passed on as they are\n")
+    assert err == (
+        "impl/chip:1:1: note[adaptors-no-config]: "
+        "'impl/chip' has no convert_config.yaml, so that nothing is converted\n"
+        "  fix: nothing, where the kernels take every dtype and layout; docs/adaptors.md says how to write one\n"
+        "1 note\n"
+    )
+
+
+def test_the_default_configuration_is_without_a_finding(tmp_path: Path, adaptors: Adaptors) -> None:
+    vendor = made(tmp_path, "chip", (ROOT / "convert_config.yaml").read_text(encoding="utf-8"))
+    out, err = adaptors(vendor, "--explain", "Relu")
+    assert out.startswith("diopiRelu: implemented by chip; its tensors are passed on as they are\n") and err == ""
+
+
+def test_the_examples_in_the_default_configuration_are_right(tmp_path: Path, adaptors: Adaptors) -> None:
+    lines = (ROOT / "convert_config.yaml").read_text(encoding="utf-8").split("\n")
+    examples = [line[2:] for line in lines if line.startswith(("# - ", "#     ", "#       "))]
+    assert len(examples) > 15
+    vendor = made(tmp_path, "chip", "\n".join(examples) + "\n")
+    _, err = adaptors(vendor, "--explain", "Relu")
+    assert {line.split("[")[1].split("]")[0] for line in err.split("\n") if "config-" in line} <= {
+        "config-narrowing",
+        "config-not-implemented",
+        "config-no-composite",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "rule"),
+    [
+        (["impl/nothing"], 1, "vendor-unreadable"),
+        (["impl/chip/functions/kernels.cpp"], 2, "vendor-name"),
+        (["impl/chip/functions/kernels.cpp", "--vendor", "chip"], 1, "vendor-unreadable"),
+        (["impl/chip", "--config", "missing.yaml"], 1, "file-unreadable"),
+        (["impl/chip", "--config", "impl"], 1, "file-unreadable"),
+        (["impl/chip", "--proto", "missing.h"], 1, "header-unreadable"),
+        (["impl/chip", "--spec", "missing"], 2, "spec-missing"),
+        (["impl/chip", "--vendor", "new chip"], 2, "vendor-name"),
+        (["impl/chip", "--vendor", "ship"], 1, "adaptors-namespace"),
+        (["impl/chip", "--out", "impl/chip/convert_config.yaml/x"], 2, "output-unwritable"),
+    ],
+)
+def test_bad_paths_and_names(arguments: list[str], code: int, rule: str, vendor: Path, adaptors: Adaptors) -> None:
+    root = vendor.parent.parent
+    before = tree(root)
+    _, err = adaptors.command(arguments, root, code)
+    assert f"error[{rule}]" in err, err
+    assert "fix: " in err
+    assert tree(root) == before
+
+
+def test_functions_in_another_namespace(vendor: Path, adaptors: Adaptors) -> None:
+    source = vendor / "functions" / "kernels.cpp"
+    source.write_text(source.read_text().replace("impl::chip", "impl::ship"))
+    _, err = adaptors(vendor, code=1)
+    assert err == (
+        "impl/chip:1:1: error[adaptors-namespace]: none of the 5 functions is in the namespace impl::chip\n"
+        "  impl/chip/functions/kernels.cpp:5:14: note: found in impl::ship\n"
+        "      5 | diopiError_t diopiCastDtype(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {\n"
+        "        |              ^^^^^^^^^^^^^^\n"
+        "  fix: put them into 'namespace impl::chip', or give the vendor's name with --vendor\n"
+        "1 error\n"
+    )
+    out, _ = adaptors(vendor, "--vendor", "ship", "--explain", "Relu")
+    assert out.startswith("diopiRelu: implemented by ship\n")
+
+
+def test_a_namespace_that_a_macro_names_counts(vendor: Path, adaptors: Adaptors) -> None:
+    source = vendor / "functions" / "kernels.cpp"
+    source.write_text(source.read_text().replace("namespace impl::chip", "namespace OP_IMPL_NS"))
+    out, _ = adaptors(vendor, "--explain", "Relu")
+    assert out.startswith("diopiRelu: implemented by chip\n")
+
+
+def test_what_a_vendor_exports_itself_gets_no_shim(vendor: Path, adaptors: Adaptors) -> None:
+    extra = 'extern "C" diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {\n'
+    (vendor / "functions" / "extra.cpp").write_text(
+        f"#include <diopi/functions.h>\n\n{extra}    return diopiSuccess;\n}}\n"
+    )
+    out, err = adaptors(vendor, "--explain", "Relu")
+    assert out.startswith("diopiRelu: not implemented by chip")
+    assert "warning[adaptors-exported]: 'diopiRelu' is defined outside impl::chip too, so that it gets no shim" in err
+
+
+def test_a_wrong_signature_stops_the_run(vendor: Path, adaptors: Adaptors) -> None:
+    source = vendor / "functions" / "kernels.cpp"
+    source.write_text(
+        source.read_text().replace("diopiConstTensorHandle_t, int64_t)", "diopiConstTensorHandle_t, int)")
+    )
+    _, err = adaptors(vendor, code=1)
+    assert "error[impl-signature]: 'diopiSoftmax' takes 'int' as" in err
+    assert not (vendor.parent.parent / "generated").exists()
+
+
+def test_findings_in_every_form(vendor: Path, adaptors: Adaptors) -> None:
+    (vendor / "convert_config.yaml").write_text("- diopiSoftMax:\n    layout: ND\n")
+    out, _ = adaptors(vendor, "--format", "json", code=1)
+    (finding,) = json.loads(out)["diagnostics"]
+    assert (finding["code"], finding["span"]["line"], finding["span"]["column"]) == ("config-unknown-operator", 1, 3)
+    out, _ = adaptors(vendor, "--format", "github", code=1)
+    assert out.startswith("::error file=impl/chip/convert_config.yaml,line=1,col=3,title=config-unknown-operator::")
+    for form in ("sarif", "junit"):
+        assert "config-unknown-operator" in adaptors(vendor, "--format", form, code=1)[0]
+
+
+def test_the_worked_example(tmp_path: Path) -> None:
+    done = run("adaptors", "impl/camb", "--out", str(tmp_path / "out"))
+    assert "shims for 50 functions" in done.stdout
+    assert "error[" not in done.stderr
+    done = run("adaptors", "impl/camb", "--explain", "Convolution2d")
+    lines = done.stdout.split("\n")
+    assert lines[0] == "diopiConvolution2d: implemented by camb"
+    weight = next(line for line in lines if line.startswith("  weight "))
+    config = (ROOT / "impl/camb/convert_config.yaml").read_text(encoding="utf-8").split("\n")
+    assert weight.split()[-2:] == ["NCHW", f"convert_config.yaml:{config.index('- diopiConvolution2d:') + 2}"]
