@@ -1,0 +1,325 @@
+"""Attention and its gradients, one sequence and all its heads at a time, with the whole matrix of scores in sight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from diopigen.conformance.dtypes import Array
+from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
+
+
+def visible(queries: int, keys: int, left: int, right: int) -> Array:
+    """Which keys each query sees: query i stands beside key i + keys - queries; negative windows have no end."""
+    distance = np.arange(keys) - (np.arange(queries)[:, None] + keys - queries)
+    seen = np.ones((queries, keys), dtype=bool)
+    if left >= 0:
+        seen &= distance >= -left
+    if right >= 0:
+        seen &= distance <= right
+    return seen
+
+
+def linear_bias(slopes: Array, queries: int, keys: int) -> Array:
+    """-slope * distance for every head, [heads, queries, keys]."""
+    distance = np.abs(np.arange(keys) - (np.arange(queries)[:, None] + keys - queries))
+    return np.asarray(-slopes[:, None, None] * distance)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of one sequence, [heads, queries, keys], with the size of the terms that made them up."""
+
+    values: Array
+    size: Array
+    seen: Array
+
+    @staticmethod
+    def of(q: Array, k: Array, scale: float, seen: Array, bias: Array | None = None) -> Scores:
+        """`q` is [queries, heads, d], `k` [keys, kv_heads, d]; `seen` and `bias` broadcast to the scores."""
+        shared = np.repeat(k, q.shape[1] // max(k.shape[1], 1), axis=1)
+        values = scale * np.einsum("qhd,khd->hqk", q, shared)
+        size = abs(scale) * np.einsum("qhd,khd->hqk", np.abs(q), np.abs(shared))
+        if bias is not None:
+            values, size = values + bias, size + np.abs(bias)
+        return Scores(values, size, np.broadcast_to(seen, values.shape))
+
+    @property
+    def is_blind(self) -> Array:
+        """Queries that see no key, [heads, queries]."""
+        return np.asarray(~self.seen.any(axis=2))
+
+    @property
+    def maximum(self) -> Array:
+        """The largest score of each query, [heads, queries]; -inf for one that sees no key."""
+        return np.asarray(np.where(self.seen, self.values, -np.inf).max(axis=2, initial=-np.inf))
+
+    def exponentials(self, shift: Array) -> Array:
+        """exp(score - shift), 0 where a key is hidden; `shift` is [heads, queries]."""
+        inside = np.where(self.seen, self.values - shift[:, :, None], -np.inf)
+        return np.asarray(np.exp(inside))
+
+    @property
+    def sums(self) -> Array:
+        """The sum of the exponentials of the distances to the maximum, [heads, queries]."""
+        return np.asarray(self.exponentials(np.where(self.is_blind, 0, self.maximum)).sum(axis=2))
+
+    @property
+    def probabilities(self) -> Array:
+        """Softmax over the keys that are seen; zero for a query that sees none."""
+        sums = self.sums[:, :, None]
+        shift = np.where(self.is_blind, 0, self.maximum)
+        return np.asarray(self.exponentials(shift) / np.where(sums == 0, 1, sums))
+
+    @property
+    def log_sum(self) -> Array:
+        """Logarithm of the sum of exponentials; +inf for a query that sees no key."""
+        return np.asarray(np.where(self.is_blind, np.inf, self.maximum + np.log(self.sums)))
+
+
+def weighted(scores: Scores, v: Array) -> tuple[Array, Array]:
+    """The weighted sums of the values, [queries, heads, d], and the size of their terms."""
+    p = scores.probabilities
+    shared = np.repeat(v, p.shape[0] // max(v.shape[1], 1), axis=1)
+    # An error in a score changes its probability in proportion, and all the others through the sum.
+    unsure = p * (2 + scores.size + (p * scores.size).sum(axis=2, keepdims=True))
+    return (
+        np.asarray(np.einsum("hqk,khd->qhd", p, shared)),
+        np.asarray(np.einsum("hqk,khd->qhd", unsure, np.abs(shared))),
+    )
+
+
+Pair = tuple[Array, Array]
+"""Values, and the size of the terms that they are made of."""
+
+
+def gradients(
+    scores: Scores,
+    p: Array,
+    unsure: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    out: Array,
+    grad_out: Array,
+    scale: float,
+) -> tuple[Pair, Pair, Pair]:
+    """Gradients with respect to q, k and v for probabilities `p` with relative uncertainty `unsure`."""
+    heads, kv_heads = q.shape[1], k.shape[1]
+    group = heads // max(kv_heads, 1)
+    keys, values = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+
+    def to_kv(per_head: Array) -> Array:
+        return np.asarray(per_head.reshape(len(k), kv_heads, group, k.shape[2]).sum(axis=2))
+
+    to_p = np.einsum("qhd,khd->hqk", grad_out, values)
+    centre = np.einsum("qhd,qhd->hq", grad_out, out)[:, :, None]
+    to_p_size = np.einsum("qhd,khd->hqk", np.abs(grad_out), np.abs(values))
+    centre_size = np.einsum("qhd,qhd->hq", np.abs(grad_out), np.abs(out))[:, :, None]
+    to_score = scale * p * (to_p - centre)
+    to_score_size = abs(scale) * p * (2 + unsure) * (to_p_size + centre_size)
+    return (
+        (
+            np.einsum("hqk,khd->qhd", to_score, keys),
+            np.einsum("hqk,khd->qhd", to_score_size, np.abs(keys)),
+        ),
+        (
+            to_kv(np.einsum("hqk,qhd->khd", to_score, q)),
+            to_kv(np.einsum("hqk,qhd->khd", to_score_size, np.abs(q))),
+        ),
+        (
+            to_kv(np.einsum("hqk,qhd->khd", p, grad_out)),
+            to_kv(np.einsum("hqk,qhd->khd", p * (2 + unsure), np.abs(grad_out))),
+        ),
+    )
+
+
+# ---- operators as batches of sequences ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where one sequence lies: its number, and indices into arrays of queries and of keys."""
+
+    number: int
+    queries: tuple[int | slice, ...]
+    keys: tuple[int | slice, ...]
+
+
+def _padded(call: Call) -> Iterator[Part]:
+    for b in range(len(call["q"])):
+        yield Part(b, (b,), (b,))
+
+
+def _joined(starts_q: Array, starts_k: Array) -> Iterator[Part]:
+    for b in range(len(starts_q) - 1):
+        yield Part(
+            b,
+            (slice(int(starts_q[b]), int(starts_q[b + 1])),),
+            (slice(int(starts_k[b]), int(starts_k[b + 1])),),
+        )
+
+
+def _parts(call: Call) -> list[Part]:
+    if not call.given("cum_seq_q"):
+        return list(_padded(call))
+    name = "cum_seq_kv" if "cum_seq_kv" in call.values else "cum_seq_k"
+    return list(_joined(np.asarray(call["cum_seq_q"]), np.asarray(call[name])))
+
+
+def _option(call: Call, *names: str) -> float:
+    return float(next(call[name] for name in names if name in call.values))
+
+
+def _scores(call: Call, part: Part) -> Scores:
+    """The scores of one sequence under the windows and the bias of the call."""
+    q, k = call.wide("q")[part.queries], call.wide("k")[part.keys]
+    left = int(call.values.get("window_size_left", -1))
+    right = 0 if call["is_causal"] else int(call.values.get("window_size_right", -1))
+    seen = visible(len(q), len(k), left, right)
+    bias = None
+    if call.given("alibi_slopes"):
+        slopes = call.wide("alibi_slopes")
+        bias = linear_bias(slopes if slopes.ndim == 1 else slopes[part.number], len(q), len(k))
+    return Scores.of(q, k, _option(call, "softmax_scale", "scale"), seen, bias)
+
+
+def near(actual: Array, wanted: Array, size: Array) -> bool:
+    """Whether float32 statistics are what they must be."""
+    limit = 32 * np.finfo(np.float32).eps * (1 + np.abs(wanted) + size)
+    with np.errstate(invalid="ignore"):
+        return bool(np.all((actual == wanted) | (np.abs(actual - wanted) <= limit)))
+
+
+def scattered(values: Array, deviation: Array) -> Law:
+    """The law of sums whose terms dropout has drawn: right in the mean, with the deviation that the chance gives."""
+
+    def check(sample: Array) -> str | None:
+        if not np.all(np.isfinite(sample.astype(np.float64))):
+            return "there are numbers that are not finite"
+        slack = 0.02 * np.abs(values) + 1e-3
+        off = np.maximum(np.abs(sample.astype(np.float64) - values) - slack, 0) / np.maximum(deviation, 1e-12)
+        if np.any(off > 8):
+            return f"an element is {off.max():.3g} standard deviations from its mean"
+        large = deviation > slack
+        if np.count_nonzero(large) >= 64:
+            spread = ((sample.astype(np.float64) - values)[large] / deviation[large]).std()
+            if not 0.5 < spread < 1.7:
+                return (
+                    f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
+                )
+        return None
+
+    return Law(check)
+
+
+def _odds(probability: float) -> float:
+    """The variance of what dropout multiplies a probability by."""
+    return probability / (1 - probability)
+
+
+@oracle("FlashAttention", "FlashAttentionVarLen", "MultiHeadAttention", "MultiHeadAttentionVarLen")
+def _attention(call: Call) -> Answer:
+    out_name = "attention_out" if "attention_out" in call.dtypes else "out"
+    dropout = _option(call, "p_dropout", "dropout_p")
+    q = call.wide("q")
+    values, size, deviation = np.zeros(q.shape), np.zeros(q.shape), np.zeros(q.shape)
+    log_sums = np.zeros(call.shapes["softmax_lse"])
+    log_sizes, free = np.zeros(log_sums.shape), np.ones(log_sums.shape, dtype=bool)
+    for part in _parts(call):
+        scores = _scores(call, part)
+        v = call.wide("v")[part.keys]
+        values[part.queries], size[part.queries] = weighted(scores, v)
+        shared = np.repeat(v, q.shape[-2] // max(v.shape[1], 1), axis=1)
+        variance = np.einsum("hqk,khd->qhd", scores.probabilities**2, shared**2)
+        deviation[part.queries] = np.sqrt(_odds(dropout) * variance)
+        rows = (part.number, slice(None), slice(0, scores.values.shape[1]))
+        log_sums[rows] = scores.log_sum
+        log_sizes[rows] = 1 + np.abs(np.where(scores.is_blind, 0, scores.log_sum))
+        log_sizes[rows] += scores.size.max(axis=2, initial=0)
+        free[rows] = False
+    terms = q.shape[-1] + call["k"].shape[-3]
+    # Elements behind the end of a sequence stay as they were.
+    if call.given("softmax_lse"):
+        log_sums = np.where(free, call.wide("softmax_lse"), log_sums)
+    answer: dict[str, Expected | Law] = {
+        "softmax_lse": Expected(log_sums, log_sizes, terms),
+        out_name: Expected(values, size, terms) if dropout == 0 else scattered(values, deviation),
+    }
+    if call.values.get("return_debug_mask"):
+        answer["debug_attn_mask"] = _kept(call, dropout)
+    return answer
+
+
+def _kept(call: Call, dropout: float) -> Expected | Law:
+    """Where a mask of what dropout kept is asked for: all at a chance of 0, else in proportion."""
+    shape = call.shapes["debug_attn_mask"]
+    inside = np.zeros(shape, dtype=bool)
+    for part in _parts(call):
+        queries, keys = len(call["q"][part.queries]), len(call["k"][part.keys])
+        inside[part.number, :, :queries, :keys] = True
+    before = call["debug_attn_mask"]
+    if dropout == 0:
+        kept = np.ones(shape, dtype=bool) if before is None else np.asarray(before).astype(bool)
+        return Expected(inside | kept)
+
+    def check(sample: Array) -> str | None:
+        if before is not None and np.any(sample[~inside] != np.asarray(before).astype(bool)[~inside]):
+            return "elements behind the end of a sequence have changed"
+        share, count = float(sample[inside].mean()), int(np.count_nonzero(inside))
+        deviation = math.sqrt(dropout * (1 - dropout) / max(count, 1))
+        if count and abs(share - (1 - dropout)) > 6 * deviation:
+            return f"of {count} probabilities {share:.4f} are kept instead of {1 - dropout:.4f}"
+        return None
+
+    return Law(check)
+
+
+@oracle(
+    "FlashAttentionBackward",
+    "FlashAttentionVarLenBackward",
+    "MultiHeadAttentionBackward",
+    "MultiHeadAttentionVarLenBackward",
+)
+def _attention_backward(call: Call) -> Answer:
+    lse = call.wide("softmax_lse")
+
+    def probabilities(part: Part, scores: Scores) -> Pair:
+        shift = lse[part.number, :, : scores.values.shape[1]]
+        return scores.exponentials(shift), scores.size + np.abs(shift[:, :, None])
+
+    return _backward(call, lambda part: _scores(call, part), probabilities)
+
+
+def _backward(
+    call: Call,
+    scores_of: Callable[[Part], Scores],
+    probabilities: Callable[[Part, Scores], Pair],
+    parts: list[Part] | None = None,
+    arrays: dict[str, Array] | None = None,
+) -> Answer:
+    """Gradients of all sequences; `arrays` stands for the operands where their layout had to be changed first."""
+    out_name = "attention_out" if "attention_out" in call.values else "out"
+    grad_name = "grad_output" if "grad_output" in call.values else "grad_out"
+    found = arrays or {
+        "q": call.wide("q"), "k": call.wide("k"), "v": call.wide("v"),
+        "out": call.wide(out_name), "grad_out": call.wide(grad_name),
+    }  # fmt: skip
+    scale = _option(call, "softmax_scale", "scale")
+    sums = {name: (np.zeros(found[name].shape), np.zeros(found[name].shape)) for name in ("q", "k", "v")}
+    for part in _parts(call) if parts is None else parts:
+        scores = scores_of(part)
+        p, unsure = probabilities(part, scores)
+        results = gradients(
+            scores, p, unsure, found["q"][part.queries], found["k"][part.keys], found["v"][part.keys],
+            found["out"][part.queries], found["grad_out"][part.queries], scale,
+        )  # fmt: skip
+        for name, (values, size) in zip(("q", "k", "v"), results, strict=True):
+            place = part.queries if name == "q" else part.keys
+            sums[name][0][place] += values
+            sums[name][1][place] += size
+    terms = found["q"].shape[-1] + max(found["q"].shape[-3], found["k"].shape[-3]) * found["q"].shape[-2]
+    return {f"grad_{name}": Expected(values, size, terms) for name, (values, size) in sums.items()}

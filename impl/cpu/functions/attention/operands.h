@@ -1,0 +1,77 @@
+// What the forms of attention share in checking their operands.
+#ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_OPERANDS_H_
+#define DIOPI_CPU_FUNCTIONS_ATTENTION_OPERANDS_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "attention.h"
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/tensor.h"
+
+namespace diopi::cpu::attention {
+
+constexpr DtypeSet kHalves = kFloat16 | kBfloat16;
+
+// Queries, keys and values of one dtype.
+struct Operands {
+    Tensor q;
+    Tensor k;
+    Tensor v;
+
+    Operands(diopiConstTensorHandle_t q_handle, diopiConstTensorHandle_t k_handle, diopiConstTensorHandle_t v_handle,
+             DtypeSet allowed);
+};
+
+// [batch, tokens, heads, size] each.
+Problem padded_problem(const Operands& operands);
+// [tokens of all sequences, heads, size] each. `query_ends` and `key_ends` hold, for each sequence, the row behind its
+// last one; they have been checked.
+Problem joined_problem(const Operands& operands, const std::vector<int64_t>& query_ends,
+                       const std::vector<int64_t>& key_ends);
+
+// Sets where the probabilities of each sequence start.
+void number_probabilities(Problem& problem);
+int64_t probability_count(const Problem& problem);
+
+// The elements of a tensor of indices in order.
+std::vector<int64_t> indices(const Tensor& tensor);
+// Fails with `message` unless the ends rise from 0 to `total`, and with the second unless no sequence is longer than
+// `longest`.
+void require_ends(const std::vector<int64_t>& ends, int64_t total, const char* message, int64_t longest,
+                  const char* longest_message);
+
+// Windows as the operators take them: `is_causal` hides all later keys.
+void set_window(Scoring& scoring, bool is_causal, int64_t left, int64_t right);
+// Slopes of shape [heads] or [batch, heads], or a null tensor.
+void require_slopes(const Tensor& slopes, int64_t batch, int64_t heads, const char* message);
+void set_slopes(Scoring& scoring, const Tensor& slopes, const Input<float>& values);
+// A mask that broadcasts to [batch, heads, queries, keys], or a null tensor; fails with `message` where it does not.
+// Its bytes are read where they lie.
+void set_mask(Scoring& scoring, const Tensor& mask, const std::vector<int64_t>& shape, const char* message);
+
+// Reads the state of a generator that the constructor has found to be there; `advance` moves it on.
+class Draws {
+  public:
+    Draws(diopiGeneratorHandle_t generator, double probability);
+    const Dropout& dropout() const { return dropout_; }
+    void advance() const;
+
+  private:
+    diopiGeneratorHandle_t generator_;
+    Dropout dropout_;
+};
+
+void require_probability(double probability, const char* message);
+
+// What is written shares memory with nothing else, and all lies on one device. Null tensors do not count.
+void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read);
+
+// Rows of `width` elements each of a tensor in row-major order, converted.
+template <typename T>
+std::vector<T> gather_rows(const Tensor& tensor, const std::vector<int64_t>& rows, int64_t width);
+
+}  // namespace diopi::cpu::attention
+
+#endif  // DIOPI_CPU_FUNCTIONS_ATTENTION_OPERANDS_H_
