@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from diopigen import __version__
-from diopigen.commands import adaptors, conformance, headers, scaffold, spec
+from diopigen.commands import adaptors, conformance, conformance_reports, headers, scaffold, spec
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
@@ -40,6 +40,8 @@ for command in (
     conformance.conformance,
 ):
     cli.add_command(command)
+conformance.conformance.add_command(conformance_reports.report)
+conformance.conformance.add_command(conformance_reports.coverage)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

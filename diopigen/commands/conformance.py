@@ -6,26 +6,24 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from diopigen.console import Session
+from diopigen.console import Session, show_findings
+from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
+    from diopigen.conformance.exceptions import Known
     from diopigen.conformance.model import Case, CaseResult, Results
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-RUNTIME_NAME = "libdiopirt.so"
-
-RULES = {
-    "runtime-missing": "The host runtime lies beside the library under test, or is named.",
-}
 
 
-def _spec_option(command: _Command) -> _Command:
+def spec_option(command: _Command) -> _Command:
     help_text = "Folder of the spec (default: ./specs, else the built-in one)."
     return click.option("--spec", metavar="DIR", help=help_text)(command)
 
@@ -43,11 +41,17 @@ def selection_options(command: _Command) -> _Command:
     return command
 
 
+def shard_option(command: _Command) -> _Command:
+    """The option that chooses a part of the cases."""
+    help_text = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
+    return click.option("--shard", metavar="I/N", help=help_text)(command)
+
+
 def library_options(command: _Command) -> _Command:
     """The options that name what is judged and how."""
     options = (
         click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
-        click.option("--runtime", metavar="PATH", help=f"{RUNTIME_NAME} (default: sought beside the library)."),
+        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
         click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
     )
@@ -63,20 +67,22 @@ def conformance() -> None:
 
 @conformance.command("list")
 @selection_options
+@shard_option
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
-@_spec_option
+@spec_option
 def list_cases(
     ops: tuple[str, ...],
     family: tuple[str, ...],
     dtype: tuple[str, ...],
     axis: tuple[str, ...],
+    shard: str | None,
     output_format: str,
     spec: str | None,
 ) -> None:
     """List the cases."""
     from diopigen.conformance.report import case_record
 
-    cases = _select(Session(spec, None, "text", False), ops, family, dtype, axis)
+    cases = _part(_select(Session(spec, None, "text", False), ops, family, dtype, axis), shard)
     if output_format == "json":
         click.echo(json.dumps([case_record(case) for case in cases], indent=1))
         return
@@ -87,12 +93,15 @@ def list_cases(
 @conformance.command()
 @library_options
 @selection_options
+@shard_option
+@click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @click.option("--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Table rows.")
 @click.option("--failures", type=click.IntRange(0), default=20, show_default=True, help="Failures shown in full.")
 @click.option("--json", "json_file", metavar="FILE", help="Write all results as JSON.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write all results as JUnit XML.")
-@_spec_option
+@click.option("--html", "html_file", metavar="FILE", help="Write a page with all results, made to be read.")
+@spec_option
 def run(
     lib: str,
     runtime: str | None,
@@ -102,22 +111,32 @@ def run(
     family: tuple[str, ...],
     dtype: tuple[str, ...],
     axis: tuple[str, ...],
+    shard: str | None,
+    exceptions_file: str | None,
     jobs: int | None,
     by: str,
     failures: int,
     json_file: str | None,
     junit_file: str | None,
+    html_file: str | None,
     spec: str | None,
 ) -> None:
     """Run cases and print what came of them, function by function or family by family."""
-    from diopigen.conformance.report import text, to_json, to_junit
+    from diopigen.conformance.exceptions import unneeded
+    from diopigen.conformance.report import text
 
     session = Session(spec, None, "text", False)
-    cases = _select(session, ops, family, dtype, axis)
-    results = _run(session, cases, lib, runtime, seed, time_limit, jobs or os.cpu_count() or 1)
-    for file, content in ((json_file, to_json), (junit_file, to_junit)):
-        if file:
-            _write(Path(file), content(results))
+    cases = _part(_select(session, ops, family, dtype, axis), shard)
+    known = _known_exceptions(session, exceptions_file)
+    cases = _excused(session, cases, known)
+    results = replace(
+        _run(session, cases, lib, runtime, seed, time_limit, jobs or os.cpu_count() or 1), shard=shard or ""
+    )
+    write_reports(session, results, json_file, junit_file, html_file)
+    afterwards = Sink()
+    unneeded(known, results.results, afterwards)
+    if len(afterwards):
+        show_findings(afterwards.sorted(), "text")
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
     sys.exit(1 if results.failures else 0)
@@ -126,7 +145,7 @@ def run(
 @conformance.command()
 @click.argument("case_id", metavar="CASE")
 @library_options
-@_spec_option
+@spec_option
 def repro(case_id: str, lib: str, runtime: str | None, seed: int, time_limit: float, spec: str | None) -> None:
     """Run one case alone and print its operands, what was expected and what came."""
     from diopigen.conformance.cases import find
@@ -147,9 +166,51 @@ def _select(
     return select(session.load().interface, ops=ops, families=family, dtypes=dtype, axes=axis)
 
 
+def _part(cases: list[Case], shard: str | None) -> list[Case]:
+    from diopigen.conformance.shards import parse_shard, part
+
+    return part(cases, parse_shard(shard)) if shard else cases
+
+
+def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
+    """The entries of the file; findings end the command with 1."""
+    from diopigen.conformance.exceptions import read
+
+    known = read(Path(file), file, session.sink) if file else ()
+    if session.sink.has_errors:
+        session.finish()
+    return known
+
+
+def _excused(session: Session, cases: list[Case], known: Sequence[Known]) -> list[Case]:
+    from diopigen.conformance.exceptions import excused
+
+    found = excused(cases, known, session.load().interface, session.sink) if known else cases
+    if session.sink.has_errors:
+        session.finish()
+    return found
+
+
+def write_reports(
+    session: Session, results: Results, json_file: str | None, junit_file: str | None, html_file: str | None
+) -> None:
+    """Writes results in the forms that have a file."""
+    from diopigen.conformance.report import to_json, to_junit
+
+    if json_file:
+        _write(Path(json_file), to_json(results))
+    if junit_file:
+        _write(Path(junit_file), to_junit(results))
+    if html_file:
+        from diopigen.conformance.html import to_html
+
+        _write(Path(html_file), to_html(results, session.load().interface, session.workspace().templates))
+
+
 def _run(
     session: Session, cases: list[Case], lib: str, runtime: str | None, seed: int, time_limit: float, jobs: int
 ) -> Results:
+    from diopigen.conformance.locate import runtime_for
     from diopigen.conformance.runner import run as run_cases
 
     library = Path(lib)
@@ -158,24 +219,12 @@ def _run(
             cases,
             session.load().interface,
             library,
-            Path(runtime) if runtime else _runtime_beside(library),
+            runtime_for(library, runtime),
             jobs=jobs,
             seed=seed,
             time_limit=time_limit,
             progress=progress.show,
         )
-
-
-def _runtime_beside(library: Path) -> Path:
-    """The host runtime in the folder of the library or below it. Raises `Failure` where there is none."""
-    from diopigen.diagnostics import Span, failure
-
-    folder = library.parent
-    found = sorted(folder.rglob(RUNTIME_NAME), key=lambda path: len(path.parts))
-    if found:
-        return found[0]
-    fix = "build runtime/ and name it with --runtime"
-    raise failure("runtime-missing", f"there is no {RUNTIME_NAME} beside the library", Span(str(folder)), fix)
 
 
 def _write(path: Path, content: str) -> None:

@@ -53,6 +53,10 @@ class Bound:
     scaled: float
     tiny: float
 
+    def times(self, factor: float) -> Bound:
+        """The bound widened by a factor."""
+        return Bound(self.relative * factor, self.scaled * factor, self.tiny * factor)
+
 
 def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str | None = None) -> Bound:
     """The bound of a tolerance class for a floating or complex dtype."""
@@ -71,8 +75,10 @@ def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str |
     return Bound(factor * eps, factor * eps, 2 * smallest)
 
 
-def compare(stored: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str) -> Fault | None:
-    """What is wrong with the elements of an output (in memory form), or None."""
+def compare(
+    stored: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float = 1.0
+) -> Fault | None:
+    """What is wrong with the elements of an output (in memory form), or None. `factor` widens the bound of floats."""
     if stored.shape != expected.values.shape:
         return Fault("shape", parameter, "wrong shape", str(expected.values.shape), str(stored.shape))
     if stored.size == 0:
@@ -90,8 +96,8 @@ def compare(stored: Array, dtype: str, expected: Expected, tolerance: str | None
     if tolerance == "exact" and expected.precision is None and expected.scale is None:
         return _compare_exact(stored, dtype, expected, parameter)
     if kind(dtype) == "complex":
-        return _compare_complex(actual, dtype, expected, tolerance, parameter)
-    return _compare_float(widest(actual), dtype, expected, tolerance, parameter)
+        return _compare_complex(actual, dtype, expected, tolerance, parameter, factor)
+    return _compare_float(widest(actual), dtype, expected, tolerance, parameter, factor)
 
 
 def _compare_exact(stored: Array, dtype: str, expected: Expected, parameter: str) -> Fault | None:
@@ -120,9 +126,9 @@ def _limits(values: Array, expected: Expected, bound: Bound) -> Array:
 
 
 def _compare_float(
-    actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str
+    actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float
 ) -> Fault | None:
-    bound = bound_of(tolerance, dtype, expected.terms, expected.precision)
+    bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
     wanted = np.asarray(expected.values, dtype=np.float64)
     largest = LARGEST[real_of(expected.precision or dtype)]
     with np.errstate(all="ignore"):
@@ -145,10 +151,10 @@ def _compare_float(
 
 
 def _compare_complex(
-    actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str
+    actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float
 ) -> Fault | None:
     """Judged by the distance in the plane; a result that is not finite must only be not finite as well."""
-    bound = bound_of(tolerance, dtype, expected.terms, expected.precision)
+    bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
     wanted = np.asarray(expected.values, dtype=np.complex128)
     with np.errstate(all="ignore"):
         limit = _limits(wanted, expected, bound)

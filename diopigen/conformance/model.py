@@ -43,6 +43,19 @@ Value = Union[Operand, Number, tuple["Value", ...], tuple[int, ...], int, float,
 
 
 @dataclass(frozen=True, slots=True)
+class Excuse:
+    """What a vendor's file of known exceptions says of a case.
+
+    `kind` is `skip`, `tolerance` or `unsupported`; `where` the entry as file:line; `factor` widens the bound.
+    """
+
+    kind: str
+    reason: str
+    where: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One call and what must come of it. `expect` is a status of the interface, or `ANY_FAILURE`."""
 
@@ -55,10 +68,12 @@ class Case:
     expect: str = SUCCESS
     about: str = ""
     """What the case is for, where the id does not say it: the constraint that it breaks."""
+    excuse: Excuse | None = None
 
 
 OUTCOMES: dict[str, str] = {
     "passed": "the result is right",
+    "excepted": "a known exception of the vendor: skipped, within a looser bound, or of an unsupported dtype",
     "failed": "the result, the status or the memory around it is wrong",
     "crashed": "the process ended during the call",
     "hung": "the call did not return within the time limit",
@@ -102,6 +117,8 @@ class Results:
     vendor: str = ""
     library_version: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    shard: str = ""
+    """The part of all cases that was run, as I/N; empty for all of them."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:

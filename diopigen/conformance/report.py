@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Results
 from diopigen.conformance.oracles import oracles
 from diopigen.ir.model import Function
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
-_COLUMNS = ("passed", "failed", "crashed", "hung", "unimplemented", "missing", "uncovered")
+_COLUMNS = ("passed", "failed", "crashed", "hung", "excepted", "unimplemented", "missing", "uncovered")
 
 
 def repro(case_id: str, library: str = "PATH", seed: int = 0) -> str:
@@ -54,7 +55,43 @@ def text(results: Results, *, colour: bool = False, failures: int = 20, by: str 
     done = ", ".join(f"{results.counts[word]} {word}" for word in OUTCOMES if results.counts.get(word))
     functions = len({result.case.function for result in results.results})
     summary = f"{library}: {functions} functions, {total} cases in {results.seconds:.1f} s: {done or 'nothing to do'}"
-    return "\n\n".join([*parts, table, summary]) + "\n"
+    return "\n\n".join([*parts, table, *_exceptions_text(results), summary]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionUse:
+    """What one known exception did in a run: `cases` it is about, of which `excepted` did not pass by themselves."""
+
+    excuse: Excuse
+    cases: int
+    excepted: int
+
+
+def exception_uses(results: Iterable[CaseResult]) -> list[ExceptionUse]:
+    """The known exceptions that cases of a run have, in order of first use."""
+    groups: dict[Excuse, list[CaseResult]] = defaultdict(list)
+    for result in results:
+        if result.case.excuse is not None:
+            groups[result.case.excuse].append(result)
+    return [
+        ExceptionUse(excuse, len(members), sum(result.outcome == "excepted" for result in members))
+        for excuse, members in groups.items()
+    ]
+
+
+def _exceptions_text(results: Results) -> list[str]:
+    uses = exception_uses(results.results)
+    if not uses:
+        return []
+    excepted, total = sum(use.excepted for use in uses), len(results.results)
+    share = 100 * excepted / total
+    lines = [f"known exceptions: {excepted} of {total} cases ({share:.1f} %) are not counted as passed"]
+    width = max(len(use.excuse.where) for use in uses)
+    for use in uses:
+        kind = f"tolerance x{use.excuse.factor:g}" if use.excuse.kind == "tolerance" else use.excuse.kind
+        needed = "" if use.excepted == use.cases else f", {use.excepted} of them excepted"
+        lines.append(f"  {use.excuse.where:<{width}}  {kind}  {use.cases} cases{needed}: {use.excuse.reason}")
+    return ["\n".join(lines)]
 
 
 def _table(results: Sequence[CaseResult], by: str, colour: bool) -> str:
@@ -107,10 +144,16 @@ def to_json(results: Results) -> str:
             record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
             record["operands"] = list(result.operands)
             record["repeat"] = repro(result.case.id, results.library, results.seed)
+        if result.case.excuse is not None:
+            excuse = result.case.excuse
+            record["exception"] = {
+                "kind": excuse.kind, "where": excuse.where, "reason": excuse.reason, "factor": excuse.factor,
+            }  # fmt: skip
         records.append(record)
     whole = {
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
+        **({"shard": results.shard} if results.shard else {}),
     }  # fmt: skip
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
@@ -123,7 +166,7 @@ def to_junit(results: Results) -> str:
         groups[result.case.function].append(result)
     for name, members in groups.items():
         counts = Counter(result.outcome for result in members)
-        skipped = counts["unimplemented"] + counts["missing"] + counts["uncovered"]
+        skipped = sum(counts[outcome] for outcome in _NOT_JUDGED)
         attributes = {
             "name": name, "tests": str(len(members)), "failures": str(counts["failed"]),
             "errors": str(counts["crashed"] + counts["hung"]), "skipped": str(skipped),
@@ -141,12 +184,23 @@ def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results
     case = ElementTree.SubElement(suite, "testcase", attributes)
     if result.outcome == "passed":
         return
-    if result.outcome in ("unimplemented", "missing", "uncovered"):
-        ElementTree.SubElement(case, "skipped", message=OUTCOMES[result.outcome])
+    if result.outcome in _NOT_JUDGED:
+        ElementTree.SubElement(case, "skipped", message=_printable(why_not_judged(result)))
         return
     message = _printable(result.faults[0].message) if result.faults else result.outcome
     tag = "failure" if result.outcome == "failed" else "error"
     ElementTree.SubElement(case, tag, message=message).text = _printable(failure_text(result, results))
+
+
+_NOT_JUDGED = ("excepted", "unimplemented", "missing", "uncovered")
+
+
+def why_not_judged(result: CaseResult) -> str:
+    """Why a case counts neither as passed nor as failed."""
+    excuse = result.case.excuse
+    if result.outcome == "excepted" and excuse is not None:
+        return f"known exception ({excuse.kind}, {excuse.where}): {excuse.reason}"
+    return OUTCOMES[result.outcome]
 
 
 def _printable(message: str) -> str:

@@ -65,9 +65,11 @@ def run(
     Raises `Failure` where the library or the runtime does not load.
     """
     started = time.monotonic()
-    session = _Session(cases, _slim(interface, cases), library, runtime, seed, time_limit, memory_limit, progress)
-    session.run(max(1, min(jobs, -(-len(cases) // 8))))
-    results = tuple(result for result in session.results if result is not None)
+    called = [case for case in cases if not is_skipped(case)]
+    session = _Session(called, _slim(interface, called), library, runtime, seed, time_limit, memory_limit, progress)
+    session.run(max(1, min(jobs, -(-len(called) // 8))))
+    judged = iter(result for result in session.results if result is not None)
+    results = tuple(CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(judged) for case in cases)
     counts = Counter(result.outcome for result in results)
     return Results(
         results,
@@ -78,6 +80,11 @@ def run(
         session.version,
         {outcome: counts[outcome] for outcome in OUTCOMES},
     )
+
+
+def is_skipped(case: Case) -> bool:
+    """Whether a known exception keeps a case from being called at all."""
+    return case.excuse is not None and case.excuse.kind == "skip"
 
 
 def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:

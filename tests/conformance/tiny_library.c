@@ -176,6 +176,7 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
         if (fault("int64 through float") && dtype == diopi_dtype_int64) sum.whole = (int64_t)(float)sum.whole;
         if (fault("saturation") && dtype == diopi_dtype_uint8 && x.whole + whole_factor * y.whole > 255) sum.whole = 255;
         if (fault("one element") && i == 7) sum.real += 0.01, sum.whole += 1;
+        if (fault("float32 off by 50 units") && dtype == diopi_dtype_float32) sum.real *= 1 + 50 * 0x1p-23;
         if (fault("NaN dropped") && isnan(sum.real)) sum.real = 0;
         write_element(at(&out, &out, i), out.dtype, sum, floating(dtype));
     }

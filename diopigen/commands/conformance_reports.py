@@ -1,0 +1,140 @@
+"""Commands on conformance that run nothing: show or merge results of earlier runs, say what the cases reach."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.commands.conformance import selection_options, spec_option, write_reports
+from diopigen.console import Session
+
+if TYPE_CHECKING:
+    from diopigen.conformance.model import Results
+
+
+class _Reports(click.Group):
+    """A group that shows a file where no command is named: `report A.json` is `report show A.json`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts the name of the default command in front."""
+        first = args[0] if args else "--help"
+        if first not in self.commands and first not in ("-h", "--help"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Reports)
+def report() -> None:
+    """Show the results of an earlier run (`report RESULTS.json`), or merge those of several machines."""
+
+
+def _forms(command: click.decorators.FC) -> click.decorators.FC:
+    options = (
+        click.option(
+            "--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Rows."
+        ),
+        click.option("--failures", type=click.IntRange(0), default=20, show_default=True, help="Failures in full."),
+        click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON."),
+        click.option("--junit", "junit_file", metavar="FILE", help="Write the results as JUnit XML."),
+        click.option("--html", "html_file", metavar="FILE", help="Write a page, made to be read."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return spec_option(command)
+
+
+@report.command()
+@click.argument("file", metavar="RESULTS")
+@_forms
+def show(
+    file: str,
+    by: str,
+    failures: int,
+    json_file: str | None,
+    junit_file: str | None,
+    html_file: str | None,
+    spec: str | None,
+) -> None:
+    """Show results that `conformance run --json` wrote, in any form."""
+    from diopigen.conformance.shards import read_results
+
+    session = Session(spec, None, "text", False)
+    results = read_results(Path(file))
+    write_reports(session, results, json_file, junit_file, html_file)
+    _show(results, failures, by)
+
+
+@report.command()
+@click.argument("files", metavar="RESULTS...", nargs=-1, required=True)
+@_forms
+def merge(
+    files: tuple[str, ...],
+    by: str,
+    failures: int,
+    json_file: str | None,
+    junit_file: str | None,
+    html_file: str | None,
+    spec: str | None,
+) -> None:
+    """Put the results of several machines together. Missing shards and cases given twice are findings."""
+    from diopigen.conformance.shards import merge as merge_results
+    from diopigen.conformance.shards import read_results
+
+    session = Session(spec, None, "text", False)
+    results = merge_results({file: read_results(Path(file)) for file in files}, session.sink)
+    if session.sink.has_errors:
+        session.finish()
+    write_reports(session, results, json_file, junit_file, html_file)
+    _show(results, failures, by)
+
+
+def _show(results: Results, failures: int, by: str) -> None:
+    from diopigen.conformance.report import text
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
+    sys.exit(1 if results.failures else 0)
+
+
+@click.command()
+@selection_options
+@click.option("--by", type=click.Choice(("dtype", "axis")), default="dtype", show_default=True, help="Table columns.")
+@click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
+@click.option("--holes", is_flag=True, help="Only the functions that have holes.")
+@click.option("--strict", is_flag=True, help="Let holes fail the command.")
+@spec_option
+def coverage(
+    ops: Sequence[str],
+    family: Sequence[str],
+    dtype: Sequence[str],
+    axis: Sequence[str],
+    by: str,
+    output_format: str,
+    holes: bool,
+    strict: bool,
+    spec: str | None,
+) -> None:
+    """Say what the cases reach, function by dtype by axis, and name every hole."""
+    from diopigen.conformance.cases import select, tested
+    from diopigen.conformance.coverage import coverage as coverage_of
+    from diopigen.conformance.coverage import summary, text, to_record
+
+    interface = Session(spec, None, "text", False).load().interface
+    cases = select(interface, ops=ops, families=family, dtypes=dtype, axes=axis)
+    chosen = {case.function for case in cases}
+    everything = not (ops or family or dtype or axis)
+    functions = [function for function in tested(interface) if everything or function.name in chosen]
+    found = coverage_of(functions, cases)
+    shown = [row for row in found if row.holes or not holes]
+    if output_format == "json":
+        whole = {"summary": summary(found), "functions": [to_record(row) for row in shown]}
+        click.echo(json.dumps(whole, indent=1))
+    else:
+        click.echo(text(shown, by=by), nl=False)
+    sys.exit(1 if strict and any(row.holes for row in found) else 0)

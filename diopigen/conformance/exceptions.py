@@ -1,0 +1,242 @@
+"""A vendor's known exceptions: cases that are skipped, held to a looser bound, or of a dtype that the device lacks.
+
+    skip:
+      - cases: diopiErfinv/*
+        reason: not planned for this chip
+    tolerance:
+      - cases: diopiSoftmax/float16/*
+        factor: 4
+        reason: the exponential unit has 8 bits
+    unsupported:
+      - functions: diopiConvolution*
+        dtypes: [float64]
+        reason: no float64 units
+
+Globs stand for case ids and for function names. Every entry says why, and none may be dead. A case of an unsupported
+dtype is still called: the library has to refuse it and to leave the outputs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from diopigen.conformance.cases import cases_of, tested
+from diopigen.conformance.dtypes import STORAGE, category
+from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Excuse, Operand, Value
+from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.model import Interface
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.schema import Field, ListShape, LiteralShape, RecordShape, TextShape, validate
+
+MAX_FACTOR = 10_000
+
+_REASON = Field(TextShape(), "why the library cannot do better", required=True)
+_CASES = Field(TextShape(), "a glob over case ids, such as diopiAdd/float16/*", required=True)
+SHAPE = RecordShape(
+    "known exceptions",
+    {
+        "skip": Field(
+            ListShape(RecordShape("skip", {"cases": _CASES, "reason": _REASON}), non_empty=True),
+            "cases that are not called",
+        ),
+        "tolerance": Field(
+            ListShape(
+                RecordShape(
+                    "tolerance",
+                    {
+                        "cases": _CASES,
+                        "factor": Field(LiteralShape(), "what the bound is multiplied with, above 1", required=True),
+                        "reason": _REASON,
+                    },
+                ),
+                non_empty=True,
+            ),
+            "cases that are held to a looser bound",
+        ),
+        "unsupported": Field(
+            ListShape(
+                RecordShape(
+                    "unsupported",
+                    {
+                        "functions": Field(
+                            TextShape(), "a glob over function names, such as diopiConv*", required=True
+                        ),
+                        "dtypes": Field(
+                            ListShape(TextShape(), non_empty=True), "dtypes that are refused", required=True
+                        ),
+                        "reason": _REASON,
+                    },
+                ),
+                non_empty=True,
+            ),
+            "dtypes that functions refuse",
+        ),
+    },
+)
+"""The grammar of the file; the kinds in the order in which they claim a case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One entry: what it excuses, the glob that says of which cases, and where it stands."""
+
+    excuse: Excuse
+    glob: str
+    span: Span
+    dtypes: frozenset[str] = frozenset()
+
+    def names(self, case: Case) -> bool:
+        """Whether the entry is about a case."""
+        if not self.dtypes:
+            return fnmatchcase(case.id, self.glob)
+        return fnmatchcase(case.function, self.glob) and not self.dtypes.isdisjoint(operand_dtypes(case))
+
+
+def operand_dtypes(case: Case) -> set[str]:
+    """The dtypes of the tensors of a case."""
+    return {operand.dtype for value in case.arguments.values() for operand in _operands(value)}
+
+
+def _operands(value: Value) -> Iterator[Operand]:
+    if isinstance(value, Operand):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _operands(item)
+
+
+def read(path: Path, display: str, sink: Sink) -> tuple[Known, ...]:
+    """The entries of a file, in the order in which they claim cases. What is wrong with it goes to `sink`."""
+    root = load_yaml(path, display, sink)
+    if root is None or not validate(root, SHAPE, "the file of known exceptions", sink):
+        return ()
+    assert isinstance(root, MappingNode)
+    found = []
+    for kind in SHAPE.fields:
+        entries = root.get(kind)
+        for entry in entries.items if isinstance(entries, SequenceNode) else ():
+            assert isinstance(entry, MappingNode)
+            known = _entry(kind, entry, sink)
+            if known is not None:
+                found.append(known)
+    return tuple(found)
+
+
+def _entry(kind: str, entry: MappingNode, sink: Sink) -> Known | None:
+    glob_key = "functions" if kind == "unsupported" else "cases"
+    glob, reason = _scalar(entry, glob_key), _scalar(entry, "reason")
+    where = Span(glob.span.file, glob.span.line)
+    good = True
+    if not str(reason.value).strip():
+        sink.error("exception-reason", "the reason is empty", reason.span, fix="say why the library cannot do better")
+        good = False
+    text = str(glob.value)
+    if kind != "unsupported" and "/" not in text and text != "*":
+        fix = f"write '{text}/*' for all cases of a function"
+        sink.error("exception-bad-glob", f"'{text}' is no glob over case ids", glob.span, fix=fix)
+        good = False
+    factor = 1.0
+    if kind == "tolerance":
+        node = _scalar(entry, "factor")
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 < value <= MAX_FACTOR:
+            message = f"a tolerance cannot be multiplied with {node.text}"
+            sink.error("exception-factor", message, node.span, fix=f"give a number above 1 and at most {MAX_FACTOR}")
+            good = False
+        else:
+            factor = float(value)
+    dtypes = list(_dtypes(entry.get("dtypes")))
+    for dtype in dtypes:
+        if dtype.value not in STORAGE:
+            fix = did_you_mean(str(dtype.value), STORAGE) or f"dtypes: {', '.join(STORAGE)}"
+            sink.error("exception-dtype", f"there is no dtype '{dtype.value}'", dtype.span, fix=fix)
+            good = False
+    excuse = Excuse(kind, str(reason.value).strip(), f"{where.file}:{where.line}", factor)
+    return Known(excuse, text, glob.span, frozenset(str(d.value) for d in dtypes)) if good else None
+
+
+def _scalar(entry: MappingNode, key: str) -> ScalarNode:
+    node = entry.get(key)
+    assert isinstance(node, ScalarNode)  # the grammar has been checked
+    return node
+
+
+def _dtypes(node: Node | None) -> Iterator[ScalarNode]:
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        assert isinstance(item, ScalarNode)
+        yield item
+
+
+def excused(cases: Sequence[Case], known: Sequence[Known], interface: Interface, sink: Sink) -> list[Case]:
+    """The cases with their excuses; of several entries the first counts. Dead entries and such as loosen what has no
+    bound go to `sink`."""
+    claims: dict[int, list[Case]] = {place: [] for place in range(len(known))}
+    found = []
+    for case in cases:
+        place = next((place for place, entry in enumerate(known) if entry.names(case)), None)
+        if place is None:
+            found.append(case)
+        else:
+            claims[place].append(case)
+            found.append(_excused(case, known[place].excuse))
+    for place, entry in enumerate(known):
+        if not claims[place]:
+            _explain_unused(entry, known[:place], interface, sink)
+        elif entry.excuse.kind == "tolerance":
+            _check_bounds(entry, claims[place], interface, sink)
+    return found
+
+
+def _excused(case: Case, excuse: Excuse) -> Case:
+    if excuse.kind != "unsupported":
+        return replace(case, excuse=excuse)
+    about = f"{excuse.where} calls its dtype unsupported"
+    return replace(case, excuse=excuse, expect=ANY_FAILURE, about=about)
+
+
+def _explain_unused(entry: Known, earlier: Sequence[Known], interface: Interface, sink: Sink) -> None:
+    """An entry without cases in this run is a finding unless it has some outside of what was selected."""
+    function_glob = entry.glob.partition("/")[0]
+    functions = [f for f in tested(interface) if fnmatchcase(f.name, function_glob)]
+    shadow = None
+    for function in functions:
+        for case in cases_of(interface, function):
+            if entry.names(case):
+                shadow = next((other for other in earlier if other.names(case)), None)
+                if shadow is None:
+                    return
+    if shadow is not None:
+        message = f"every case of '{entry.glob}' is claimed by line {shadow.span.line}"
+        sink.error("exception-matches-nothing", message, entry.span, fix="remove one of the two")
+        return
+    about = f" with {' or '.join(sorted(entry.dtypes))}" if functions and entry.dtypes else ""
+    names = [f.name for f in tested(interface)]
+    near = None if functions else did_you_mean(function_glob, names)
+    fix = near or "remove it, or list the cases with `diopigen conformance list`"
+    sink.error("exception-matches-nothing", f"no case matches '{entry.glob}'{about}", entry.span, fix=fix)
+
+
+def _check_bounds(entry: Known, cases: Sequence[Case], interface: Interface, sink: Sink) -> None:
+    """At least one of the cases must have a bound that can be widened."""
+    functions = {function.name: function for function in interface.functions}
+    for case in cases:
+        floating = any(category(dtype) >= 2 for dtype in operand_dtypes(case))
+        if floating and functions[case.function].tolerance != "exact" and case.axis != "error":
+            return
+    message = f"'{entry.glob}' has exact results only, which a factor does not change"
+    sink.error("exception-exact", message, entry.span, fix="mend the library, or move the entry to skip")
+
+
+def unneeded(known: Sequence[Known], results: Sequence[CaseResult], sink: Sink) -> None:
+    """Warns of looser tolerances that no case of a run needed."""
+    ran: dict[str, set[str]] = {}
+    for result in results:
+        if result.case.excuse is not None:
+            ran.setdefault(result.case.excuse.where, set()).add(result.outcome)
+    for entry in known:
+        if entry.excuse.kind == "tolerance" and ran.get(entry.excuse.where) == {"passed"}:
+            message = f"all cases of '{entry.glob}' pass without a looser tolerance"
+            sink.warning("exception-unneeded", message, entry.span, fix="remove the entry")

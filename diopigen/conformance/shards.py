@@ -1,0 +1,167 @@
+"""Parts of all cases for machines that share the work, and results put together again.
+
+A case belongs to a shard by its id alone, so that what is added to the spec moves no other case to another machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Fault, Results
+from diopigen.diagnostics import Failure, Sink, Span, failure
+
+_SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part `index` (from 1) of `count`."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def holds(self, case_id: str) -> bool:
+        """Whether a case is of this part."""
+        digest = hashlib.blake2b(case_id.encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little") % self.count == self.index - 1
+
+
+def parse_shard(text: str) -> Shard:
+    """The shard that `I/N` names. Raises `Failure` for anything else."""
+    found = _SHARD.match(text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise failure("bad-shard", f"'{text}' is no shard", fix="write I/N, such as 1/4 for the first of four parts")
+    return Shard(int(found[1]), int(found[2]))
+
+
+def part(cases: Sequence[Case], shard: Shard | None) -> list[Case]:
+    """The cases of a shard, in their order; all of them without one."""
+    return [case for case in cases if shard is None or shard.holds(case.id)]
+
+
+def read_results(path: Path) -> Results:
+    """Results that `report.to_json` wrote. Their cases have no arguments. Raises `Failure` for any other file."""
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _unreadable(path, f"cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
+        raise _unreadable(path, f"is no JSON: {error}") from None
+    try:
+        return _results(whole)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = f"has no {error}" if isinstance(error, KeyError) else str(error)
+        raise _unreadable(path, f"holds no results of a run: {detail}") from None
+
+
+def _unreadable(path: Path, message: str) -> Failure:
+    return failure("report-unreadable", message, Span(str(path)), "name a file that `conformance run --json` wrote")
+
+
+def _results(whole: Any) -> Results:
+    if not isinstance(whole, Mapping):
+        raise TypeError("it is no JSON object")
+    results = tuple(_result(record) for record in whole["cases"])
+    shard = str(whole.get("shard", ""))
+    if shard and _SHARD.match(shard) is None:
+        raise ValueError(f"'{shard}' is no shard")
+    return _counted(
+        results,
+        seconds=float(whole["seconds"]),
+        seed=int(whole["seed"]),
+        library=str(whole["library"]),
+        vendor=str(whole["vendor"]),
+        version=str(whole["version"]),
+        shard=shard,
+    )
+
+
+def _result(record: Mapping[str, Any]) -> CaseResult:
+    excuse = None
+    if "exception" in record:
+        given = record["exception"]
+        excuse = Excuse(str(given["kind"]), str(given["reason"]), str(given["where"]), float(given["factor"]))
+    case_id, function, family, dtype, axis = (str(record[n]) for n in ("id", "function", "family", "dtype", "axis"))
+    case = Case(case_id, function, family, dtype, axis, {}, excuse=excuse)
+    outcome = str(record["outcome"])
+    if outcome not in OUTCOMES:
+        raise ValueError(f"there is no outcome '{outcome}'")
+    faults = tuple(Fault(**{name: str(text) for name, text in fault.items()}) for fault in record.get("faults", ()))
+    return CaseResult(case, outcome, float(record["seconds"]), faults, tuple(map(str, record.get("operands", ()))))
+
+
+def _counted(
+    results: tuple[CaseResult, ...], *, seconds: float, seed: int, library: str, vendor: str, version: str, shard: str
+) -> Results:
+    counts = Counter(result.outcome for result in results)
+    every = {outcome: counts[outcome] for outcome in OUTCOMES}
+    return Results(results, seconds, seed, library, vendor, version, every, shard)
+
+
+def merge(given: Mapping[str, Results], sink: Sink) -> Results:
+    """Results by file as one, cases by family and id; seconds are added up.
+
+    What does not belong together goes to `sink`: other libraries or seeds, cases given twice, shards left out.
+    """
+    files = list(given)
+    first = given[files[0]]
+    for file in files[1:]:
+        other = given[file]
+        for what, one, two in (
+            ("seed", first.seed, other.seed),
+            ("vendor", first.vendor, other.vendor),
+            ("version", first.library_version, other.library_version),
+        ):
+            if one != two:
+                message = f"the {what} is '{two}' here and '{one}' in {files[0]}"
+                sink.error("report-mixed", message, Span(file), fix="merge the results of one run")
+    _check_shards(given, sink)
+    seen: dict[str, str] = {}
+    merged: list[CaseResult] = []
+    for file, results in given.items():
+        twice = [result.case.id for result in results.results if result.case.id in seen]
+        if twice:
+            more = f" and {len(twice) - 1} more cases" if len(twice) > 1 else ""
+            message = f"{twice[0]}{more} stands in {seen[twice[0]]} too"
+            sink.error("report-case-twice", message, Span(file), fix="give each shard once")
+        for result in results.results:
+            seen.setdefault(result.case.id, file)
+        merged += results.results
+    merged.sort(key=lambda result: (result.case.family, result.case.id))
+    return _counted(
+        tuple(merged),
+        seconds=sum(results.seconds for results in given.values()),
+        seed=first.seed,
+        library=first.library,
+        vendor=first.vendor,
+        version=first.library_version,
+        shard="",
+    )
+
+
+def _check_shards(given: Mapping[str, Results], sink: Sink) -> None:
+    shards = {file: parse_shard(results.shard) for file, results in given.items() if results.shard}
+    if not shards:
+        return
+    count = next(iter(shards.values())).count
+    for file, results in given.items():
+        if file not in shards or shards[file].count != count:
+            message = f"holds {'shard ' + results.shard if results.shard else 'no shard'}, others one of {count}"
+            sink.error("report-mixed", message, Span(file), fix="merge the shards of one run")
+            return
+    missing = sorted(set(range(1, count + 1)) - {shard.index for shard in shards.values()})
+    if missing:
+        names = ", ".join(f"{index}/{count}" for index in missing)
+        span = Span(next(iter(shards)))
+        fix = "run it with --shard, then merge again"
+        sink.error("report-shard-missing", f"no file holds shard {names}", span, fix=fix)
