@@ -71,6 +71,9 @@ NO_SPECIALS = frozenset({"Polar", "Sgd", "Rmsprop", "Adadelta"})
 OVERFLOWING = frozenset({"Addcmul", "Addcdiv", "LerpTensor", "TanhBackward", "SigmoidBackward"})
 """Operators of several steps, in which the largest numbers overflow half-way in an unspecified order."""
 
+SPARSE = {"SpMM": "input"}
+"""Operands in compressed sparse rows; a case draws them dense and keeps a part of the elements."""
+
 NO_AXES = frozenset({"Arange", "Linspace"})
 """Operators whose output size hangs on numbers: only recipes suit them."""
 

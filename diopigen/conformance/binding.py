@@ -95,6 +95,7 @@ _HOST: dict[str, tuple[Any, ...]] = {
         ctypes.c_void_p, _POINTER, _SIZE, _SIZE, ctypes.c_int64, ctypes.c_int, ctypes.c_int,
     ),
     "diopiHostCreateView": (_POINTER, ctypes.c_void_p, _SIZE, _SIZE, ctypes.c_int64, ctypes.c_int),
+    "diopiHostCreateSparseCsr": (_POINTER, _SIZE, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "diopiHostDestroyTensor": (ctypes.c_void_p,),
     "diopiHostCopyToStorage": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64),
     "diopiHostCopyFromStorage": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64),

@@ -125,6 +125,26 @@ class Arena:
         self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype)
         return self._kept(Block(handle, block.base, shape, block.strides, block.dtype, block.before, owner=False))
 
+    def sparse(self, stored: Array, dtype: str, source: np.random.Generator) -> tuple[Block, list[Block], Array]:
+        """A matrix in compressed sparse rows that keeps about half of the elements: the tensor, its three parts
+        between guard zones, and the matrix with zeros elsewhere."""
+        kept = source.random(stored.shape) < 0.5
+        index = ("int32", "int64")[int(source.integers(2))]
+        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
+        columns = np.nonzero(kept)[1]
+        parts = [
+            self.tensor(starts.astype(STORAGE[index]), index),
+            self.tensor(columns.astype(STORAGE[index]), index),
+            self.tensor(stored[kept], dtype),
+        ]
+        handle = ctypes.c_void_p()
+        size = size_struct(stored.shape)
+        handles = (part.handle for part in parts)
+        self.host.call("diopiHostCreateSparseCsr", ctypes.byref(handle), ctypes.byref(size), *handles)
+        nothing = np.empty(0, dtype=np.uint8)
+        whole = self._kept(Block(handle, None, stored.shape, strides_of(stored.shape, "contiguous"), dtype, nothing))
+        return whole, parts, np.where(kept, stored, np.zeros_like(stored))
+
     def _create(self, handle: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct | None, dtype: str) -> None:
         stride = None if steps is None else ctypes.byref(steps)
         arguments = (ctypes.byref(handle), ctypes.byref(size), stride, 0, self.dtypes[dtype], self.device)

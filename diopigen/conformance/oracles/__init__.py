@@ -48,7 +48,7 @@ class Law:
 class Allocated:
     """A tensor that the operator allocates: what it must hold, and its dtype."""
 
-    expected: Expected
+    expected: Expected | Law
     dtype: str
 
 
