@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.binding import Host, Library, ScalarStruct, SizeStruct, Types, size_struct
 from diopigen.conformance.compare import compare, show
 from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
@@ -134,6 +135,10 @@ class Executor:
             return self.arena.context
         if param.type == "generator" or param.type == "generators":
             return self._generator(param, case, ready)
+        if param.type == "opaque" and param.direction == "in":
+            return None
+        if isinstance(value, Operand) and SPARSE.get(self.functions[case.function].operator) == param.name:
+            return self._sparse(param, value, ready, source)
         if param.type in ("tensor", "tensors") and (value is not None or param.type == "tensor"):
             return self._tensors(param, value, ready, source)
         if param.direction == "out" or param.type in _ALLOCATED:
@@ -192,6 +197,15 @@ class Executor:
             return ctypes.cast(ctypes.byref(slot), ctypes.POINTER(ctypes.c_bool))
         ready.slots[param.name] = slot
         return self._kept(ready, slot)
+
+    def _sparse(self, param: Parameter, item: Operand, ready: _Prepared, source: np.random.Generator) -> Any:
+        """A sparse matrix: its parts are guarded as other tensors are, and the oracle sees a dense one."""
+        stored = draw(item.values, item.shape, item.dtype, source)
+        whole, parts, dense = self.arena.sparse(stored, item.dtype, source)
+        ready.blocks[param.name] = list(parts)
+        ready.values[param.name] = np.array(decode(dense, item.dtype))
+        ready.dtypes[param.name], ready.shapes[param.name] = item.dtype, item.shape
+        return whole.handle
 
     def _tensors(self, param: Parameter, value: Any, ready: _Prepared, source: np.random.Generator) -> Any:
         items = list(value) if param.type == "tensors" else [value]
