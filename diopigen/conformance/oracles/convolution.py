@@ -23,9 +23,7 @@ class _Filters:
 
     def grouped(self, weight: Array) -> Array:
         """[groups, K / groups, C / groups, elements of the window]."""
-        return weight.reshape(
-            self.groups, weight.shape[0] // self.groups, weight.shape[1], self.sliding.volume
-        )
+        return weight.reshape(self.groups, weight.shape[0] // self.groups, weight.shape[1], self.sliding.volume)
 
     def layers(self, images: Array, places: Dims) -> Array:
         """What the filters see: [elements of the window, N, groups, C / groups, *places]."""
@@ -85,9 +83,7 @@ def _place(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
     return _sums(lambda y, w: filters.placed(y, sizes, w), responses, filters.weight, terms=terms)
 
 
-def _gradients(
-    call: Call, grad_input: Expected, images: Array, responses: Array, filters: _Filters
-) -> Answer:
+def _gradients(call: Call, grad_input: Expected, images: Array, responses: Array, filters: _Filters) -> Answer:
     """The gradients that the caller wants."""
     arriving = call.wide("grad_output")
     terms = responses.shape[0] * math.prod(responses.shape[2:])

@@ -50,11 +50,7 @@ def _nearest_backward(call: Call) -> Answer:
     for size, out in zip(call["in_size"][2:], call["out_size"], strict=True):
         matrices.append((_sources(size, out, False) == np.arange(size)[:, None]).astype(np.float64))
     terms = int(np.prod([matrix.sum(axis=1).max() for matrix in matrices]))
-    return {
-        "grad_input": Expected(
-            _resized(gradient, matrices), _resized(np.abs(gradient), matrices), max(terms, 1)
-        )
-    }
+    return {"grad_input": Expected(_resized(gradient, matrices), _resized(np.abs(gradient), matrices), max(terms, 1))}
 
 
 # ---- interpolation --------------------------------------------------------------------------------------------------
@@ -134,9 +130,7 @@ def _grid_sample(call: Call) -> Answer:
     if mode == "nearest":  # rounding decides near ties
         precision = epsilon("float64" if call.dtype("input") == "float64" else "float32")
         for position, size in zip(positions, sizes, strict=True):
-            free |= (np.abs(position - np.floor(position) - 0.5) < 8 * precision * size) & (
-                position % 1 != 0.5
-            )
+            free |= (np.abs(position - np.floor(position) - 0.5) < 8 * precision * size) & (position % 1 != 0.5)
     for offset in itertools.product(reach, repeat=len(sizes)):
         weight, size_of_weight, inside = np.ones(points), np.ones(points), np.ones(points, bool)
         index = []

@@ -41,9 +41,7 @@ class Sliding:
             (place - 1) * step + (window - 1) * spread + 1
             for place, step, window, spread in zip(places, self.steps, self.window, self.spreads, strict=True)
         ]
-        return [
-            (pad, max(end - size - pad, 0)) for pad, end, size in zip(self.pads, ends, sizes, strict=True)
-        ]
+        return [(pad, max(end - size - pad, 0)) for pad, end, size in zip(self.pads, ends, sizes, strict=True)]
 
     def _places(self, offset: Dims, places: Sequence[int]) -> tuple[Any, ...]:
         """The elements that one offset inside the window meets over all windows."""
@@ -125,6 +123,4 @@ def pool_places(call: Call, pooled: str) -> list[Place]:
     if "dilation" in call.values and call.values.get("mode") != "avg":
         spreads = sizes_of(call, "dilation", count)
     steps = sizes_of(call, "stride", count, window)
-    return list(
-        _sliding_places(sizes, places, Sliding(window, steps, sizes_of(call, "padding", count), spreads))
-    )
+    return list(_sliding_places(sizes, places, Sliding(window, steps, sizes_of(call, "padding", count), spreads)))
