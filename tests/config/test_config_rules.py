@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,19 @@ def test_every_rule_is_listed_with_its_purpose() -> None:
     for name, rule in rules().items():
         assert name.startswith("config-")
         assert listed[name] == rule.purpose
+
+
+def test_every_rule_stands_in_the_documentation_with_its_weight() -> None:
+    from diopigen.adaptors import RULES as COMMAND_RULES
+
+    said: dict[str, str] = {}
+    for line in (DATA.parents[2] / "docs" / "adaptors.md").read_text(encoding="utf-8").split("\n"):
+        if line.startswith(("| `config-", "| `adaptors-")):
+            said.update(
+                dict.fromkeys(re.findall(r"`((?:config|adaptors)-[a-z-]+)`", line), line.split("|")[-2].strip())
+            )
+    expected = {name: rule.severity.value for name, rule in {**rules(), **COMMAND_RULES}.items()}
+    assert said == expected
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)

@@ -145,3 +145,10 @@ def test_the_schema_knows_every_key_and_says_what_it_is_for(schema: dict[str, An
 def test_the_schema_is_generated_with_the_others(interface: Interface, schema: dict[str, Any]) -> None:
     plan = emit(interface, ROOT / "templates")
     assert json.loads(plan["schema/convert_config.schema.json"]) == schema
+
+
+def test_a_scaffolded_tree_starts_with_the_default() -> None:
+    """All but the line for editors, which names a folder that only this project has."""
+    own = (ROOT / "convert_config.yaml").read_text(encoding="utf-8")
+    template = (ROOT / "templates/vendor/convert_config.yaml.j2").read_text(encoding="utf-8")
+    assert own == "# yaml-language-server: $schema=generated/schema/convert_config.schema.json\n#\n" + template
