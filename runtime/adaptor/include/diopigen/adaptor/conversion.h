@@ -125,11 +125,9 @@ class View {
         }
     }
 
-    // `length` elements of the storage of `base`, from its first element on.
-    diopiError_t open(const Place& at, diopiConstTensorHandle_t base, diopiDtype_t dtype, std::int64_t length) {
-        const std::int64_t one = 1;
-        const diopiSize_t size{&length, 1};
-        const diopiSize_t stride{&one, 1};
+    // Elements of the storage of `base`, from its first element on.
+    diopiError_t open(const Place& at, diopiConstTensorHandle_t base, diopiDtype_t dtype, const diopiSize_t& size,
+                      const diopiSize_t& stride) {
         std::int64_t offset = 0;
         DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStorageOffset", diopiGetTensorStorageOffset(base, &offset));
         DIOPIGEN_ADAPTOR_CALL(at, "diopiHostCreateView",
@@ -150,18 +148,27 @@ class View {
     diopiTensorHandle_t handle_ = nullptr;
 };
 
-// Between a tensor that repeats elements and its copy of the same strides: both storages as plain lists, so that every
-// element is cast once and no helper writes one element several times.
-inline diopiError_t copyDistinct(const Place& at, const Tensor& source, diopiTensorHandle_t goal, diopiDtype_t dtype) {
+// From a tensor that repeats elements to its temporary, which repeats them too: views without the repetition, so that
+// every element is cast once and no helper writes one element several times.
+inline diopiError_t copyDistinct(const Place& at, const Tensor& source, diopiTensorHandle_t goal, const Target& target,
+                                 bool movesElements) {
     if (diopiHostCreateView == nullptr || diopiHostDestroyTensor == nullptr || diopiGetTensorStorageOffset == nullptr) {
-        return copy(at, source.handle, goal, true, false);
+        return copy(at, source.handle, goal, true, movesElements);
     }
-    const std::int64_t length = extent(source.size, source.stride);
     View from;
     View to;
-    DIOPIGEN_ADAPTOR_TRY(from.open(at, source.handle, source.dtype, length));
-    DIOPIGEN_ADAPTOR_TRY(to.open(at, goal, dtype, length));
-    DIOPIGEN_ADAPTOR_TRY(copy(at, from.handle(), to.handle(), true, false));
+    if (movesElements) {
+        const Strides once = sizesWithoutRepetition(source.size, source.stride);
+        DIOPIGEN_ADAPTOR_TRY(from.open(at, source.handle, source.dtype, once.asSize(), source.stride));
+        DIOPIGEN_ADAPTOR_TRY(to.open(at, goal, target.dtype, once.asSize(), target.stride.asSize()));
+    } else {
+        // The same strides, so the same order in both storages, whatever overlaps.
+        const std::int64_t length = extent(source.size, source.stride);
+        const std::int64_t one = 1;
+        DIOPIGEN_ADAPTOR_TRY(from.open(at, source.handle, source.dtype, {&length, 1}, {&one, 1}));
+        DIOPIGEN_ADAPTOR_TRY(to.open(at, goal, target.dtype, {&length, 1}, {&one, 1}));
+    }
+    DIOPIGEN_ADAPTOR_TRY(copy(at, from.handle(), to.handle(), true, movesElements));
     DIOPIGEN_ADAPTOR_TRY(from.close(at));
     return to.close(at);
 }
@@ -232,8 +239,8 @@ inline diopiError_t copyIn(const Place& at, const Tensor& source, diopiTensorHan
     }
     const bool casts = source.dtype != target.dtype;
     const bool movesElements = !sameStrides(source.size, source.stride, target.stride.asSize());
-    if (casts && !movesElements && extent(source.size, source.stride) < elementCount(source.size)) {
-        DIOPIGEN_ADAPTOR_TRY(copyDistinct(at, source, temporary, target.dtype));
+    if (casts && extent(source.size, target.stride.asSize()) < elementCount(source.size)) {
+        DIOPIGEN_ADAPTOR_TRY(copyDistinct(at, source, temporary, target, movesElements));
     } else {
         DIOPIGEN_ADAPTOR_TRY(copy(at, source.handle, temporary, casts, movesElements));
     }

@@ -15,6 +15,7 @@ namespace {
 // As in PyTorch and in the host runtime.
 constexpr std::int64_t maxRank = 64;
 
+// A list of strides, or of sizes, of its own.
 struct Strides {
     std::int64_t values[maxRank];
     std::int64_t rank;
@@ -166,6 +167,16 @@ inline Strides compactStrides(const diopiSize_t& size, const diopiSize_t& stride
         }
     }
     return compact;
+}
+
+// The sizes with one element where the stride is 0.
+inline Strides sizesWithoutRepetition(const diopiSize_t& size, const diopiSize_t& stride) {
+    Strides once;
+    once.rank = size.len;
+    for (std::int64_t i = 0; i < size.len; ++i) {
+        once.values[i] = stride.data[i] == 0 ? 1 : size.data[i];
+    }
+    return once;
 }
 
 // Whether both strides lead to the same places, whatever stands for dimensions of one element.

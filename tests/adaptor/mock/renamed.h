@@ -1,0 +1,15 @@
+/* Included before everything else in a file of shims: it reaches the host through the probes. */
+#define diopiGetTensorDtype probed_diopiGetTensorDtype
+#define diopiGetTensorShape probed_diopiGetTensorShape
+#define diopiGetTensorStride probed_diopiGetTensorStride
+#define diopiGetTensorDevice probed_diopiGetTensorDevice
+#define diopiGetTensorDataConst probed_diopiGetTensorDataConst
+#define diopiGetTensorStorageOffset probed_diopiGetTensorStorageOffset
+#define diopiGetTensorStorageNbytes probed_diopiGetTensorStorageNbytes
+#define diopiGetTensorElemSize probed_diopiGetTensorElemSize
+#define diopiIsTensorSparse probed_diopiIsTensorSparse
+#define diopiRequireTensor probed_diopiRequireTensor
+#define diopiHostReleaseTemporary probed_diopiHostReleaseTemporary
+#define diopiHostCreateView probed_diopiHostCreateView
+#define diopiHostDestroyTensor probed_diopiHostDestroyTensor
+#define diopiHostCopyFromStorage probed_diopiHostCopyFromStorage

@@ -1,0 +1,407 @@
+"""Every operator of the interface that has tensors: its shim does what the operator does without one.
+
+A mock vendor takes every operator. It records what it receives and writes numbers that depend on all that it reads, so
+that a shim which drops, mixes up or delays a tensor gives another result than the direct call of the same operator on
+copies of the same tensors, in the original dtype and layout.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adaptor_helpers import DTYPES, NO_IMPLEMENT, SUCCESS, Library, Tensor, build_shims, config
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mock_vendor import BUILT_IN, mocked
+
+from diopigen.config.grammar import convertible
+from diopigen.config.model import LAYOUTS, Cast, FunctionRule, TensorRule
+from diopigen.diagnostics import Span
+from diopigen.ir.model import DtypeList, Function, Interface, Parameter
+
+SEEDS = (1, 2)
+PLACE = Span("convert_config.yaml", 1, 1)
+COMPLEX = ("complex32", "complex64", "complex128")
+# What shims convert with, and what is about formats that only the vendor knows: their tensors stay as they are.
+SKIPPED = BUILT_IN | {"diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"}
+REAL = tuple(name for name in DTYPES if name not in COMPLEX and name != "bool")
+
+
+def random_rules(interface: Interface, seed: int) -> dict[str, FunctionRule]:
+    """Any casts that keep small numbers, any lists of layouts, for every parameter of every function."""
+    pick = random.Random(seed)
+    rules = {}
+    for function in mocked(interface):
+        common = tuple(pick.sample(LAYOUTS[:-1], pick.choice((0, 0, 1, 2))))
+        shared = _random_casts(pick) if pick.random() < 0.7 else ()
+        rules[function.name] = FunctionRule(
+            function.name,
+            tuple(
+                TensorRule(
+                    name,
+                    casts=shared if pick.random() < 0.7 else _random_casts(pick),
+                    layouts=tuple(pick.sample(LAYOUTS, pick.choice((0, 0, 1, 1, 2, 3)))),
+                    common_layouts=common,
+                    contiguous=pick.random() < 0.1,
+                )
+                for name in convertible(function)
+            ),
+        )
+    return rules
+
+
+def _random_casts(pick: random.Random) -> tuple[Cast, ...]:
+    # What a cast leads to is not cast again: a configuration with such a chain is refused.
+    refused = [name for name in DTYPES if pick.random() < 0.35]
+    casts = []
+    for source in refused:
+        targets = [name for name in (COMPLEX if source in COMPLEX else REAL) if name not in refused]
+        if targets:
+            casts.append(Cast(source, pick.choice(targets), PLACE))
+    return tuple(casts)
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def loaded(
+    request: pytest.FixtureRequest, interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Library, dict[str, FunctionRule]]:
+    rules = random_rules(interface, request.param)
+    implemented = {function.name for function in mocked(interface)} | BUILT_IN
+    shims = build_shims(interface, config(rules.values(), implemented), tmp_path_factory.mktemp("shims"), base)
+    return Library(base, shims), rules
+
+
+# ---- What a rule means, said a second time and in other words ------------------------------------------------------
+
+
+def dense(size: tuple[int, ...], order: list[int]) -> list[int]:
+    """Strides of a dense tensor whose dimensions lie in `order`, the fastest last."""
+    strides, step = [0] * len(size), 1
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= max(size[dimension], 1)
+    return strides
+
+
+def lies_in(size: tuple[int, ...], stride: tuple[int, ...], order: list[int]) -> bool:
+    expected = dense(size, order)
+    return 0 in size or all(
+        length == 1 or each == wanted for length, each, wanted in zip(size, stride, expected, strict=True)
+    )
+
+
+CHANNELS_LAST = {"NLC": 3, "NHWC": 4, "NDHWC": 5}
+CHANNELS_FIRST = {"NCL": 3, "NCHW": 4, "NCDHW": 5}
+
+
+def allowed(rule: TensorRule, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether strides are as a rule wants them."""
+    rank = len(size)
+    for layouts in (rule.layouts, rule.common_layouts):
+        if "ND" in layouts:
+            break
+        named = [name for name in layouts if {**CHANNELS_LAST, **CHANNELS_FIRST}[name] == rank]
+        if named:
+            first, last = list(range(rank)), [0, *range(2, rank), 1]
+            return any(lies_in(size, stride, last if name in CHANNELS_LAST else first) for name in named)
+        if any(name in CHANNELS_FIRST for name in layouts):
+            return lies_in(size, stride, list(range(rank)))
+    return not rule.contiguous or lies_in(size, stride, list(range(rank)))
+
+
+# ---- Arguments ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Arguments:
+    """Tensors by parameter (a list for an array), and slots for what the operator makes."""
+
+    tensors: dict[str, list[Tensor | None]] = field(default_factory=dict)
+    slots: dict[str, Any] = field(default_factory=dict)
+    kept: list[Any] = field(default_factory=list)
+
+    def values(self, function: Function) -> dict[str, Any]:
+        """The arguments as ctypes takes them."""
+        values: dict[str, Any] = {}
+        for param in function.params:
+            if param.type == "tensor":
+                tensor = self.tensors[param.name][0]
+                values[param.name] = None if tensor is None else tensor.handle
+            elif param.type == "tensors":
+                handles = [None if tensor is None else tensor.handle for tensor in self.tensors[param.name]]
+                array = (ctypes.c_void_p * len(handles))(*handles)
+                self.kept.append(array)
+                values[param.name] = ctypes.addressof(array)
+                values[str(param.count)] = len(handles)
+            elif param.type in ("new_tensor", "new_tensors"):
+                count = int(param.count or 1)
+                slot = (ctypes.c_void_p * count)(*[0x5A5A] * count)
+                self.slots[param.name] = slot
+                values[param.name] = ctypes.addressof(slot)
+        return values
+
+    def all(self) -> Iterator[Tensor]:
+        seen: set[int] = set()
+        for tensors in self.tensors.values():
+            for tensor in tensors:
+                if tensor is not None and tensor.handle not in seen:
+                    seen.add(tensor.handle)
+                    yield tensor
+
+
+def draw_tensor(pick: random.Random, library: Library, param: Parameter) -> Tensor:
+    rank = pick.choice((0, 1, 2, 3, 4, 4, 4, 5))
+    size = [pick.choice((1, 2, 3, 3)) for _ in range(rank)]
+    if pick.random() < 0.05 and size:
+        size[pick.randrange(rank)] = 0
+    order = list(range(rank))
+    kind = pick.choice(("row", "row", "last", "any", "gaps", "expanded"))
+    if kind == "last" and rank >= 3:
+        order = [0, *range(2, rank), 1]
+    elif kind in ("any", "gaps"):
+        pick.shuffle(order)
+    stride = dense(tuple(size), order)
+    if kind == "gaps":
+        stride = [each * pick.choice((2, 5)) for each in stride]
+        stride = stride if len(set(stride)) == len(stride) else [each * 2 for each in dense(tuple(size), order)]
+    if kind == "expanded" and param.direction == "in" and rank:
+        stride[pick.randrange(rank)] = 0
+    dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) and pick.random() < 0.5 else DTYPES
+    return library.tensor(pick.choice(dtypes), size, stride, offset=pick.choice((0, 0, 7)))
+
+
+def overlaps(size: list[int], stride: list[int]) -> bool:
+    """Whether two elements lie in one place; for gaps whose factors meet."""
+    places = {0}
+    for length, each in zip(size, stride, strict=True):
+        new = {place + position * each for place in places for position in range(length)}
+        if len(new) != len(places) * length:
+            return True
+        places = new
+    return False
+
+
+def draw_arguments(pick: random.Random, library: Library, function: Function) -> Arguments:
+    made = Arguments()
+    for param in function.params:
+        if param.type not in ("tensor", "tensors"):
+            continue
+        tensors: list[Tensor | None] = []
+        count = same_count(function, param, made, pick)
+        for _ in range(count):
+            # Written through one parameter only: two rules for one result would contradict each other.
+            taken = written(function, made) if param.direction == "inout" else set()
+            others = [each for each in made.all() if each.count and 0 not in each.stride and each not in taken]
+            if param.type == "tensor" and param.nullable and pick.random() < 0.2:
+                tensors.append(None)
+            elif others and param.direction in ("in", "inout") and pick.random() < 0.15:
+                tensors.append(pick.choice(others))
+            else:
+                tensor = draw_tensor(pick, library, param)
+                while param.direction != "in" and overlaps(list(tensor.size), list(tensor.stride)):
+                    library.destroy(tensor)
+                    tensor = draw_tensor(pick, library, param)
+                tensors.append(tensor)
+        made.tensors[param.name] = tensors
+    for tensor in made.all():
+        library.write(tensor, [float(pick.randrange(2) if tensor.dtype == "bool" else pick.randrange(40))
+                               for _ in range(tensor.count)])  # fmt: skip
+    return made
+
+
+def written(function: Function, made: Arguments) -> set[Tensor]:
+    """The tensors so far that the operator writes."""
+    found = set()
+    for param in function.params:
+        if param.direction != "in":
+            found |= {tensor for tensor in made.tensors.get(param.name, []) if tensor is not None}
+    return found
+
+
+def same_count(function: Function, param: Parameter, made: Arguments, pick: random.Random) -> int:
+    """Arrays that share a count are equally long."""
+    if param.type == "tensor":
+        return 1
+    for other in function.params:
+        if other.type == "tensors" and other.count == param.count and other.name in made.tensors:
+            return len(made.tensors[other.name])
+    return pick.choice((1, 2, 5))
+
+
+# ---- The promises ---------------------------------------------------------------------------------------------------
+
+
+def made_values(library: Library, arguments: Arguments) -> dict[str, list[Any]]:
+    """Dtype, shape and values of what the operator made, which is released."""
+    found: dict[str, list[Any]] = {}
+    for name, slot in arguments.slots.items():
+        found[name] = []
+        for handle in slot:
+            dtype, size = library.describe(handle)
+            found[name].append((dtype, size, library.read(handle, size[0] * size[1])))
+            library.release(handle)
+    return found
+
+
+def definite(function: Function, name: str) -> bool:
+    """Whether the interface defines one dtype for what the operator makes."""
+    param = function.param(name)
+    assert param is not None
+    return not isinstance(param.dtype, DtypeList) or len(param.dtype.dtypes) == 1
+
+
+def check_received(library: Library, function: Function, rule: FunctionRule) -> None:
+    rules = {tensor.param: tensor for tensor in rule.tensors}
+    for record in library.records():
+        tensor = rules[record.name]
+        assert record.dtype not in {cast.source for cast in tensor.casts}, (function.name, record)
+        assert allowed(tensor, record.size, record.stride), (function.name, record, tensor)
+
+
+def test_shim_gives_what_the_operator_gives(
+    loaded: tuple[Library, dict[str, FunctionRule]], interface: Interface
+) -> None:
+    # Inside, so that a failure is not reported with the whole interface as an argument.
+    @given(seed=st.integers(0, 2**32))
+    @settings(max_examples=4, deadline=None, database=None)
+    def holds(seed: int) -> None:
+        compare_all(loaded, interface, seed)
+
+    holds()
+
+
+def compare_all(loaded: tuple[Library, dict[str, FunctionRule]], interface: Interface, seed: int) -> None:
+    """Every operator once, with arguments that follow from the seed."""
+    library, rules = loaded
+    for function in mocked(interface):
+        if function.name in SKIPPED:
+            continue
+        pick = random.Random(f"{seed} {function.name}")
+        alive = library.temporaries()
+        library.vendor.mock_reset()
+        arguments = draw_arguments(pick, library, function)
+        before = {tensor: library.memory(tensor) for tensor in arguments.all()}
+        assert library.call(function, arguments.values(function), direct=True) == SUCCESS
+        expected = {tensor: library.values(tensor) for tensor in before}
+        expected_memory = {tensor: library.memory(tensor) for tensor in before}
+        expected_made = made_values(library, arguments)
+        for tensor, memory in before.items():
+            library.restore(tensor, memory)
+
+        status = library.call(function, arguments.values(function))
+        assert status == SUCCESS, (function.name, library.last_error())
+        check_received(library, function, rules[function.name])
+        for tensor, values in expected.items():
+            assert library.values(tensor) == values, (function.name, tensor, rules[function.name])
+        # Nothing beside the elements has changed either, and what is not written is as it was.
+        for tensor, memory in expected_memory.items():
+            assert len(library.memory(tensor)) == len(memory)
+            if tensor.dtype not in ("bool", *COMPLEX):
+                assert library.memory(tensor) == memory, (function.name, tensor)
+        for name, values in made_values(library, arguments).items():
+            for (dtype, size, got), (wanted, wanted_size, numbers) in zip(values, expected_made[name], strict=True):
+                assert (size, [each.real for each in got]) == (wanted_size, [each.real for each in numbers])
+                assert dtype == wanted or not definite(function, name), (function.name, name)
+        assert library.temporaries() == alive, function.name
+        for tensor in before:
+            library.destroy(tensor)
+
+
+def test_failure_of_any_call_leaves_everything_as_it_was(
+    loaded: tuple[Library, dict[str, FunctionRule]], interface: Interface
+) -> None:
+    library, _ = loaded
+    failures = 0
+    for function in mocked(interface):
+        if function.name in SKIPPED:
+            continue
+        pick = random.Random(f"failure {function.name}")
+        library.vendor.mock_reset()
+        arguments = draw_arguments(pick, library, function)
+        before = {tensor: library.memory(tensor) for tensor in arguments.all()}
+        call = 0
+        while True:
+            call += 1
+            library.vendor.mock_reset()
+            alive = library.temporaries()  # one more for each release that failed
+            library.vendor.mock_fail_at(ctypes.c_int64(call))
+            status = library.call(function, arguments.values(function))
+            failed = library.vendor.mock_failed().decode()
+            library.vendor.mock_fail_at(ctypes.c_int64(0))
+            if status == SUCCESS:
+                made_values(library, arguments)
+            elif failed == "diopiHostReleaseTemporary":
+                # The one failure that can come when the results have been handed over already.
+                pass
+            else:
+                text = library.last_error()
+                assert text.startswith(f"{function.name}, parameter '"), text
+                assert failed in text
+                named = text.split("'")[1]
+                assert function.param(named) is not None, text
+                # What the operator got as it is, it has written itself.
+                received = {record.handle for record in library.records()}
+                for tensor, memory in before.items():
+                    if tensor.handle not in received:
+                        assert library.memory(tensor) == memory, (function.name, failed, call, tensor)
+                for slot in arguments.slots.values():
+                    assert all(handle == 0x5A5A for handle in slot)
+                assert library.temporaries() == alive, (function.name, failed, call)
+            failures += status != SUCCESS
+            for tensor, memory in before.items():
+                library.restore(tensor, memory)
+            if not failed:
+                break
+        for tensor in before:
+            library.destroy(tensor)
+    assert failures > 2000
+
+
+def test_failing_operator_changes_nothing_that_was_converted(
+    loaded: tuple[Library, dict[str, FunctionRule]], interface: Interface
+) -> None:
+    library, rules = loaded
+    for function in mocked(interface):
+        if function.name in SKIPPED:
+            continue
+        pick = random.Random(f"operator {function.name}")
+        alive = library.temporaries()
+        library.vendor.mock_reset()
+        arguments = draw_arguments(pick, library, function)
+        before = {tensor: library.memory(tensor) for tensor in arguments.all()}
+        library.vendor.mock_operator_status(7)
+        assert library.call(function, arguments.values(function)) == 7
+        assert library.last_error() == "the operator fails"
+        received = {record.handle for record in library.records()}
+        for tensor, memory in before.items():
+            if tensor.handle not in received:
+                assert library.memory(tensor) == memory, (function.name, tensor)
+        library.vendor.mock_operator_status(0)
+        library.vendor.mock_operator_throws(True)
+        for tensor, memory in before.items():
+            library.restore(tensor, memory)
+        assert library.call(function, arguments.values(function)) == 1
+        assert library.last_error() == f"{function.name}: exception: thrown by the operator"
+        for tensor, memory in before.items():
+            assert library.memory(tensor) == memory
+        assert library.temporaries() == alive
+        for tensor in before:
+            library.destroy(tensor)
+
+
+def test_function_that_the_library_lacks_is_a_status(
+    interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # A vendor of another name: not one of its functions is in the library.
+    functions = mocked(interface)
+    absent = config([], {function.name for function in functions}, vendor="absent")
+    library = Library(base, build_shims(interface, absent, tmp_path_factory.mktemp("absent"), base))
+    for function in functions:
+        assert library.call(function, {}) == NO_IMPLEMENT
+        assert library.last_error() == f"{function.name}: the vendor's library has no such function"
