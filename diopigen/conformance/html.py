@@ -1,0 +1,138 @@
+"""Results as one HTML file that holds all it needs: styles, script and data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from diopigen.conformance.cases import AXES
+from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
+from diopigen.conformance.report import exception_uses, repro
+from diopigen.conformance.resolve import lead_dtypes
+from diopigen.emit.templates import render
+from diopigen.ir.model import Interface
+
+TEMPLATE = "conformance/report.html.j2"
+
+MAX_FAILURES = 50
+"""Failures of one function that are shown in full: a library where everything fails must not make a page that no
+browser opens."""
+
+
+def to_html(results: Results, interface: Interface, templates: Path) -> str:
+    """The page. `interface` says which dtypes a function should be reached with."""
+    data = page_data(results, interface)
+    total = len(results.results)
+    failed = len(results.failures)
+    passed = results.counts.get("passed", 0)
+    name = " ".join(word for word in (results.vendor, results.library_version) if word) or Path(results.library).name
+    facts = [
+        ("library", results.library),
+        ("functions", str(len(data["functions"]))),
+        ("cases", str(total)),
+        ("time", f"{results.seconds:.1f} s"),
+        ("seed", str(results.seed)),
+        *([("shard", results.shard)] if results.shard else []),
+    ]
+    values = {
+        "title": f"Conformance of {name}",
+        "facts": facts,
+        "verdict": f"{failed} of {total} cases failed" if failed else "No case failed",
+        "share": f"{_percent(passed, total)} of all cases passed",
+        "failures": failed,
+        "exceptions": len(data["exceptions"]),
+        "outcomes": [
+            {"name": outcome, "count": results.counts.get(outcome, 0), "about": about}
+            for outcome, about in OUTCOMES.items()
+        ],
+        "data": embedded(data),
+    }
+    return render(templates, TEMPLATE, values).decode()
+
+
+def _percent(part: int, total: int) -> str:
+    """A share that says 100 % only where it is all of them."""
+    share = 100 * part / total if total else 0.0
+    text = f"{share:.1f}"
+    return f"{'99.9' if text == '100.0' and part < total else text} %"
+
+
+def embedded(data: Any) -> str:
+    """JSON that can stand inside a script element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def page_data(results: Results, interface: Interface) -> dict[str, Any]:
+    """What the page's script draws: functions with their counts by dtype, axis and outcome, and their failures."""
+    groups: dict[str, list[CaseResult]] = defaultdict(list)
+    for result in results.results:
+        groups[result.case.function].append(result)
+    listed = {f.name: lead_dtypes(f) for f in interface.functions if f.name in groups}
+    named = {result.case.dtype for result in results.results} | {d for dtypes in listed.values() for d in dtypes}
+    dtypes = [dtype for dtype in (*STORAGE, "none") if dtype in named]
+    dtypes += sorted(named - set(dtypes))
+    used = {result.case.axis for result in results.results}
+    axes = [axis for axis in AXES if axis in used] + sorted(used - set(AXES))
+    return {
+        "total": len(results.results),
+        "failures": len(results.failures),
+        "outcomes": list(OUTCOMES),
+        "dtypes": dtypes,
+        "axes": axes,
+        "functions": [
+            _function(name, members, results, listed.get(name, ()), dtypes, axes) for name, members in groups.items()
+        ],
+        "exceptions": [
+            {
+                "where": use.excuse.where,
+                "kind": f"tolerance ×{use.excuse.factor:g}" if use.excuse.kind == "tolerance" else use.excuse.kind,
+                "reason": use.excuse.reason,
+                "cases": use.cases,
+                "excepted": use.excepted,
+            }
+            for use in exception_uses(results.results)
+        ],
+    }
+
+
+def _function(
+    name: str,
+    members: Sequence[CaseResult],
+    results: Results,
+    listed: Sequence[str],
+    dtypes: Sequence[str],
+    axes: Sequence[str],
+) -> dict[str, Any]:
+    outcomes = list(OUTCOMES)
+    cells = Counter((r.case.dtype, r.case.axis, r.outcome) for r in members)
+    failures = [result for result in members if result.outcome in FAILURES]
+    reached = {result.case.dtype for result in members}
+    return {
+        "name": name,
+        "family": members[0].case.family,
+        "cases": len(members),
+        "seconds": round(sum(result.seconds for result in members), 4),
+        "counts": dict(Counter(result.outcome for result in members)),
+        "cells": [[dtypes.index(d), axes.index(a), outcomes.index(o), count] for (d, a, o), count in cells.items()],
+        "holes": [dtype for dtype in listed if dtype not in reached],
+        "failures": [_failure(result, results) for result in failures[:MAX_FAILURES]],
+        "more": max(0, len(failures) - MAX_FAILURES),
+    }
+
+
+def _failure(result: CaseResult, results: Results) -> dict[str, Any]:
+    names = ("kind", "parameter", "message", "expected", "actual")
+    return {
+        "id": result.case.id,
+        "outcome": result.outcome,
+        "faults": [{name: getattr(fault, name) for name in names} for fault in result.faults],
+        "operands": list(result.operands),
+        "repeat": repro(result.case.id, results.library, results.seed),
+    }
