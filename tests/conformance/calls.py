@@ -28,9 +28,10 @@ def call_of(interface: Interface, case: Case, given: dict[str, Any] | None = Non
         elif isinstance(value, Number):
             values[name], dtypes[name] = value.value, value.dtype
         elif isinstance(value, tuple) and any(isinstance(item, Operand) for item in value):
-            items = [item for item in value if isinstance(item, Operand)]
-            values[name] = [_array(function, name, item, source) for item in items]
-            dtypes[name], shapes[name] = [item.dtype for item in items], [item.shape for item in items]
+            items = [item if isinstance(item, Operand) else None for item in value]
+            values[name] = [None if item is None else _array(function, name, item, source) for item in items]
+            dtypes[name] = [None if item is None else item.dtype for item in items]
+            shapes[name] = [None if item is None else item.shape for item in items]
         else:
             values[name] = value
     values.update(given or {})
