@@ -26,6 +26,10 @@ from diopigen.spec.expression import to_text
 
 TARGET = "cpu"
 
+RULES = {
+    "kernel-inexpressible": "The C++ printer can say every kernel that is not left to hand code.",
+}
+
 _TYPES = {"element": "T", "real": "Real<T>", "truth": "Bool", "pair": "std::complex<T>", "whole": "int64_t"}
 _LOCALS = {**_TYPES, "truth": "bool"}
 _ACCESS = {"element": "constant<T>", "truth": "flag", "whole": "whole"}

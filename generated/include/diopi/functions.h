@@ -607,8 +607,8 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
  *         padding, dilation, ceil_mode).
- * @param[out] indices Position of each maximum in its row: the first of equal values, the last of NaNs. Dtype: int64.
- *         Shape: same(out).
+ * @param[out] indices Position of each maximum in its row: the first of equal values, the last of NaNs; -1 where a
+ *         window is all padding. Dtype: int64. Shape: same(out).
  * @param[in] input Values to pool, [N, C, L] or [C, L]. Dtype: number. Shape: [*batch, C, L].
  * @param[in] kernel_size Size of the window.
  * @param[in] stride Step between windows; without entries, kernel_size. Default: [].
@@ -902,7 +902,7 @@ DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
  *         padding, dilation, ceil_mode).
  * @param[out] indices Position of each maximum in its plane of input, counted row by row: the first of equal values,
- *         the last of NaNs. Dtype: int64. Shape: same(out).
+ *         the last of NaNs; -1 where a window is all padding. Dtype: int64. Shape: same(out).
  * @param[in] input Values to pool, [N, C, H, W] or [C, H, W]. Dtype: number. Shape: [*batch, C, H, W].
  * @param[in] kernel_size Size of the window (height, width).
  * @param[in] stride Step between windows (height, width); without entries, kernel_size. Default: [].
@@ -2752,9 +2752,10 @@ DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiConstTensorHandle_t mat, bool upper, bool checkerror);
 
 /**
- * @brief Gradient of Cholesky for the matrices, symmetric (for complex dtypes Hermitian).
- * @note Source: torch.linalg.cholesky: with P = tril(L^H grad_output) and its diagonal halved, the gradient is L^-H (P
- *       + P^H) L^-1 / 2.
+ * @brief Gradient of Cholesky for the matrices, symmetric (for complex dtypes Hermitian where the diagonal of L^H
+ *        grad_output is real).
+ * @note Source: torch.linalg.cholesky: with P = tril(L^H grad_output) and S its part below the diagonal, the gradient
+ *       is L^-H (P + S^H) L^-1 / 2.
  * @param[in] ctx Context of the call.
  * @param[out] grad_mat Gradient of the matrices. Dtype: same(L). Shape: same(L).
  * @param[in] grad_output Gradient that arrives at the factors; only the triangle of the factors counts. Dtype: same(L).
@@ -5144,7 +5145,7 @@ DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
  *         padding, dilation, ceil_mode).
  * @param[out] indices Position of each maximum in its volume of input, counted in row-major order: the first of equal
- *         values, the last of NaNs. Dtype: int64. Shape: same(out).
+ *         values, the last of NaNs; -1 where a window is all padding. Dtype: int64. Shape: same(out).
  * @param[in] input Values to pool, [N, C, D, H, W] or [C, D, H, W]. Dtype: number. Shape: [*batch, C, D, H, W].
  * @param[in] kernel_size Size of the window (depth, height, width).
  * @param[in] stride Step between windows (depth, height, width); without entries, kernel_size. Default: [].
@@ -6587,7 +6588,7 @@ DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHa
  * @brief Input resized along the dimensions behind the channels, each element a copy of the one that floor(i * size in
  *        / size out) names.
  * @note Source: torch.nn.functional.interpolate with mode nearest and a size, which computes the position i * (size in
- *       / size out) in float32.
+ *       / size out) in float32; for float64 in float64, rounded to float32 (the gradient always in float32).
  * @note C1: input has 3, 4 or 5 dimensions, of which those behind N are not empty (else diopiErrorOccurred).
  * @note C2: size has an entry for every dimension behind the channels, each at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
