@@ -105,22 +105,21 @@ def _cholesky(call: Call) -> Answer:
 
 @oracle("CholeskyBackward")
 def _cholesky_backward(call: Call) -> Answer:
-    """With P the lower triangle of L^H grad and half its diagonal: L^-H (P + P^H) L^-1 / 2."""
+    """With P the lower triangle of L^H grad and S its part below the diagonal: L^-H (P + S^H) L^-1 / 2."""
     factor, gradient = call.wide("L"), call.wide("grad_output")
     if call["upper"]:
         factor, gradient = _adjoint(factor), _adjoint(gradient)
     factor, gradient = np.tril(factor), np.tril(gradient)
-    n = factor.shape[-1]
 
     def middle(left: Array, right: Array) -> Array:
-        half = np.tril(left @ right) * (1 - np.eye(n) / 2)
-        return np.asarray(half + _adjoint(half))
+        product = left @ right
+        return np.asarray(np.tril(product) + _adjoint(np.tril(product, -1)))
 
     inverse = np.linalg.inv(factor)
     found = _adjoint(inverse) @ middle(_adjoint(factor), gradient) @ inverse / 2
     sizes = np.abs(inverse), middle(np.abs(_adjoint(factor)), np.abs(gradient))
     scale = np.swapaxes(sizes[0], -1, -2) @ sizes[1] @ sizes[0] / 2
-    return {"grad_mat": Expected(found, scale, n * n)}
+    return {"grad_mat": Expected(found, scale, factor.shape[-1] ** 2)}
 
 
 @oracle("LinalgQR")

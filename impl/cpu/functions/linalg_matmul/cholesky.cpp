@@ -124,7 +124,7 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t /*ctx*/, diopi
                             gradient[i * n + j] = upper ? conj(gradients[at]) : gradients[at];
                         }
                     }
-                    // The lower triangle of L^H times the gradient, its diagonal halved, and its mirror image.
+                    // The lower triangle of L^H times the gradient, mirrored at its diagonal.
                     std::vector<A> middle(static_cast<size_t>(n * n), A(0));
                     for (int64_t i = 0; i < n; ++i) {
                         for (int64_t j = 0; j <= i; ++j) {
@@ -132,8 +132,8 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t /*ctx*/, diopi
                             for (int64_t m = i; m < n; ++m) {
                                 sum = sum + conj(lower[m * n + i]) * gradient[m * n + j];
                             }
-                            middle[i * n + j] = i == j ? A(real(sum)) : sum;
-                            middle[j * n + i] = conj(middle[i * n + j]);
+                            middle[j * n + i] = conj(sum);
+                            middle[i * n + j] = sum;
                         }
                     }
                     // L^-H middle L^-1 / 2: two systems with L^H, the second one for the conjugate transpose.
@@ -142,11 +142,9 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t /*ctx*/, diopi
                     solve(system, middle.data(), n);
                     std::vector<A> turned = transpose(middle.data(), n, n, true);
                     solve(system, turned.data(), n);
-                    // Symmetric but for rounding.
-                    A* to = result.data() + k * n * n;
                     for (int64_t i = 0; i < n; ++i) {
                         for (int64_t j = 0; j < n; ++j) {
-                            to[i * n + j] = (turned[i * n + j] + conj(turned[j * n + i])) / A(4);
+                            result[(k * n + i) * n + j] = conj(turned[j * n + i]) / A(2);
                         }
                     }
                 }
