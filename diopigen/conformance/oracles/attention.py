@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +97,7 @@ Pair = tuple[Array, Array]
 
 
 def gradients(
-    scores: Scores,
+    scale: float,
     p: Array,
     unsure: Array,
     q: Array,
@@ -105,9 +105,8 @@ def gradients(
     v: Array,
     out: Array,
     grad_out: Array,
-    scale: float,
 ) -> tuple[Pair, Pair, Pair]:
-    """Gradients with respect to q, k and v for probabilities `p` with relative uncertainty `unsure`."""
+    """Gradients with respect to q, k and v for probabilities `p` with the relative uncertainty `unsure`."""
     heads, kv_heads = q.shape[1], k.shape[1]
     group = heads // max(kv_heads, 1)
     keys, values = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
@@ -216,7 +215,7 @@ def scattered(values: Array, deviation: Array) -> Law:
     return Law(check)
 
 
-def _odds(probability: float) -> float:
+def odds(probability: float) -> float:
     """The variance of what dropout multiplies a probability by."""
     return probability / (1 - probability)
 
@@ -235,7 +234,7 @@ def _attention(call: Call) -> Answer:
         values[part.queries], size[part.queries] = weighted(scores, v)
         shared = np.repeat(v, q.shape[-2] // max(v.shape[1], 1), axis=1)
         variance = np.einsum("hqk,khd->qhd", scores.probabilities**2, shared**2)
-        deviation[part.queries] = np.sqrt(_odds(dropout) * variance)
+        deviation[part.queries] = np.sqrt(odds(dropout) * variance)
         rows = (part.number, slice(None), slice(0, scores.values.shape[1]))
         log_sums[rows] = scores.log_sum
         log_sizes[rows] = 1 + np.abs(np.where(scores.is_blind, 0, scores.log_sum))
@@ -291,35 +290,43 @@ def _attention_backward(call: Call) -> Answer:
         shift = lse[part.number, :, : scores.values.shape[1]]
         return scores.exponentials(shift), scores.size + np.abs(shift[:, :, None])
 
-    return _backward(call, lambda part: _scores(call, part), probabilities)
+    names = {"q": "q", "k": "k", "v": "v"}
+    names["out"] = "attention_out" if "attention_out" in call.values else "out"
+    names["grad_out"] = "grad_output" if "grad_output" in call.values else "grad_out"
+    found = all_gradients(
+        {name: call.wide(param) for name, param in names.items()},
+        _parts(call),
+        lambda part: _scores(call, part),
+        probabilities,
+        _option(call, "softmax_scale", "scale"),
+    )
+    return {f"grad_{name}": one for name, one in found.items()}
 
 
-def _backward(
-    call: Call,
+def all_gradients(
+    arrays: Mapping[str, Array],
+    parts: Sequence[Part],
     scores_of: Callable[[Part], Scores],
     probabilities: Callable[[Part, Scores], Pair],
-    parts: list[Part] | None = None,
-    arrays: dict[str, Array] | None = None,
-) -> Answer:
-    """Gradients of all sequences; `arrays` stands for the operands where their layout had to be changed first."""
-    out_name = "attention_out" if "attention_out" in call.values else "out"
-    grad_name = "grad_output" if "grad_output" in call.values else "grad_out"
-    found = arrays or {
-        "q": call.wide("q"), "k": call.wide("k"), "v": call.wide("v"),
-        "out": call.wide(out_name), "grad_out": call.wide(grad_name),
-    }  # fmt: skip
-    scale = _option(call, "softmax_scale", "scale")
-    sums = {name: (np.zeros(found[name].shape), np.zeros(found[name].shape)) for name in ("q", "k", "v")}
-    for part in _parts(call) if parts is None else parts:
+    scale: float,
+) -> dict[str, Expected]:
+    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out."""
+    sums = {name: (np.zeros(arrays[name].shape), np.zeros(arrays[name].shape)) for name in ("q", "k", "v")}
+    for part in parts:
         scores = scores_of(part)
         p, unsure = probabilities(part, scores)
         results = gradients(
-            scores, p, unsure, found["q"][part.queries], found["k"][part.keys], found["v"][part.keys],
-            found["out"][part.queries], found["grad_out"][part.queries], scale,
-        )  # fmt: skip
+            scale,
+            p,
+            unsure,
+            *(
+                arrays[name][part.keys if name in "kv" else part.queries]
+                for name in ("q", "k", "v", "out", "grad_out")
+            ),
+        )
         for name, (values, size) in zip(("q", "k", "v"), results, strict=True):
             place = part.queries if name == "q" else part.keys
             sums[name][0][place] += values
             sums[name][1][place] += size
-    terms = found["q"].shape[-1] + max(found["q"].shape[-3], found["k"].shape[-3]) * found["q"].shape[-2]
-    return {f"grad_{name}": Expected(values, size, terms) for name, (values, size) in sums.items()}
+    terms = arrays["q"].shape[-1] + max(arrays["q"].shape[-3], arrays["k"].shape[-3]) * arrays["q"].shape[-2]
+    return {name: Expected(values, size, terms) for name, (values, size) in sums.items()}

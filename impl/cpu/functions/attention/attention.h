@@ -31,7 +31,8 @@ struct Sequence {
     int64_t keys = 0;
     int64_t query_start = 0;
     int64_t key_start = 0;
-    int64_t probability_start = 0;  // number of probabilities of the sequences before this one
+    int64_t query_row = 0;          // number of queries of the sequences before this one
+    int64_t probability_start = 0;  // number of probabilities of those sequences
 };
 
 struct Problem {

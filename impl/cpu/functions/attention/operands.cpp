@@ -40,9 +40,9 @@ Problem padded_problem(const Operands& operands) {
     require(operands.k.shape[0] == batch, "parameters 'q' and 'k' differ in the number of sequences");
     for (int64_t b = 0; b < batch; ++b) {
         problem.sequences.push_back(
-            {queries, keys, b * queries * problem.query_rows.row, b * keys * problem.key_rows.row, 0});
+            {queries, keys, b * queries * problem.query_rows.row, b * keys * problem.key_rows.row});
     }
-    number_probabilities(problem);
+    number_rows(problem);
     return problem;
 }
 
@@ -53,19 +53,22 @@ Problem joined_problem(const Operands& operands, const std::vector<int64_t>& que
     int64_t key = 0;
     for (size_t i = 0; i < query_ends.size(); ++i) {
         problem.sequences.push_back(
-            {query_ends[i] - query, key_ends[i] - key, query * problem.query_rows.row, key * problem.key_rows.row, 0});
+            {query_ends[i] - query, key_ends[i] - key, query * problem.query_rows.row, key * problem.key_rows.row});
         query = query_ends[i];
         key = key_ends[i];
     }
-    number_probabilities(problem);
+    number_rows(problem);
     return problem;
 }
 
-void number_probabilities(Problem& problem) {
-    int64_t count = 0;
+void number_rows(Problem& problem) {
+    int64_t queries = 0;
+    int64_t probabilities = 0;
     for (Sequence& sequence : problem.sequences) {
-        sequence.probability_start = count;
-        count += problem.heads * sequence.queries * sequence.keys;
+        sequence.query_row = queries;
+        sequence.probability_start = probabilities;
+        queries += sequence.queries;
+        probabilities += problem.heads * sequence.queries * sequence.keys;
     }
 }
 

@@ -31,8 +31,8 @@ Problem padded_problem(const Operands& operands);
 Problem joined_problem(const Operands& operands, const std::vector<int64_t>& query_ends,
                        const std::vector<int64_t>& key_ends);
 
-// Sets where the probabilities of each sequence start.
-void number_probabilities(Problem& problem);
+// Sets what stands before each sequence.
+void number_rows(Problem& problem);
 int64_t probability_count(const Problem& problem);
 
 // The elements of a tensor of indices in order.

@@ -1,0 +1,346 @@
+// CustomizedFlashAttention and its form for joined sequences, with their gradients. The mask comes from the caller; the
+// statistics for the gradient are tensors that the library allocates: maximum and sum of each query, one copy each, and
+// one byte per probability of what dropout kept. Probabilities themselves are not kept.
+#include <diopi/functions_ext.h>
+
+#include <cstring>
+
+#include "flash_attention.h"
+
+using namespace diopi::cpu;
+using namespace diopi::cpu::attention;
+
+namespace {
+
+// The batch that arrays of a layout hold.
+Problem problem_of_layout(const Operands& operands, int64_t heads, const char* layout) {
+    require_text("input_layout", layout, {"BSH", "SBH", "BSND", "BNSD"});
+    const auto rank = static_cast<int64_t>(std::strlen(layout));
+    require(operands.q.rank == rank && operands.k.rank == rank,
+            "C1: q, k and v have as many dimensions as input_layout has letters");
+    const char* wrong_heads = "C2: head_num is the number of query heads that the layout and the shape of q give";
+    require(heads > 0, wrong_heads);
+    const auto place = [&](char letter) { return std::strchr(layout, letter) - layout; };
+    const int64_t* q_shape = operands.q.shape;
+    const int64_t* k_shape = operands.k.shape;
+    const int64_t batch = q_shape[place('B')];
+    const int64_t queries = q_shape[place('S')];
+    const int64_t keys = k_shape[place('S')];
+    require(k_shape[place('B')] == batch, "parameters 'q' and 'k' differ in the number of sequences");
+    Problem problem;
+    problem.heads = heads;
+    if (rank == 4) {
+        require(q_shape[place('N')] == heads, wrong_heads);
+        problem.kv_heads = k_shape[place('N')];
+        problem.size = q_shape[3];
+        require(k_shape[3] == problem.size, "parameters 'q' and 'k' differ in the size of a head");
+    } else {
+        require(q_shape[2] % heads == 0, wrong_heads);
+        problem.size = q_shape[2] / heads;
+        const bool is_whole = problem.size == 0 ? k_shape[2] == 0 : k_shape[2] % problem.size == 0;
+        require(is_whole, "parameters 'q' and 'k' differ in the size of a head");
+        problem.kv_heads = problem.size == 0 ? heads : k_shape[2] / problem.size;
+    }
+    require(problem.kv_heads > 0 && heads % problem.kv_heads == 0, "C3: the number of key heads divides head_num");
+    // Where the rows of a sequence of `tokens` tokens lie among `count` heads, and where each sequence starts.
+    const auto rows = [&](int64_t tokens, int64_t count) -> RowStrides {
+        if (place('N') == 1 && rank == 4) {
+            return {problem.size, tokens * problem.size};
+        }
+        return {(place('S') == 0 ? batch : 1) * count * problem.size, problem.size};
+    };
+    const auto start = [&](int64_t b, int64_t tokens, int64_t count) {
+        return b * (place('S') == 0 ? 1 : tokens) * count * problem.size;
+    };
+    problem.query_rows = rows(queries, heads);
+    problem.key_rows = rows(keys, problem.kv_heads);
+    for (int64_t b = 0; b < batch; ++b) {
+        problem.sequences.push_back({queries, keys, start(b, queries, heads), start(b, keys, problem.kv_heads)});
+    }
+    number_rows(problem);
+    return problem;
+}
+
+// The sequences between the rows that the host names.
+Problem problem_of_ends(const Operands& operands, diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, int64_t longest_q,
+                        int64_t longest_kv) {
+    require_rank(operands.q, 3, 3);
+    require_rank(operands.k, 3, 3);
+    const diopiSize_t q = require_sizes("cum_seq_q", cum_seq_q);
+    const diopiSize_t kv = require_sizes("cum_seq_kv", cum_seq_kv);
+    const char* uneven =
+        "C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at the rows of q and k";
+    const char* too_long = "C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys";
+    require(q.len == kv.len, uneven);
+    const std::vector<int64_t> query_ends(q.data, q.data + q.len);
+    const std::vector<int64_t> key_ends(kv.data, kv.data + kv.len);
+    require_ends(query_ends, operands.q.shape[0], uneven, longest_q, too_long);
+    require_ends(key_ends, operands.k.shape[0], uneven, longest_kv, too_long);
+    return joined_problem(operands, query_ends, key_ends);
+}
+
+// A mask [rows, columns] that all sequences and heads use.
+void set_shared_mask(Scoring& scoring, const Tensor& mask, int64_t longest_q, int64_t longest_kv) {
+    if (mask.is_null()) {
+        return;
+    }
+    require_rank(mask, 2, 2);
+    require(mask.shape[0] >= longest_q && mask.shape[1] >= longest_kv,
+            "C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns");
+    scoring.mask = static_cast<const uint8_t*>(mask.data);
+    scoring.mask_strides[2] = mask.strides[0];
+    scoring.mask_strides[3] = mask.strides[1];
+}
+
+// Where the statistics of a query stand: [batch, heads, queries, copies], or [queries of all, heads, copies].
+struct PaddedStatistics {
+    const Problem& problem;
+    int64_t queries;
+    int64_t operator()(const Place& place) const { return statistic(problem, queries, place); }
+};
+struct JoinedStatistics {
+    const Problem& problem;
+    int64_t operator()(const Place& place) const {
+        const int64_t first = problem.sequences[static_cast<size_t>(place.sequence)].query_row;
+        return (first + place.query) * problem.heads + place.head;
+    }
+};
+
+struct Allocations {
+    diopiTensorHandle_t* dropout_mask;
+    diopiTensorHandle_t* softmax_max;
+    diopiTensorHandle_t* softmax_sum;
+    diopiTensorHandle_t* softmax_out;
+
+    void check() const {
+        require(dropout_mask != nullptr, "parameter 'dropout_mask' is null");
+        require(softmax_max != nullptr, "parameter 'softmax_max' is null");
+        require(softmax_sum != nullptr, "parameter 'softmax_sum' is null");
+        require(softmax_out != nullptr, "parameter 'softmax_out' is null");
+    }
+};
+
+template <typename At>
+void run_forward(diopiContextHandle_t ctx, const Problem& problem, Scoring scoring, const Operands& operands,
+                 const Tensor& out_tensor, const Allocations& allocations, const std::vector<int64_t>& statistics_shape,
+                 const At& at, const Draws& draws) {
+    const int64_t kept = draws.dropout().is_active() ? probability_count(problem) : 0;
+    const Tensor mask = new_tensor(ctx, "dropout_mask", {kept}, Dtype::kUint8, operands.q);
+    const Tensor maxima = new_tensor(ctx, "softmax_max", statistics_shape, Dtype::kFloat32, operands.q);
+    const Tensor sums = new_tensor(ctx, "softmax_sum", statistics_shape, Dtype::kFloat32, operands.q);
+    const Tensor probabilities = new_tensor(ctx, "softmax_out", {0}, Dtype::kFloat32, operands.q);
+    auto* bytes = static_cast<uint8_t*>(mask.data);
+    parallel_for(kept, 8192, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            bytes[i] = draws.dropout().keeps(i) ? 1 : 0;
+        }
+    });
+    scoring.dropout = draws.dropout();
+    scoring.dropout.recorded = bytes;
+    const Input<float> q(operands.q);
+    const Input<float> k(operands.k);
+    const Input<float> v(operands.v);
+    const Output<float> out(out_tensor);
+    auto* maximum_of = maxima.elements<float>();
+    auto* sum_of = sums.elements<float>();
+    forward(problem, scoring, q.data(), k.data(), v.data(), out.data(),
+            [&](const Place& place, float maximum, float sum) {
+                maximum_of[at(place)] = maximum;
+                sum_of[at(place)] = sum;
+            });
+    draws.advance();
+    out.store();
+    *allocations.dropout_mask = mask.handle;
+    *allocations.softmax_max = maxima.handle;
+    *allocations.softmax_sum = sums.handle;
+    *allocations.softmax_out = probabilities.handle;
+}
+
+// What the forward call returned, as the backward call gets it.
+struct Saved {
+    Tensor dropout_mask;
+    Tensor maxima;
+    Tensor sums;
+    Tensor probabilities;
+
+    Saved(diopiConstTensorHandle_t dropout_mask, diopiConstTensorHandle_t softmax_max,
+          diopiConstTensorHandle_t softmax_sum, diopiConstTensorHandle_t softmax_out)
+        : dropout_mask(optional_tensor("dropout_mask", dropout_mask, kUint8)),
+          maxima(tensor("softmax_max", softmax_max, kFloat32)),
+          sums(tensor("softmax_sum", softmax_sum, kFloat32)),
+          probabilities(optional_tensor("softmax_out", softmax_out, kFloat32)) {}
+
+    // `shape` is that of the statistics without their copies.
+    void check(const std::vector<int64_t>& shape, double p_dropout, const Problem& problem) const {
+        require_probability(p_dropout, "p_dropout is at least 0 and below 1");
+        const auto rank = static_cast<int64_t>(shape.size());
+        require_rank(maxima, rank + 1, rank + 1);
+        require_same_shape(sums, maxima);
+        require(std::equal(shape.begin(), shape.end(), maxima.shape) && maxima.shape[rank] >= 1,
+                "parameter 'softmax_max' does not hold one row of copies for each query and head");
+        if (p_dropout > 0) {
+            require(!dropout_mask.is_null() && dropout_mask.numel > 0,
+                    "C4: dropout_mask is neither null nor empty where p_dropout is above 0");
+            require(dropout_mask.numel == probability_count(problem),
+                    "parameter 'dropout_mask' does not hold one byte for each probability");
+        }
+    }
+};
+
+template <typename At>
+void run_backward(const Problem& problem, Scoring scoring, const Operands& operands, const GradientTensors& tensors,
+                  const Saved& saved, double p_dropout, const At& at) {
+    const Input<Uint8> kept(saved.dropout_mask);
+    scoring.dropout.probability = p_dropout;
+    scoring.dropout.recorded = reinterpret_cast<const uint8_t*>(kept.data());
+    const Input<float> maxima(saved.maxima);
+    const Input<float> sums(saved.sums);
+    const int64_t copies = saved.maxima.shape[saved.maxima.rank - 1];
+    backward_from(problem, scoring, operands, tensors, [&](const Place& place) {
+        return Normal<float>{maxima[at(place) * copies], sums[at(place) * copies]};
+    });
+}
+
+Scoring scoring_of(float softmax_scale, bool is_causal, int32_t left, int32_t right) {
+    Scoring scoring;
+    scoring.scale = static_cast<double>(softmax_scale);
+    set_window(scoring, is_causal, left, right);
+    return scoring;
+}
+
+constexpr const char* kSlopeShape = "alibi_slopes has the shape [head_num] or [batch, head_num]";
+constexpr const char* kMaskShape = "C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv]";
+
+}  // namespace
+
+DIOPI_API diopiError_t diopiCustomizedFlashAttention(
+    diopiContextHandle_t ctx, diopiTensorHandle_t attention_out, diopiTensorHandle_t* dropout_mask,
+    diopiTensorHandle_t* softmax_max, diopiTensorHandle_t* softmax_sum, diopiTensorHandle_t* softmax_out,
+    diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k, diopiConstTensorHandle_t v,
+    diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_mask, float p_dropout,
+    float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right, int32_t head_num,
+    const char* input_layout) {
+    return guarded("diopiCustomizedFlashAttention", [&] {
+        const Tensor out = tensor("attention_out", attention_out, kHalves);
+        const Allocations allocations{dropout_mask, softmax_max, softmax_sum, softmax_out};
+        const Operands operands(q, k, v, kHalves);
+        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
+        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
+        allocations.check();
+        const Problem problem = problem_of_layout(operands, head_num, input_layout);
+        const auto batch = static_cast<int64_t>(problem.sequences.size());
+        const char* sequence = std::strchr(input_layout, 'S');
+        const int64_t queries = operands.q.shape[sequence - input_layout];
+        const int64_t keys = operands.k.shape[sequence - input_layout];
+        require_same_dtype(out, operands.q);
+        require_same_shape(out, operands.q);
+        require_slopes(slopes, batch, problem.heads, kSlopeShape);
+        require_probability(static_cast<double>(p_dropout), "C4: p_dropout is at least 0 and below 1");
+        require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
+        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
+        set_mask(scoring, mask, {batch, problem.heads, queries, keys}, kMaskShape);
+        const Draws draws(gen, static_cast<double>(p_dropout));
+        const Input<float> slope_values(slopes);
+        set_slopes(scoring, slopes, slope_values);
+        run_forward(ctx, problem, scoring, operands, out, allocations, {batch, problem.heads, queries, 1},
+                    PaddedStatistics{problem, queries}, draws);
+    });
+}
+
+DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
+    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
+    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
+    diopiConstTensorHandle_t v, diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_out,
+    diopiConstTensorHandle_t attention_mask, diopiConstTensorHandle_t dropout_mask,
+    diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum, diopiConstTensorHandle_t softmax_out,
+    float p_dropout, float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right,
+    int32_t head_num, const char* input_layout) {
+    return guarded("diopiCustomizedFlashAttentionBackward", [&] {
+        const Operands operands(q, k, v, kHalves);
+        const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
+                                      tensor("grad_v", grad_v, kHalves),
+                                      tensor("attention_out", attention_out, kHalves),
+                                      tensor("grad_output", grad_output, kHalves));
+        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
+        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
+        const Saved saved(dropout_mask, softmax_max, softmax_sum, softmax_out);
+        const Problem problem = problem_of_layout(operands, head_num, input_layout);
+        const auto batch = static_cast<int64_t>(problem.sequences.size());
+        const char* sequence = std::strchr(input_layout, 'S');
+        const int64_t queries = operands.q.shape[sequence - input_layout];
+        const int64_t keys = operands.k.shape[sequence - input_layout];
+        require_slopes(slopes, batch, problem.heads, kSlopeShape);
+        saved.check({batch, problem.heads, queries}, static_cast<double>(p_dropout), problem);
+        require_separate({&tensors.q, &tensors.k, &tensors.v},
+                         {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &mask,
+                          &saved.dropout_mask, &saved.maxima, &saved.sums, &saved.probabilities});
+        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
+        set_mask(scoring, mask, {batch, problem.heads, queries, keys}, kMaskShape);
+        const Input<float> slope_values(slopes);
+        set_slopes(scoring, slopes, slope_values);
+        run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
+                     PaddedStatistics{problem, queries});
+    });
+}
+
+DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
+    diopiContextHandle_t ctx, diopiTensorHandle_t attention_out, diopiTensorHandle_t* dropout_mask,
+    diopiTensorHandle_t* softmax_max, diopiTensorHandle_t* softmax_sum, diopiTensorHandle_t* softmax_out,
+    diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k, diopiConstTensorHandle_t v,
+    diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
+    diopiConstTensorHandle_t attention_mask, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
+    float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
+    return guarded("diopiCustomizedFlashAttentionVarLen", [&] {
+        const Tensor out = tensor("attention_out", attention_out, kHalves);
+        const Allocations allocations{dropout_mask, softmax_max, softmax_sum, softmax_out};
+        const Operands operands(q, k, v, kHalves);
+        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
+        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
+        allocations.check();
+        const Problem problem = problem_of_ends(operands, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
+        require_same_dtype(out, operands.q);
+        require_same_shape(out, operands.q);
+        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads, kSlopeShape);
+        require_probability(static_cast<double>(p_dropout), "C4: p_dropout is at least 0 and below 1");
+        require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
+        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
+        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv);
+        const Draws draws(gen, static_cast<double>(p_dropout));
+        const Input<float> slope_values(slopes);
+        set_slopes(scoring, slopes, slope_values);
+        run_forward(ctx, problem, scoring, operands, out, allocations, {operands.q.shape[0], problem.heads, 1},
+                    JoinedStatistics{problem}, draws);
+    });
+}
+
+DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
+    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
+    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
+    diopiConstTensorHandle_t v, diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
+    diopiConstTensorHandle_t attention_out, diopiConstTensorHandle_t attention_mask,
+    diopiConstTensorHandle_t dropout_mask, diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum,
+    diopiConstTensorHandle_t softmax_out, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
+    float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
+    return guarded("diopiCustomizedFlashAttentionVarLenBackward", [&] {
+        const Operands operands(q, k, v, kHalves);
+        const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
+                                      tensor("grad_v", grad_v, kHalves),
+                                      tensor("attention_out", attention_out, kHalves),
+                                      tensor("grad_output", grad_output, kHalves));
+        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
+        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
+        const Saved saved(dropout_mask, softmax_max, softmax_sum, softmax_out);
+        const Problem problem = problem_of_ends(operands, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
+        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads, kSlopeShape);
+        saved.check({operands.q.shape[0], problem.heads}, static_cast<double>(p_dropout), problem);
+        require_separate({&tensors.q, &tensors.k, &tensors.v},
+                         {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &mask,
+                          &saved.dropout_mask, &saved.maxima, &saved.sums, &saved.probabilities});
+        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
+        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv);
+        const Input<float> slope_values(slopes);
+        set_slopes(scoring, slopes, slope_values);
+        run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
+                     JoinedStatistics{problem});
+    });
+}
