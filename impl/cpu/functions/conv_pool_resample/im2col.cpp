@@ -34,11 +34,12 @@ DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t /*ctx*/, diopiTensorHand
                             entries("C2", "stride", stride, 2, 1, 1), entries("C3", "padding", padding, 2, 0, 0),
                             entries("C2", "dilation", dilation, 2, 1, 1)};
         const Sliding sliding = sliding_over(space_of(input_tensor, 2), window);
-        require(volume(sliding.positions) > 0,
-                "C4: parameter 'kernel_size': at least one window must fit into the padded input");
+        const int64_t positions = checked_product("padding", {sliding.positions[1], sliding.positions[2]});
+        require(positions > 0, "C4: parameter 'kernel_size': at least one window must fit into the padded input");
         const int64_t channels = input_tensor.shape[input_tensor.rank - 3];
         std::vector<int64_t> shape(input_tensor.shape, input_tensor.shape + input_tensor.rank - 3);
-        shape.insert(shape.end(), {channels * volume(window.kernel), volume(sliding.positions)});
+        shape.insert(shape.end(),
+                     {checked_product("kernel_size", {channels, window.kernel[1], window.kernel[2]}), positions});
         require_same_dtype(out_tensor, input_tensor);
         require_shape(out_tensor, shape);
         require_operands(out_tensor, {&input_tensor});
@@ -73,7 +74,7 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require(channels * volume(window.kernel) == elements,
                 "C2: parameter 'input': the window of kernel_size must divide the number of elements per column");
         std::vector<int64_t> columns = shape_of(input_tensor);
-        columns.back() = volume(sliding.positions);
+        columns.back() = checked_product("output_size", {sliding.positions[1], sliding.positions[2]});
         require_shape(input_tensor, columns);
         std::vector<int64_t> shape(input_tensor.shape, input_tensor.shape + input_tensor.rank - 2);
         shape.insert(shape.end(), {channels, sliding.size[1], sliding.size[2]});

@@ -20,6 +20,17 @@ constexpr int64_t kLargestEntry = INT32_MAX;
 
 inline int64_t volume(const Triple& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
+// A product of sizes that no tensor has vouched for yet; one that an int64 does not hold is refused.
+inline int64_t checked_product(const char* name, std::initializer_list<int64_t> factors) {
+    int64_t product = 1;
+    for (const int64_t factor : factors) {
+        if (__builtin_mul_overflow(product, factor, &product)) {
+            fail(std::string("parameter '") + name + "' makes the result larger than any tensor");
+        }
+    }
+    return product;
+}
+
 // The list of a parameter as the last `space` entries, all at least `least`; the others are `missing`. `constraint` is
 // the one that a wrong list breaks.
 inline Triple entries(const char* constraint, const char* name, diopiSize_t list, int space, int64_t least,
