@@ -65,20 +65,25 @@ def _expand(call: Call) -> Answer:
     return _copy(call, np.broadcast_to(call.wide("input"), call.shapes["out"]))
 
 
-_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_PAD_MODES = {"reflect": "reflect", "replicate": "edge"}
 
 
 @oracle("Pad")
 def _pad(call: Call) -> Answer:
     """Negative amounts cut off: first everything is added, then cut."""
     x, pads, mode = call.wide("input"), call["pad"], call["mode"]
-    widths = [(0, 0)] * x.ndim
+    widths, amounts = [(0, 0)] * x.ndim, [(0, 0)] * x.ndim
     cuts: list[Any] = [slice(None)] * x.ndim
     for pair in range(len(pads) // 2):
         before, after = pads[2 * pair], pads[2 * pair + 1]
         dim = x.ndim - 1 - pair
+        amounts[dim] = (before, after)
         widths[dim] = (max(before, 0), max(after, 0))
         cuts[dim] = slice(max(-before, 0), x.shape[dim] + widths[dim][0] + widths[dim][1] - max(-after, 0))
+    if mode == "circular":
+        # Here what is cut off does not come back: first everything is cut, then added.
+        kept = tuple(slice(max(-c, 0), n - max(-d, 0)) for n, (c, d) in zip(x.shape, amounts, strict=True))
+        return _copy(call, np.pad(x[kept], widths, mode="wrap"))
     if mode in _PAD_MODES:
         return _copy(call, np.pad(x, widths, mode=_PAD_MODES[mode])[tuple(cuts)])  # type: ignore[call-overload]
     value = convert(np.asarray(call["value"] or 0.0), call.dtype("input"))
