@@ -1,0 +1,51 @@
+// MatmulAllReduce for one rank: this library knows no communication groups, so the product is its own sum.
+#include <diopi/functions_ext.h>
+
+#include "diopi_cpu/gemm.h"
+#include "operands.h"
+
+using namespace diopi::cpu;
+
+DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t x1, diopiConstTensorHandle_t x2,
+                                            diopiConstTensorHandle_t bias, const char* group, const char* reduce_op,
+                                            int64_t comm_turn, int64_t /*stream_mode*/) {
+    return guarded("diopiMatmulAllReduce", [&] {
+        const Tensor out_tensor = tensor("out", out, kFloating);
+        const Tensor left = tensor("x1", x1, kFloating);
+        const Tensor right = tensor("x2", x2, kFloating);
+        const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
+        require_rank(left, 2);
+        require_rank(right, 2, 2);
+        const int64_t inner = left.shape[left.rank - 1];
+        const int64_t columns = right.shape[1];
+        require_shape(right, {inner, columns});
+        std::vector<int64_t> shape = shape_of(left);
+        shape.back() = columns;
+        require_shape(out_tensor, shape);
+        require_same_dtype(out_tensor, left);
+        require_same_dtype(right, left);
+        if (!bias_tensor.is_null()) {
+            require_same_dtype(bias_tensor, left);
+            require_shape(bias_tensor, {columns});
+        }
+        require_text("reduce_op", reduce_op, {"sum"});
+        require(comm_turn >= 0, "C1: comm_turn is at least 0");
+        require(group != nullptr, "parameter 'group' is null");
+        require(*group == '\0', "C2: group names a group that this process belongs to");
+        attention::require_separate({&out_tensor}, {&left, &right, &bias_tensor});
+        dispatch_compute<kFloating>(left.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Input<T> a(left);
+            const Input<T> b(right);
+            const Input<T> summand(bias_tensor);
+            const Output<T> product(out_tensor);
+            const int64_t rows = columns == 0 ? 0 : out_tensor.numel / columns;
+            multiply(a.data(), b.data(), rows, inner, columns, [&](int64_t row, int64_t column, Accumulator<T> sum) {
+                const Accumulator<T> added = summand ? static_cast<Accumulator<T>>(summand[column]) : 0;
+                product[row * columns + column] = static_cast<T>(sum + added);
+            });
+            product.store();
+        });
+    });
+}
