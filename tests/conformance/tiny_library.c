@@ -48,12 +48,16 @@ static bool floating(diopiDtype_t dtype) { return dtype == diopi_dtype_float32 |
 static int64_t itemsize(diopiDtype_t dtype) {
     switch (dtype) {
         case diopi_dtype_float32:
-        case diopi_dtype_int32: return 4;
+        case diopi_dtype_int32:
+            return 4;
         case diopi_dtype_float64:
-        case diopi_dtype_int64: return 8;
+        case diopi_dtype_int64:
+            return 8;
         case diopi_dtype_uint8:
-        case diopi_dtype_bool: return 1;
-        default: return 0;
+        case diopi_dtype_bool:
+            return 1;
+        default:
+            return 0;
     }
 }
 
@@ -94,11 +98,27 @@ static char* at(const View* v, const View* frame, int64_t place) {
 static Element read_element(const char* p, diopiDtype_t dtype) {
     Element e = {0, 0};
     switch (dtype) {
-        case diopi_dtype_float32: { float f; memcpy(&f, p, 4); e.real = f; break; }
-        case diopi_dtype_float64: memcpy(&e.real, p, 8); break;
-        case diopi_dtype_int32: { int32_t i; memcpy(&i, p, 4); e.whole = i; break; }
-        case diopi_dtype_int64: memcpy(&e.whole, p, 8); break;
-        default: e.whole = (uint8_t)*p; break;
+        case diopi_dtype_float32: {
+            float f;
+            memcpy(&f, p, 4);
+            e.real = f;
+            break;
+        }
+        case diopi_dtype_float64:
+            memcpy(&e.real, p, 8);
+            break;
+        case diopi_dtype_int32: {
+            int32_t i;
+            memcpy(&i, p, 4);
+            e.whole = i;
+            break;
+        }
+        case diopi_dtype_int64:
+            memcpy(&e.whole, p, 8);
+            break;
+        default:
+            e.whole = (uint8_t)*p;
+            break;
     }
     if (!floating(dtype)) e.real = dtype == diopi_dtype_float32 ? e.real : (double)e.whole;
     return e;
@@ -109,12 +129,28 @@ static void write_element(char* p, diopiDtype_t dtype, Element e, bool from_floa
     if (floating(dtype) && !from_floating) e.real = dtype == diopi_dtype_float32 ? (float)e.whole : (double)e.whole;
     if (!floating(dtype) && from_floating) e.whole = (int64_t)e.real;
     switch (dtype) {
-        case diopi_dtype_float32: { float f = (float)e.real; memcpy(p, &f, 4); break; }
-        case diopi_dtype_float64: memcpy(p, &e.real, 8); break;
-        case diopi_dtype_int32: { int32_t i = (int32_t)(uint32_t)(uint64_t)e.whole; memcpy(p, &i, 4); break; }
-        case diopi_dtype_int64: memcpy(p, &e.whole, 8); break;
-        case diopi_dtype_bool: *p = (char)(fault("bool byte") && e.whole ? 0xff : e.whole != 0); break;
-        default: *p = (char)(uint8_t)(uint64_t)e.whole; break;
+        case diopi_dtype_float32: {
+            float f = (float)e.real;
+            memcpy(p, &f, 4);
+            break;
+        }
+        case diopi_dtype_float64:
+            memcpy(p, &e.real, 8);
+            break;
+        case diopi_dtype_int32: {
+            int32_t i = (int32_t)(uint32_t)(uint64_t)e.whole;
+            memcpy(p, &i, 4);
+            break;
+        }
+        case diopi_dtype_int64:
+            memcpy(p, &e.whole, 8);
+            break;
+        case diopi_dtype_bool:
+            *p = (char)(fault("bool byte") && e.whole ? 0xff : e.whole != 0);
+            break;
+        default:
+            *p = (char)(uint8_t)(uint64_t)e.whole;
+            break;
     }
 }
 
@@ -137,8 +173,8 @@ static bool broadcasts(const View* a, const View* b, const View* out) {
 }
 
 static int order(diopiDtype_t dtype) {
-    const diopiDtype_t rising[] = {diopi_dtype_bool, diopi_dtype_uint8, diopi_dtype_int32, diopi_dtype_int64,
-                                   diopi_dtype_float32, diopi_dtype_float64};
+    const diopiDtype_t rising[] = {diopi_dtype_bool,  diopi_dtype_uint8,   diopi_dtype_int32,
+                                   diopi_dtype_int64, diopi_dtype_float32, diopi_dtype_float64};
     for (int i = 0; i < 6; ++i)
         if (rising[i] == dtype) return i;
     return -1;
@@ -162,7 +198,8 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
     int64_t whole_factor = alpha_floats ? (int64_t)alpha->fval : alpha->ival;
     if (fault("alpha ignored")) factor = 1, whole_factor = 1;
     if (fault("crash")) abort();
-    if (fault("hang")) for (;;) sleep(1);
+    if (fault("hang"))
+        for (;;) sleep(1);
     int64_t n = count(&out);
     for (int64_t i = 0; i < n; ++i) {
         Element x = read_element(at(&a, &out, i), a.dtype), y = read_element(at(&b, &out, i), b.dtype), sum;
@@ -174,7 +211,8 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
         if (dtype == diopi_dtype_uint8) sum.whole = (uint8_t)sum.whole;
         if (dtype == diopi_dtype_int32) sum.whole = (int32_t)(uint32_t)(uint64_t)sum.whole;
         if (fault("int64 through float") && dtype == diopi_dtype_int64) sum.whole = (int64_t)(float)sum.whole;
-        if (fault("saturation") && dtype == diopi_dtype_uint8 && x.whole + whole_factor * y.whole > 255) sum.whole = 255;
+        if (fault("saturation") && dtype == diopi_dtype_uint8 && x.whole + whole_factor * y.whole > 255)
+            sum.whole = 255;
         if (fault("one element") && i == 7) sum.real += 0.01, sum.whole += 1;
         if (fault("float32 off by 50 units") && dtype == diopi_dtype_float32) sum.real *= 1 + 50 * 0x1p-23;
         if (fault("NaN dropped") && isnan(sum.real)) sum.real = 0;
@@ -205,7 +243,8 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle)))
         return status == diopiDtypeNotSupported && fault("dtype status missing") ? diopiSuccess : status;
     if (fault("nothing written")) return diopiSuccess;
-    if (fault("memory exhausted")) for (;;) memset(malloc(1 << 26), 1, 1 << 26);
+    if (fault("memory exhausted"))
+        for (;;) memset(malloc(1 << 26), 1, 1 << 26);
     if (fault("failure after writing")) {
         out.data[0] ^= 1;
         return refuse("too late");
@@ -252,7 +291,8 @@ diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out_hand
     for (int64_t i = 0; i < count(&in); ++i) {
         if ((i / inner) % size != 0) continue;
         double largest = -INFINITY, sum = 0;
-        for (int64_t k = 0; k < size; ++k) largest = fmax(largest, read_element(at(&in, &in, i + k * inner), in.dtype).real);
+        for (int64_t k = 0; k < size; ++k)
+            largest = fmax(largest, read_element(at(&in, &in, i + k * inner), in.dtype).real);
         if (fault("softmax without maximum")) largest = 0;
         for (int64_t k = 0; k < size; ++k) {
             double power = exp(read_element(at(&in, &in, i + k * inner), in.dtype).real - largest);
@@ -290,7 +330,8 @@ diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHandle_t* ou
     if ((status = view(&out, made))) return status;
     int64_t next = 0;
     for (int64_t i = 0; i < n; ++i)
-        if (*at(&mask, &frame, i)) memcpy(out.data + itemsize(in.dtype) * next++, at(&in, &frame, i), (size_t)itemsize(in.dtype));
+        if (*at(&mask, &frame, i))
+            memcpy(out.data + itemsize(in.dtype) * next++, at(&in, &frame, i), (size_t)itemsize(in.dtype));
     *out_handle = made;
     return diopiSuccess;
 }
