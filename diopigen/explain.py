@@ -20,7 +20,8 @@ def all_rules() -> dict[str, str]:
     """Every rule id with its purpose: the public `RULES` tables of all rooms."""
     found: dict[str, str] = {}
     for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
-        if info.name in ("diopigen.__main__", "diopigen.cli"):
+        # The pytest plugin needs pytest, which diopigen itself does not; it has no rules of its own.
+        if info.name in ("diopigen.__main__", "diopigen.cli") or info.name.startswith("diopigen.pytest_"):
             continue
         module = importlib.import_module(info.name)
         for name, table in vars(module).items():

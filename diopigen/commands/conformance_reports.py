@@ -136,5 +136,5 @@ def coverage(
         whole = {"summary": summary(found), "functions": [to_record(row) for row in shown]}
         click.echo(json.dumps(whole, indent=1))
     else:
-        click.echo(text(shown, by=by), nl=False)
+        click.echo(text(found, by=by, holes_only=holes), nl=False)
     sys.exit(1 if strict and any(row.holes for row in found) else 0)

@@ -115,10 +115,10 @@ def to_record(found: FunctionCoverage) -> dict[str, Any]:
     }
 
 
-def text(found: Sequence[FunctionCoverage], *, by: str = "dtype") -> str:
+def text(found: Sequence[FunctionCoverage], *, by: str = "dtype", holes_only: bool = False) -> str:
     """A table of functions by `dtype` or `axis` with numbers of cases, then every hole, then a summary.
 
-    In the table of dtypes a `-` stands where the spec does not list the dtype, a `0` where it does and no case has it.
+    With `holes_only` the table leaves out functions without holes. In the table of dtypes a `-` stands where the spec does not list the dtype, a `0` where it does and no case has it.
     """
     if by == "dtype":
         named = {dtype for row in found for dtype in (*row.dtypes, *(key[0] for key in row.counts))}
@@ -126,7 +126,7 @@ def text(found: Sequence[FunctionCoverage], *, by: str = "dtype") -> str:
     else:
         columns = list(dict.fromkeys(key[1] for row in found for key in row.counts))
     header = ["function", "oracle", "cases", *columns]
-    rows = [_row(row, columns, by) for row in found]
+    rows = [_row(row, columns, by) for row in found if row.holes or not holes_only]
     widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])

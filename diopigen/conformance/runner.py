@@ -122,6 +122,8 @@ class _Session:
         self.selector = selectors.DefaultSelector()
         self.workers: list[_Worker] = []
         self.finished = 0
+        self.open = False
+        """Whether more cases may come: a worker without work waits for them."""
         self.vendor = self.version = ""
 
     def run(self, jobs: int) -> None:
@@ -134,9 +136,29 @@ class _Session:
                     self._read(key.data)
                 self._stop_hanging()
         finally:
-            for worker in list(self.workers):
-                self._end(worker, kill=True)
-            self.selector.close()
+            self.close()
+
+    def judge(self, case: Case) -> CaseResult:
+        """Runs one case in the process that is there, or in a new one."""
+        self.cases, self.results, self.finished = [case], [None], 0
+        self.queue.append((0, case))
+        if self.workers:
+            self._feed(self.workers[0])
+        else:
+            self._start()
+        while self.finished == 0:
+            for key, _ in self.selector.select(timeout=0.2):
+                self._read(key.data)
+            self._stop_hanging()
+        result = self.results[0]
+        assert result is not None
+        return result
+
+    def close(self) -> None:
+        """Ends all processes."""
+        for worker in list(self.workers):
+            self._end(worker, kill=True)
+        self.selector.close()
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 
@@ -172,10 +194,14 @@ class _Session:
         share = max(1, min(_BATCH, len(self.queue) // (2 * max(len(self.workers), 1)) or 1))
         batch = [self.queue.popleft() for _ in range(min(share, len(self.queue)))]
         if not batch:
+            if self.open:
+                return
             worker.done = True
             with contextlib.suppress(OSError, AttributeError):
                 worker.process.stdin.close()  # type: ignore[union-attr]
             return
+        if worker.ready and not worker.waiting:
+            worker.since = time.monotonic()
         worker.waiting.extend(batch)
         self._send(worker, batch)
 
@@ -267,6 +293,37 @@ class _Session:
         for pipe in (worker.process.stdin, worker.process.stdout, worker.errors):
             with contextlib.suppress(OSError, AttributeError):
                 pipe.close()  # type: ignore[union-attr]
+
+
+class Judge:
+    """Judges cases one at a time in a process that stays, for those who hand out cases themselves (pytest, say)."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        interface: Interface,
+        library: Path,
+        runtime: Path,
+        *,
+        seed: int = 0,
+        time_limit: float = 20.0,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> None:
+        """`cases` are all that may be asked about; limits are as for `run`."""
+        self._session = _Session(
+            (), _slim(interface, cases), library, runtime, seed, time_limit, memory_limit, progress=None
+        )
+        self._session.open = True
+
+    def judge(self, case: Case) -> CaseResult:
+        """What came of a case. Raises `Failure` where the library or the runtime does not load."""
+        if is_skipped(case):
+            return CaseResult(case, "excepted", 0.0)
+        return self._session.judge(case)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._session.close()
 
 
 def _ending(code: int) -> str:

@@ -6,6 +6,7 @@ library prints goes to the worker's standard error, of which the parent keeps th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -20,6 +21,7 @@ from typing import Any, BinaryIO
 from diopigen.conformance.binding import Host, HostError, Library, Types
 from diopigen.conformance.execute import Executor
 from diopigen.conformance.model import Case, CaseResult
+from diopigen.conformance.oracles import oracles
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
@@ -83,6 +85,8 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]
         _line(answers, {"setup": str(error), "code": codes[0], "fix": fixes[0]})
         return 1
+    with contextlib.suppress(Exception):  # named with the first case that needs them
+        oracles()  # read before the first case: its time limit is for the library
     vendor, version = library.text("diopiGetVendorName"), library.text("diopiGetImplVersion")
     _line(answers, {"ready": True, "vendor": vendor, "version": version})
     while True:

@@ -1,0 +1,128 @@
+"""Cases as pytest items. Imported where `--diopi-lib` is given, by `pytest_plugin`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diopigen import api
+from diopigen.conformance.cases import select
+from diopigen.conformance.exceptions import excused, read
+from diopigen.conformance.locate import runtime_for
+from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
+from diopigen.conformance.report import failure_text, why_not_judged
+from diopigen.conformance.runner import Judge
+from diopigen.diagnostics import Diagnostic, Failure, Sink, failure
+from diopigen.ir.model import Interface
+from diopigen.render import render
+
+
+class CaseFailed(Exception):
+    """A case that counts against the library; the text says all about it."""
+
+
+class CaseCollector(pytest.Collector):
+    """The parent of all cases: it holds the process in which the library runs."""
+
+    judge: Judge
+    library: str
+    seed: int
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Nothing: the items are made where the options are read."""
+        return iter(())
+
+    def teardown(self) -> None:
+        """Ends the process after the last case."""
+        self.judge.close()
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    case: Case
+
+    def runtest(self) -> None:
+        """Judges the case; what no one can judge is skipped with its reason."""
+        parent = self.parent
+        assert isinstance(parent, CaseCollector)
+        try:
+            result = parent.judge.judge(self.case)
+        except Failure as fault:
+            self.session.shouldstop = "the library under test does not run"
+            raise CaseFailed(_shown(fault.diagnostics)) from None
+        if result.outcome in FAILURES:
+            raise CaseFailed(_text(result, parent))
+        if result.outcome != "passed":
+            # The place in a report is the case, not this line.
+            raise pytest.skip.Exception(why_not_judged(result), _use_item_location=True)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The text alone: where in Python it was raised is of no interest."""
+        if isinstance(excinfo.value, CaseFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """What headlines call the test."""
+        return Path("diopi"), 0, self.case.id
+
+
+def _text(result: CaseResult, parent: CaseCollector) -> str:
+    """What is wrong, without the first line: pytest names the case itself."""
+    whole = failure_text(result, Results((result,), result.seconds, parent.seed, parent.library))
+    return textwrap.dedent(whole.partition("\n")[2])
+
+
+def _shown(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> str:
+    return render(list(diagnostics), "text").rstrip("\n")
+
+
+def collect(session: pytest.Session) -> list[pytest.Item]:
+    """The items of all chosen cases. Bad options end pytest as wrong usage."""
+    option = session.config.getoption
+    try:
+        interface, cases = _cases(session.config)
+        library = Path(option("--diopi-lib"))
+        if not library.is_file():
+            raise failure("library-missing", f"there is no file '{library}'", fix="build it, or correct --diopi-lib")
+        runtime = runtime_for(library, option("--diopi-runtime"))
+        if not runtime.is_file():
+            raise failure(
+                "library-missing", f"there is no file '{runtime}'", fix="build it, or correct --diopi-runtime"
+            )
+    except Failure as fault:
+        raise pytest.UsageError(_shown(fault.diagnostics)) from None
+    parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")
+    parent.library, parent.seed = str(library), option("--diopi-seed")
+    limit = option("--diopi-time-limit")
+    parent.judge = Judge(cases, interface, library, runtime, seed=parent.seed, time_limit=limit)
+    items: list[pytest.Item] = []
+    for case in cases:
+        item = CaseItem.from_parent(parent, name=case.id)
+        item.case = case
+        items.append(item)
+    return items
+
+
+def _cases(config: pytest.Config) -> tuple[Interface, list[Case]]:
+    option = config.getoption
+    sink = Sink()
+    interface = api.load(api.workspace(option("--diopi-spec")), sink).interface
+    cases = select(
+        interface,
+        ops=option("--diopi-ops"),
+        families=option("--diopi-family"),
+        dtypes=option("--diopi-dtype"),
+        axes=option("--diopi-axis"),
+    )
+    file = option("--diopi-exceptions")
+    if file and not sink.has_errors:
+        cases = excused(cases, read(Path(file), file, sink), interface, sink)
+    if sink.has_errors:
+        raise Failure(*sink.sorted())
+    return interface, cases

@@ -1,0 +1,40 @@
+"""The conformance suite as a pytest plugin: `pytest --diopi-lib PATH` runs one test per case.
+
+pytest loads this module in every project where diopigen is installed, so it imports nothing but pytest until the
+option is given. The process in which the library runs is one per pytest process, so that pytest-xdist spreads cases.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+_REPEATED = ("ops", "family", "dtype", "axis")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, named as those of `diopigen conformance run`."""
+    group = parser.getgroup("diopi", "conformance of a DIOPI kernel library")
+    group.addoption("--diopi-lib", metavar="PATH", help="the library under test: every case becomes a test")
+    group.addoption("--diopi-runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)")
+    group.addoption("--diopi-spec", metavar="DIR", help="folder of the spec (default: ./specs, else the built-in one)")
+    group.addoption("--diopi-exceptions", metavar="FILE", help="known exceptions of the vendor (YAML)")
+    group.addoption("--diopi-seed", type=int, default=0, metavar="N", help="seed of the drawn values")
+    group.addoption("--diopi-time-limit", type=float, default=20.0, metavar="S", help="seconds that a case may take")
+    for name in _REPEATED:
+        text = f"only this {name.rstrip('s') if name != 'ops' else 'function, or a glob'} (may be repeated)"
+        group.addoption(f"--diopi-{name}", action="append", default=[], metavar="NAME", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without files on the command line only the cases run, not the tests of the folder where pytest is started."""
+    if config.getoption("--diopi-lib") and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []
+
+
+@pytest.hookimpl(tryfirst=True)  # before the hooks that deselect by -k and -m
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Adds the cases."""
+    if session.config.getoption("--diopi-lib"):
+        from diopigen.pytest_items import collect
+
+        items += collect(session)

@@ -1,0 +1,123 @@
+"""The pytest plugin, run by a pytest of its own: one test per case, free of charge where the option is absent."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ADD = ("--diopi-ops", "diopiAdd", "--diopi-axis", "plain")
+
+
+def pytest_run(
+    folder: Path, *arguments: str, fault: str = "", plugins: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Runs pytest in a folder with the plugin and nothing else that is installed."""
+    environment = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": str(ROOT),
+        "TINY_FAULT": fault,
+    }
+    loaded = [part for name in ("diopigen.pytest_plugin", *plugins) for part in ("-p", name)]
+    command = [sys.executable, "-m", "pytest", *loaded, "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def library(tiny_library: Path, runtime: Path) -> tuple[str, ...]:
+    return ("--diopi-lib", str(tiny_library), "--diopi-runtime", str(runtime), "--diopi-spec", str(ROOT / "specs"))
+
+
+def counts(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """Numbers by outcome in the last line."""
+    last = done.stdout.strip().splitlines()[-1]
+    return {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|skipped|deselected)", last)}
+
+
+def test_every_case_is_a_test(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    (tmp_path / "test_of_its_own.py").write_text("def test_fails():\n    assert False\n", encoding="utf-8")
+    done = pytest_run(tmp_path, "-v", *library(tiny_library, runtime), *ADD, "--diopi-dtype", "int32")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "diopi::diopiAdd/int32/plain PASSED" in done.stdout
+    assert counts(done) == {"passed": 1}
+    # Files that are named run as well, and -k chooses among all.
+    done = pytest_run(tmp_path, "test_of_its_own.py", *library(tiny_library, runtime), *ADD, "-k", "int32 or fails")
+    assert done.returncode == 1
+    assert {"passed": 1, "failed": 1}.items() <= counts(done).items()
+    assert counts(done)["deselected"] > 3
+
+
+def test_a_failure_tells_what_is_wrong_and_how_to_repeat_it(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    chosen = ("--diopi-ops", "diopiAdd", "--diopi-ops", "diopiNeg", "--diopi-dtype", "int32")
+    axes = ("--diopi-axis", "plain", "--diopi-axis", "recipe")
+    done = pytest_run(tmp_path, "-rs", *library(tiny_library, runtime), *chosen, *axes, fault="alpha ignored")
+    assert done.returncode == 1
+    assert "values: out: " in done.stdout
+    assert f"repeat with: diopigen conformance repro 'diopiAdd/int32/recipe-1' --lib {tiny_library}" in done.stdout
+    assert "the library exports no such function" in done.stdout
+    assert "Traceback" not in done.stdout and "pytest_items.py" not in done.stdout
+    assert counts(done)["failed"] >= 1 and counts(done)["passed"] >= 1 and counts(done)["skipped"] >= 1
+
+
+def test_a_crash_fails_one_test_and_the_others_go_on(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    chosen = ("--diopi-ops", "diopiAdd", "--diopi-ops", "diopiRelu", "--diopi-axis", "plain", "--diopi-dtype", "int32")
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *chosen, fault="crash")
+    assert counts(done) == {"failed": 1, "passed": 1}
+    assert "crash: the process ended with SIGABRT" in done.stdout
+    limit = ("--diopi-time-limit", "0.7")
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *chosen, *limit, fault="hang")
+    assert counts(done) == {"failed": 1, "passed": 1}
+    assert "hang: the call has not returned within 0.7 s" in done.stdout
+
+
+def test_workers_of_xdist_share_the_cases(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    chosen = (*ADD, "--diopi-dtype", "int32", "--diopi-dtype", "int64", "--diopi-dtype", "float64")
+    done = pytest_run(tmp_path, "-n", "2", "-v", *library(tiny_library, runtime), *chosen, plugins=("xdist.plugin",))
+    assert counts(done) == {"passed": 3}, done.stdout + done.stderr
+
+
+def test_known_exceptions_are_skipped_with_their_reason(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    (tmp_path / "known.yaml").write_text("skip:\n  - cases: diopiAdd/int32/*\n    reason: not planned\n")
+    options = ("-rs", "--diopi-exceptions", "known.yaml", "--diopi-dtype", "int32")
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *ADD, *options)
+    assert counts(done) == {"skipped": 1}
+    assert "known exception (skip, known.yaml:2): not planned" in done.stdout
+    (tmp_path / "known.yaml").write_text("skip:\n  - cases: diopiAdd/int32/none\n    reason: not planned\n")
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *ADD, *options)
+    assert done.returncode == 4
+    assert "known.yaml:2:12: error[exception-matches-nothing]" in done.stderr
+
+
+def test_wrong_options_are_wrong_usage(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    given = library(tiny_library, runtime)
+    done = pytest_run(tmp_path, *given, "--diopi-ops", "diopiAd")
+    assert done.returncode == 4
+    assert "did you mean 'diopiAdd'?" in done.stderr
+    done = pytest_run(tmp_path, "--diopi-lib", "nowhere.so", *given[2:], *ADD)
+    assert done.returncode == 4
+    assert "there is no file 'nowhere.so'" in done.stderr
+    (tmp_path / "broken.so").write_text("no library", encoding="utf-8")
+    done = pytest_run(tmp_path, "--diopi-lib", str(tmp_path / "broken.so"), *given[2:], *ADD)
+    assert counts(done) == {"failed": 1}, "the run stops at the first case"
+    assert "error[library-unloadable]" in done.stdout
+
+
+def test_without_the_option_nothing_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "def test_light():\n"
+        "    heavy = {'numpy', 'yaml', 'click', 'jinja2', 'diopigen.api', 'diopigen.pytest_items'}\n"
+        "    assert 'diopigen.pytest_plugin' in sys.modules\n"
+        "    assert not heavy & set(sys.modules)\n"
+    )
+    (tmp_path / "test_light.py").write_text(code, encoding="utf-8")
+    done = pytest_run(tmp_path)
+    assert counts(done) == {"passed": 1}, done.stdout
+
+
+def test_an_installed_package_announces_the_plugin() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '[project.entry-points.pytest11]\n"diopigen.pytest_plugin" = "diopigen.pytest_plugin"\n' in text
