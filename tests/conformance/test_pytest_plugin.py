@@ -93,9 +93,9 @@ def test_known_exceptions_are_skipped_with_their_reason(tmp_path: Path, tiny_lib
 
 def test_wrong_options_are_wrong_usage(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     given = library(tiny_library, runtime)
-    done = pytest_run(tmp_path, *given, "--diopi-ops", "diopiAd")
+    done = pytest_run(tmp_path, *given, "--diopi-ops", "diopiSoftmx")
     assert done.returncode == 4
-    assert "did you mean 'diopiAdd'?" in done.stderr
+    assert "did you mean 'diopiSoftmax'?" in done.stderr
     done = pytest_run(tmp_path, "--diopi-lib", "nowhere.so", *given[2:], *ADD)
     assert done.returncode == 4
     assert "there is no file 'nowhere.so'" in done.stderr

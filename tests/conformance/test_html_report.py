@@ -1,0 +1,134 @@
+"""The page: it needs nothing but itself, holds what it should, and a browser draws it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diopigen.api import workspace
+from diopigen.conformance.html import MAX_FAILURES, to_html
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Fault, Results
+from diopigen.ir.model import Interface
+
+TEMPLATES = workspace().templates
+EVIL = "</script><img src=x onerror=alert(1)>\u2028 {{ 7 * 7 }}"
+
+
+def result(case_id: str, outcome: str = "passed", family: str = "elementwise_binary", **more: Any) -> CaseResult:
+    function, dtype, axis = case_id.split("/")
+    fault = Fault("values", "out", more.get("message", "1 of 6 elements differ"), "2.0", "2.5")
+    failed = outcome in ("failed", "crashed", "hung")
+    case = Case(case_id, function, family, dtype, axis, {}, excuse=more.get("excuse"))
+    return CaseResult(case, outcome, 0.25, (fault,) if failed else (), ("out = int8[2, 3]",) if failed else ())
+
+
+def page(interface: Interface, *of: CaseResult) -> str:
+    counts = Counter(one.outcome for one in of)
+    every = {word: counts[word] for word in OUTCOMES}
+    return to_html(Results(of, 1.5, 7, "lib/x.so", "acme", "2.0", every), interface, TEMPLATES)
+
+
+def data_of(html: str) -> Any:
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+GOOD = (result("diopiAdd/float32/plain"), result("diopiAdd/int8/plain"))
+BAD = (
+    *GOOD,
+    result("diopiAdd/int8/empty", "failed", message=EVIL),
+    result("diopiSub/int8/plain", "missing"),
+    result("diopiNew/odd/thing", "crashed", "sorting"),
+    result("diopiSub/int8/empty", "excepted", excuse=Excuse("skip", "not <planned>", "known.yaml:3")),
+)
+
+
+def test_nothing_is_fetched_from_elsewhere(interface: Interface) -> None:
+    html = page(interface, *BAD)
+    head = html[: html.index('<script id="data"')]
+    assert not re.findall(r"https?:|//[a-z]|@import|url\(", html.replace("http-equiv", ""))
+    links = re.findall(r'(?:src|href)="([^"]*)"', head)
+    assert set(links) == {"data:,", "#functions", "#map", "#failures", "#exceptions"}
+
+
+def test_the_data_of_the_page(interface: Interface) -> None:
+    data = data_of(page(interface, *BAD))
+    assert (data["total"], data["failures"]) == (6, 2)
+    assert data["axes"] == ["plain", "empty", "thing"] or data["axes"] == ["empty", "plain", "thing"]
+    assert data["dtypes"][-1] == "odd"
+    add, sub, new = data["functions"]
+    assert (add["name"], add["cases"], add["counts"], add["seconds"]) == (
+        "diopiAdd",
+        3,
+        {"passed": 2, "failed": 1},
+        0.75,
+    )
+    assert "float64" in add["holes"] and "float32" not in add["holes"]
+    decoded = {(data["dtypes"][d], data["axes"][a], data["outcomes"][o]): count for d, a, o, count in add["cells"]}
+    assert decoded == {
+        ("float32", "plain", "passed"): 1, ("int8", "plain", "passed"): 1, ("int8", "empty", "failed"): 1,
+    }  # fmt: skip
+    (failure,) = add["failures"]
+    assert failure["faults"][0]["message"] == EVIL
+    assert failure["repeat"] == "diopigen conformance repro 'diopiAdd/int8/empty' --lib lib/x.so --seed 7"
+    assert sub["counts"] == {"missing": 1, "excepted": 1}
+    assert new["holes"] == [] and new["family"] == "sorting"
+    assert data["exceptions"] == [
+        {"where": "known.yaml:3", "kind": "skip", "reason": "not <planned>", "cases": 1, "excepted": 1}
+    ]
+
+
+def test_text_of_a_library_cannot_leave_its_place(interface: Interface) -> None:
+    html = page(interface, *BAD)
+    assert html.count("</script>") == 2
+    assert "<img" not in html
+    assert "{{ 7 * 7 }}" in html, "text is no template"
+    assert "\u2028" not in html
+
+
+def test_many_failures_of_one_function_are_cut_with_their_number(interface: Interface) -> None:
+    many = [result(f"diopiAdd/int8/recipe-{number}", "failed") for number in range(MAX_FAILURES + 7)]
+    (add,) = data_of(page(interface, *many))["functions"]
+    assert (len(add["failures"]), add["more"]) == (MAX_FAILURES, 7)
+
+
+def test_shares_are_not_rounded_to_all(interface: Interface) -> None:
+    nearly = [result(f"diopiAdd/int8/recipe-{number}") for number in range(5000)]
+    assert "100.0 % of all cases passed" in page(interface, *nearly)
+    assert "99.9 % of all cases passed" in page(interface, *nearly, BAD[3])
+    assert "0.0 % of all cases passed" in page(interface)
+
+
+@pytest.mark.parametrize(
+    ("place", "wanted"),
+    [
+        ("functions", [">3 functions<", 'aria-sort="ascending"', ">diopiNew<"]),
+        ("map", ['class="hole"', 'title="1 passed, 1 failed"', "failed bad"]),
+        ("failures", ["article", "&lt;img src=x", "--lib lib/x.so --seed 7"]),
+        ("exceptions", ["not &lt;planned&gt;", "16.67 %"]),
+        ("diopiAdd", ["<h2>diopiAdd</h2>", "3 cases: 2 passed, 1 failed"]),
+        ("", ["<h2>Failures</h2>"]),
+    ],
+)
+def test_a_browser_draws_it(place: str, wanted: list[str], interface: Interface, tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("chromium is missing: apt install chromium")
+    file = tmp_path / "report.html"
+    file.write_text(page(interface, *BAD), encoding="utf-8")
+    command = [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", f"file://{file}#{place}",
+    ]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    drawn = dom[dom.index('<main id="page">') : dom.index("<noscript>")]
+    assert [text for text in wanted if text not in drawn] == []
