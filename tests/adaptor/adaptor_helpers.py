@@ -100,8 +100,10 @@ def build_shims(interface: Interface, resolved: ResolvedConfig, folder: Path, ba
     source = write(interface, resolved, folder)
     library = folder / "libshims.so"
     run(
-        [*FLAGS, *INCLUDES, "-Wall", "-Wextra", "-Werror", "-include", MOCK / "renamed.h", "-shared", source, *base]
-        + [f"-Wl,-rpath,{base[0].parent}", "-o", library]
+        [
+            *(*FLAGS, *INCLUDES, "-Wall", "-Wextra", "-Werror", "-include", MOCK / "renamed.h", "-shared"),
+            *(source, *base, f"-Wl,-rpath,{base[0].parent}", "-o", library),
+        ]
     )
     return library
 
@@ -138,7 +140,7 @@ def argument_types(function: Function) -> list[Any]:
     types: list[Any] = []
     for param in c_function(function).params:
         text = param.type.removeprefix("const ")
-        if text.endswith("*") or text.endswith("Handle_t"):
+        if text.endswith(("*", "Handle_t")):
             types.append(ctypes.c_void_p)
         else:
             types.append(_VALUE_TYPES.get(text, ctypes.c_int))
@@ -228,8 +230,7 @@ class Library:
             DTYPES.index(dtype),
         ) == SUCCESS  # fmt: skip
         made = Tensor(handle.value or 0, storage.value or 0, dtype, tuple(size), tuple(stride))
-        if device == DEVICE:
-            self.write(made, [0.0] * made.count)
+        self.write(made, [0.0] * made.count)
         return made
 
     def destroy(self, tensor: Tensor) -> None:

@@ -366,7 +366,7 @@ def test_failure_of_any_call_leaves_everything_as_it_was(
 def test_failing_operator_changes_nothing_that_was_converted(
     loaded: tuple[Library, dict[str, FunctionRule]], interface: Interface
 ) -> None:
-    library, rules = loaded
+    library, _ = loaded
     for function in mocked(interface):
         if function.name in SKIPPED:
             continue
