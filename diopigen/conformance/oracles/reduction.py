@@ -164,12 +164,13 @@ def _norm_backward(call: Call) -> Answer:
     kept = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
     norm, gradient = call.wide("norm").reshape(kept), call.wide("grad_output").reshape(kept)
     size = np.abs(x)
-    direction = np.where(size == 0, 0, x / size)
+    direction = np.where(size == 0, 1, x / size)
     if np.isinf(order):
         attains = _same(rounded(size, real_of(call.dtype("self"))), norm)
-        share = np.where(attains, attains / attains.sum(axis=dims, keepdims=True), 0)
+        share = np.where(attains & (size > 0), 1 / attains.sum(axis=dims, keepdims=True), 0)
     else:
-        share = np.where((size == 0) | (norm == 0) | (order == 0), 0, (size / norm) ** (order - 1))
+        share = np.where(size == 0, 0 * norm ** (1 - order), (size / norm) ** (order - 1))
+        share = np.where((norm == 0) | (order == 0), 0, share)
     return {"grad_input": Expected(np.asarray(direction * share * gradient))}
 
 

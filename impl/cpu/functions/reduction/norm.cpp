@@ -33,14 +33,18 @@ void norms(const Tensor& out, const Tensor& input, const Number& order, const Ro
     });
 }
 
-// The derivative of the norm by one element, not infinite orders. Elements and norms of 0 have none and give 0.
+// The derivative of the norm by one element, not for infinite orders. A norm of 0 has none and gives 0, as do elements
+// of 0 unless the norm is not finite.
 template <typename A>
 A slope(A x, double norm, double order) {
     const double size = std::abs(x);
-    if (order == 0 || size == 0 || norm == 0) {
+    if (order == 0 || norm == 0) {
         return A(0);
     }
-    return order == 1 ? sgn(x) : sgn(x) * A(std::pow(size / norm, order - 1));
+    if (order == 1) {
+        return sgn(x);
+    }
+    return size == 0 ? A(0) * std::pow(norm, 1 - order) : sgn(x) * std::pow(size / norm, order - 1);
 }
 
 }  // namespace

@@ -116,8 +116,11 @@ inline T fmod(T a, T b) {
 
 template <typename T>
 inline T power(T base, T exponent) {
-    if constexpr (is_float_type<T> || is_complex_type<T>) {
+    if constexpr (is_float_type<T>) {
         return std::pow(base, exponent);
+    } else if constexpr (is_complex_type<T>) {
+        // Not by way of the logarithm, which zero has not.
+        return exponent == T(0) ? T(1) : std::pow(base, exponent);
     } else if constexpr (std::is_same_v<T, Bool>) {
         return base | ~exponent;
     } else {
