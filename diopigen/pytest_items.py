@@ -30,6 +30,7 @@ class CaseCollector(pytest.Collector):
 
     judge: Judge
     library: str
+    runtime: str
     seed: int
 
     def collect(self) -> Iterator[pytest.Item]:
@@ -74,7 +75,9 @@ class CaseItem(pytest.Item):
 
 def _text(result: CaseResult, parent: CaseCollector) -> str:
     """What is wrong, without the first line: pytest names the case itself."""
-    whole = failure_text(result, Results((result,), result.seconds, parent.seed, parent.library))
+    whole = failure_text(
+        result, Results((result,), result.seconds, parent.seed, parent.library, runtime=parent.runtime)
+    )
     return textwrap.dedent(whole.partition("\n")[2])
 
 
@@ -98,7 +101,8 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     except Failure as fault:
         raise pytest.UsageError(_shown(fault.diagnostics)) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")
-    parent.library, parent.seed = str(library), option("--diopi-seed")
+    parent.library, parent.runtime = str(library), option("--diopi-runtime") or ""
+    parent.seed = option("--diopi-seed")
     limit = option("--diopi-time-limit")
     parent.judge = Judge(cases, interface, library, runtime, seed=parent.seed, time_limit=limit)
     items: list[pytest.Item] = []

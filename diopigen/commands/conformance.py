@@ -215,7 +215,7 @@ def _run(
 
     library = Path(lib)
     with _Progress(sys.stderr.isatty()) as progress:
-        return run_cases(
+        results = run_cases(
             cases,
             session.load().interface,
             library,
@@ -225,6 +225,7 @@ def _run(
             time_limit=time_limit,
             progress=progress.show,
         )
+    return replace(results, runtime=runtime or "")
 
 
 def _write(path: Path, content: str) -> None:

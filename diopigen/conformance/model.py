@@ -117,6 +117,8 @@ class Results:
     vendor: str = ""
     library_version: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    runtime: str = ""
+    """The host runtime, for commands that repeat a case; empty where it is found beside the library."""
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
 _COLUMNS = ("passed", "failed", "crashed", "hung", "excepted", "unimplemented", "missing", "uncovered")
 
 
-def repro(case_id: str, library: str = "PATH", seed: int = 0) -> str:
-    """The command that runs one case again."""
-    text = f"diopigen conformance repro '{case_id}' --lib {library}"
+def repro(case_id: str, library: str = "PATH", seed: int = 0, runtime: str = "") -> str:
+    """The command that runs one case again, ready for a shell."""
+    text = f"diopigen conformance repro '{case_id}' --lib {shlex.quote(library)}"
+    text += f" --runtime {shlex.quote(runtime)}" if runtime else ""
     return text + (f" --seed {seed}" if seed else "")
 
 
@@ -39,7 +41,7 @@ def failure_text(result: CaseResult, results: Results) -> str:
             lines.append(f"    expected {fault.expected}")
             lines.append(f"    actual   {fault.actual}")
     lines += [f"  {operand}" for operand in result.operands]
-    lines.append(f"  repeat with: {repro(result.case.id, results.library, results.seed)}")
+    lines.append(f"  repeat with: {repro(result.case.id, results.library, results.seed, results.runtime)}")
     return "\n".join(lines)
 
 
@@ -143,7 +145,7 @@ def to_json(results: Results) -> str:
             names = ("kind", "parameter", "message", "expected", "actual")
             record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
             record["operands"] = list(result.operands)
-            record["repeat"] = repro(result.case.id, results.library, results.seed)
+            record["repeat"] = repro(result.case.id, results.library, results.seed, results.runtime)
         if result.case.excuse is not None:
             excuse = result.case.excuse
             record["exception"] = {
@@ -153,6 +155,7 @@ def to_json(results: Results) -> str:
     whole = {
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
+        **({"runtime": results.runtime} if results.runtime else {}),
         **({"shard": results.shard} if results.shard else {}),
     }  # fmt: skip
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"

@@ -82,6 +82,7 @@ def _results(whole: Any) -> Results:
         library=str(whole["library"]),
         vendor=str(whole["vendor"]),
         version=str(whole["version"]),
+        runtime=str(whole.get("runtime", "")),
         shard=shard,
     )
 
@@ -101,11 +102,19 @@ def _result(record: Mapping[str, Any]) -> CaseResult:
 
 
 def _counted(
-    results: tuple[CaseResult, ...], *, seconds: float, seed: int, library: str, vendor: str, version: str, shard: str
+    results: tuple[CaseResult, ...],
+    *,
+    seconds: float,
+    seed: int,
+    library: str,
+    vendor: str,
+    version: str,
+    runtime: str,
+    shard: str,
 ) -> Results:
     counts = Counter(result.outcome for result in results)
     every = {outcome: counts[outcome] for outcome in OUTCOMES}
-    return Results(results, seconds, seed, library, vendor, version, every, shard)
+    return Results(results, seconds, seed, library, vendor, version, every, runtime, shard)
 
 
 def merge(given: Mapping[str, Results], sink: Sink) -> Results:
@@ -145,6 +154,7 @@ def merge(given: Mapping[str, Results], sink: Sink) -> Results:
         library=first.library,
         vendor=first.vendor,
         version=first.library_version,
+        runtime=first.runtime,
         shard="",
     )
 

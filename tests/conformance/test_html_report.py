@@ -32,7 +32,7 @@ def result(case_id: str, outcome: str = "passed", family: str = "elementwise_bin
 def page(interface: Interface, *of: CaseResult) -> str:
     counts = Counter(one.outcome for one in of)
     every = {word: counts[word] for word in OUTCOMES}
-    return to_html(Results(of, 1.5, 7, "lib/x.so", "acme", "2.0", every), interface, TEMPLATES)
+    return to_html(Results(of, 1.5, 7, "lib/x.so", "acme", "2.0", every, "rt.so"), interface, TEMPLATES)
 
 
 def data_of(html: str) -> Any:
@@ -78,7 +78,7 @@ def test_the_data_of_the_page(interface: Interface) -> None:
     }  # fmt: skip
     (failure,) = add["failures"]
     assert failure["faults"][0]["message"] == EVIL
-    assert failure["repeat"] == "diopigen conformance repro 'diopiAdd/int8/empty' --lib lib/x.so --seed 7"
+    assert failure["repeat"] == "diopigen conformance repro 'diopiAdd/int8/empty' --lib lib/x.so --runtime rt.so --seed 7"
     assert sub["counts"] == {"missing": 1, "excepted": 1}
     assert new["holes"] == [] and new["family"] == "sorting"
     assert data["exceptions"] == [
@@ -112,7 +112,7 @@ def test_shares_are_not_rounded_to_all(interface: Interface) -> None:
     [
         ("functions", [">3 functions<", 'aria-sort="ascending"', ">diopiNew<"]),
         ("map", ['class="hole"', 'title="1 passed, 1 failed"', "failed bad"]),
-        ("failures", ["article", "&lt;img src=x", "--lib lib/x.so --seed 7"]),
+        ("failures", ["article", "&lt;img src=x", "--lib lib/x.so --runtime rt.so --seed 7"]),
         ("exceptions", ["not &lt;planned&gt;", "16.67 %"]),
         ("diopiAdd", ["<h2>diopiAdd</h2>", "3 cases: 2 passed, 1 failed"]),
         ("", ["<h2>Failures</h2>"]),

@@ -32,7 +32,7 @@ def result(case_id: str, outcome: str = "passed", family: str = "binary", excuse
 def results(*of: CaseResult, shard: str = "", seed: int = 0) -> Results:
     counts = Counter(one.outcome for one in of)
     every = {word: counts[word] for word in OUTCOMES}
-    return Results(of, 1.5, seed, "libx.so", "acme", "2.0", every, shard)
+    return Results(of, 1.5, seed, "libx.so", "acme", "2.0", every, "rt/libdiopirt.so", shard)
 
 
 WHOLE = (
