@@ -78,7 +78,9 @@ def test_the_data_of_the_page(interface: Interface) -> None:
     }  # fmt: skip
     (failure,) = add["failures"]
     assert failure["faults"][0]["message"] == EVIL
-    assert failure["repeat"] == "diopigen conformance repro 'diopiAdd/int8/empty' --lib lib/x.so --runtime rt.so --seed 7"
+    assert (
+        failure["repeat"] == "diopigen conformance repro 'diopiAdd/int8/empty' --lib lib/x.so --runtime rt.so --seed 7"
+    )
     assert sub["counts"] == {"missing": 1, "excepted": 1}
     assert new["holes"] == [] and new["family"] == "sorting"
     assert data["exceptions"] == [

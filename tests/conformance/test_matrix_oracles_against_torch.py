@@ -32,9 +32,7 @@ def _gradients(function: Callable[..., Any], gradient: Any, *inputs: Any) -> tup
 
 
 def _matmul_backward(a: Arguments) -> Found:
-    return dict(
-        zip(("grad_input", "grad_other"), _gradients(torch.matmul, a.grad_out, a.input, a.other), strict=True)
-    )
+    return dict(zip(("grad_input", "grad_other"), _gradients(torch.matmul, a.grad_out, a.input, a.other), strict=True))
 
 
 def _linear_backward(a: Arguments) -> Found:
@@ -50,9 +48,7 @@ def _cholesky(a: Arguments) -> Found:
 
 def _cholesky_backward(a: Arguments) -> Found:
     factor = torch.triu(a.L).mH if a.upper else torch.tril(a.L)
-    (found,) = _gradients(
-        lambda m: torch.linalg.cholesky(m, upper=a.upper), a.grad_output, factor @ factor.mH
-    )
+    (found,) = _gradients(lambda m: torch.linalg.cholesky(m, upper=a.upper), a.grad_output, factor @ factor.mH)
     return {"grad_mat": found}
 
 
@@ -176,9 +172,7 @@ TORCH: dict[str, Callable[[Arguments], Found]] = {
     },
     "NormBackward": _norm_backward,
     "CumsumBackward": lambda a: {
-        "grad_input": _gradients(
-            lambda x: torch.cumsum(x, a.dim), a.grad_output, torch.zeros_like(a.grad_output)
-        )[0]
+        "grad_input": _gradients(lambda x: torch.cumsum(x, a.dim), a.grad_output, torch.zeros_like(a.grad_output))[0]
     },
     "Sgd": _sgd,
     "Adam": lambda a: _adam(_optimizer("adam"), a),

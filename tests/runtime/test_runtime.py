@@ -141,14 +141,10 @@ def test_public_headers_compile_alone(
 ) -> None:
     source = tmp_path / "include_one.txt"
     source.write_text(f"#include <{header}>\n#include <{header}>\n", encoding="utf-8")
-    run_checked(
-        [compiler, f"-std={standard}", *WARNINGS, *include_flags, "-fsyntax-only", "-x", language, source]
-    )
+    run_checked([compiler, f"-std={standard}", *WARNINGS, *include_flags, "-fsyntax-only", "-x", language, source])
 
 
-def test_shared_library_shows_its_functions_and_nothing_else(
-    tmp_path: Path, include_flags: list[str]
-) -> None:
+def test_shared_library_shows_its_functions_and_nothing_else(tmp_path: Path, include_flags: list[str]) -> None:
     library = build_shared_runtime(include_flags, tmp_path / "libdiopirt.so")
     lines = run_checked(["nm", "--dynamic", "--defined-only", library]).splitlines()
     symbols = {line.split()[2]: line.split()[1] for line in lines}
@@ -162,9 +158,7 @@ def test_vendor_library_works_over_the_shared_runtime(tmp_path: Path, include_fl
     runtime = build_shared_runtime(include_flags, tmp_path / "libdiopirt.so")
     vendor = tmp_path / "libdiopi_impl.so"
     sources = [HERE / "vendor" / "library.cpp", RUNTIME / "src" / "host_device.cpp"]
-    run_checked(
-        ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", *WARNINGS, *include_flags, *sources, "-o", vendor]
-    )
+    run_checked(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", *WARNINGS, *include_flags, *sources, "-o", vendor])
     output = run_checked([sys.executable, HERE / "load_libraries.py", runtime, vendor])
     assert output == "loaded and called\n"
 
@@ -184,8 +178,6 @@ def test_cmake_builds_both_libraries_and_a_static_consumer(tmp_path: Path, inclu
 def test_cmake_says_what_to_do_without_generated_headers(tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
-    finished = run(
-        ["cmake", "-S", RUNTIME, "-B", tmp_path / "build", f"-DDIOPIGEN_INCLUDE_DIR={tmp_path / 'absent'}"]
-    )
+    finished = run(["cmake", "-S", RUNTIME, "-B", tmp_path / "build", f"-DDIOPIGEN_INCLUDE_DIR={tmp_path / 'absent'}"])
     assert finished.returncode != 0
     assert "Run `diopigen generate`, or set DIOPIGEN_INCLUDE_DIR." in " ".join(finished.stdout.split())

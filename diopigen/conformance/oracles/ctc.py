@@ -16,10 +16,7 @@ def _targets(call: Call) -> list[list[int]]:
     if targets.ndim == 2:
         return [[int(label) for label in row[:length]] for row, length in zip(targets, lengths, strict=True)]
     ends = np.cumsum(lengths)
-    return [
-        [int(label) for label in targets[end - length : end]]
-        for end, length in zip(ends, lengths, strict=True)
-    ]
+    return [[int(label) for label in targets[end - length : end]] for end, length in zip(ends, lengths, strict=True)]
 
 
 def _states(target: list[int], blank: int) -> list[int]:
@@ -74,9 +71,7 @@ def _ctc(call: Call) -> Answer:
     kept = np.where(np.isinf(losses), 0.0, losses) if call["zero_infinity"] else losses
     if call["reduction"] == "ReductionMean":
         kept = kept / np.maximum([len(target) for target in targets], 1)
-    total = {"ReductionNone": kept, "ReductionMean": kept.mean(), "ReductionSum": kept.sum()}[
-        call["reduction"]
-    ]
+    total = {"ReductionNone": kept, "ReductionMean": kept.mean(), "ReductionSum": kept.sum()}[call["reduction"]]
     answer["out"] = Expected(np.asarray(total), 1 + np.abs(total))
     return answer
 

@@ -66,9 +66,7 @@ def _smooth_l1_backward(call: Call) -> Answer:
     if beta == 0:
         slope = np.where(distance > 0, 1.0, np.where(distance <= 0, -1.0, np.nan))
         return _gradient(call, slope, np.abs(slope))
-    return _gradient(
-        call, np.clip(distance / beta, -1, 1), np.minimum((np.abs(x) + np.abs(target)) / beta, 2)
-    )
+    return _gradient(call, np.clip(distance / beta, -1, 1), np.minimum((np.abs(x) + np.abs(target)) / beta, 2))
 
 
 def _softplus(x: Array) -> Array:
@@ -240,9 +238,7 @@ def _cross_entropy_backward(call: Call) -> Answer:
     a = along * ((1 - smoothing) * wanted + smoothing / count)
     slope = a.sum(axis=1, keepdims=True) * chance - a
     size = np.abs(a).sum(axis=1, keepdims=True) * chance * (1 + np.abs(log_softmax(scores, 1))) + np.abs(a)
-    incoming = np.broadcast_to(
-        _incoming(call, float(shares.sum())), samples if call["input"].ndim > 1 else ()
-    )
+    incoming = np.broadcast_to(_incoming(call, float(shares.sum())), samples if call["input"].ndim > 1 else ())
     incoming = incoming.reshape(samples)[:, None]
     keep = np.broadcast_to(counts[:, None], scores.shape)
     found, size = np.where(keep, incoming * slope, 0.0), np.where(keep, np.abs(incoming) * size, 0.0)

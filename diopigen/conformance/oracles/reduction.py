@@ -131,9 +131,7 @@ def _cumsum_backward(call: Call) -> Answer:
     dim = call["dim"] % x.ndim
     found = np.flip(np.cumsum(np.flip(x, dim), axis=dim), dim)
     scale = np.flip(np.cumsum(np.flip(np.abs(x), dim), axis=dim), dim)
-    return {
-        "grad_input": Expected(_as(found, call, "grad_input"), _as(scale, call, "grad_input"), x.shape[dim])
-    }
+    return {"grad_input": Expected(_as(found, call, "grad_input"), _as(scale, call, "grad_input"), x.shape[dim])}
 
 
 def vector_norm(x: Array, order: float, dims: Dims) -> Array:

@@ -44,8 +44,7 @@ def _penalty(call: Call) -> Answer:
 def _penalty_at_places(call: Call) -> Answer:
     places, counts = call["p_token_ids"].astype(np.int64), call["p_token_counts"].astype(np.float64)
     presence, frequency, repetition = (
-        np.broadcast_to(call.wide(f"{kind}_penalty"), places.shape)
-        for kind in ("presence", "frequency", "repetition")
+        np.broadcast_to(call.wide(f"{kind}_penalty"), places.shape) for kind in ("presence", "frequency", "repetition")
     )
     logits = call.wide("logits")
     found, size = logits.ravel().copy(), np.abs(logits).ravel()
@@ -162,9 +161,7 @@ def _paged(call: Call) -> Answer:
 
 @oracle("PromptFlashAttention")
 def _prompt(call: Call) -> Answer:
-    heads, kv_heads, dim, longest = (
-        int(call[name]) for name in ("num_heads", "num_kv_heads", "dim", "max_input_len")
-    )
+    heads, kv_heads, dim, longest = (int(call[name]) for name in ("num_heads", "num_kv_heads", "dim", "max_input_len"))
     q = call.wide("query").reshape(-1, longest, heads, dim)
     k, v = (call.wide(name).reshape(-1, longest, kv_heads, dim) for name in ("key", "value"))
     hidden = np.zeros((len(q), heads, longest, longest), dtype=bool)
