@@ -13,7 +13,7 @@ from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 
-SHAPES = {
+SHAPES: dict[str, dict[str, Any]] = {
     "plain": {"keys": 5},
     "causal, fewer queries than keys": {"keys": 6, "is_causal": True},
     "window with bias": {"keys": 5, "window_size_left": 2, "window_size_right": 1, "has_slopes": True},

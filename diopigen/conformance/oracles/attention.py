@@ -94,6 +94,8 @@ def weighted(scores: Scores, v: Array) -> tuple[Array, Array]:
 
 Pair = tuple[Array, Array]
 """Values, and the size of the terms that they are made of."""
+Triple = tuple[Array, Array, Array]
+"""The same, and the sum of the squares of the terms that dropout draws."""
 
 
 def gradients(
@@ -105,7 +107,7 @@ def gradients(
     v: Array,
     out: Array,
     grad_out: Array,
-) -> tuple[Pair, Pair, Pair]:
+) -> tuple[Triple, Triple, Triple]:
     """Gradients with respect to q, k and v for probabilities `p` with the relative uncertainty `unsure`."""
     heads, kv_heads = q.shape[1], k.shape[1]
     group = heads // max(kv_heads, 1)
@@ -120,18 +122,22 @@ def gradients(
     centre_size = np.einsum("qhd,qhd->hq", np.abs(grad_out), np.abs(out))[:, :, None]
     to_score = scale * p * (to_p - centre)
     to_score_size = abs(scale) * p * (2 + unsure) * (to_p_size + centre_size)
+    drawn = (scale * p * to_p) ** 2
     return (
         (
             np.einsum("hqk,khd->qhd", to_score, keys),
             np.einsum("hqk,khd->qhd", to_score_size, np.abs(keys)),
+            np.einsum("hqk,khd->qhd", drawn, keys**2),
         ),
         (
             to_kv(np.einsum("hqk,qhd->khd", to_score, q)),
             to_kv(np.einsum("hqk,qhd->khd", to_score_size, np.abs(q))),
+            to_kv(np.einsum("hqk,qhd->khd", drawn, q**2)),
         ),
         (
             to_kv(np.einsum("hqk,qhd->khd", p, grad_out)),
             to_kv(np.einsum("hqk,qhd->khd", p * (2 + unsure), np.abs(grad_out))),
+            to_kv(np.einsum("hqk,qhd->khd", p**2, grad_out**2)),
         ),
     )
 
@@ -207,7 +213,9 @@ def scattered(values: Array, deviation: Array) -> Law:
         if np.count_nonzero(large) >= 64:
             spread = ((sample.astype(np.float64) - values)[large] / deviation[large]).std()
             if not 0.5 < spread < 1.7:
-                return f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
+                return (
+                    f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
+                )
         return None
 
     return Law(check)
@@ -298,7 +306,11 @@ def _attention_backward(call: Call) -> Answer:
         probabilities,
         _option(call, "softmax_scale", "scale"),
     )
-    return {f"grad_{name}": one for name, one in found.items()}
+    dropout = _option(call, "p_dropout", "dropout_p")
+    return {
+        f"grad_{name}": one if dropout == 0 else scattered(one.values, np.sqrt(odds(dropout) * squares))
+        for name, (one, squares) in found.items()
+    }
 
 
 def all_gradients(
@@ -307,9 +319,11 @@ def all_gradients(
     scores_of: Callable[[Part], Scores],
     probabilities: Callable[[Part, Scores], Pair],
     scale: float,
-) -> dict[str, Expected]:
-    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out."""
-    sums = {name: (np.zeros(arrays[name].shape), np.zeros(arrays[name].shape)) for name in ("q", "k", "v")}
+) -> dict[str, tuple[Expected, Array]]:
+    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out, and the sums
+    of the squares of what dropout draws.
+    """
+    sums = {name: tuple(np.zeros(arrays[name].shape) for _ in range(3)) for name in ("q", "k", "v")}
     for part in parts:
         scores = scores_of(part)
         p, unsure = probabilities(part, scores)
@@ -317,11 +331,14 @@ def all_gradients(
             scale,
             p,
             unsure,
-            *(arrays[name][part.keys if name in "kv" else part.queries] for name in ("q", "k", "v", "out", "grad_out")),
+            *(
+                arrays[name][part.keys if name in "kv" else part.queries]
+                for name in ("q", "k", "v", "out", "grad_out")
+            ),
         )
-        for name, (values, size) in zip(("q", "k", "v"), results, strict=True):
+        for name, found in zip(("q", "k", "v"), results, strict=True):
             place = part.queries if name == "q" else part.keys
-            sums[name][0][place] += values
-            sums[name][1][place] += size
+            for total, one in zip(sums[name], found, strict=True):
+                total[place] += one
     terms = arrays["q"].shape[-1] + max(arrays["q"].shape[-3], arrays["k"].shape[-3]) * arrays["q"].shape[-2]
-    return {name: Expected(values, size, terms) for name, (values, size) in sums.items()}
+    return {name: (Expected(values, size, terms), drawn) for name, (values, size, drawn) in sums.items()}
