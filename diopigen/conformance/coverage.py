@@ -118,7 +118,8 @@ def to_record(found: FunctionCoverage) -> dict[str, Any]:
 def text(found: Sequence[FunctionCoverage], *, by: str = "dtype", holes_only: bool = False) -> str:
     """A table of functions by `dtype` or `axis` with numbers of cases, then every hole, then a summary.
 
-    With `holes_only` the table leaves out functions without holes. In the table of dtypes a `-` stands where the spec does not list the dtype, a `0` where it does and no case has it.
+    With `holes_only` the table leaves out functions without holes. In the table of dtypes a `-` stands where the spec
+    does not list the dtype, a `0` where it does and no case has it.
     """
     if by == "dtype":
         named = {dtype for row in found for dtype in (*row.dtypes, *(key[0] for key in row.counts))}
