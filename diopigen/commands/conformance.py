@@ -54,6 +54,13 @@ def library_options(command: _Command) -> _Command:
         click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
         click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
+        click.option(
+            "--memory-limit",
+            type=click.IntRange(0),
+            default=8,
+            show_default=True,
+            help="GiB that a process may take; 0 for none, which libraries built with sanitizers need.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -107,6 +114,7 @@ def run(
     runtime: str | None,
     seed: int,
     time_limit: float,
+    memory_limit: int,
     ops: tuple[str, ...],
     family: tuple[str, ...],
     dtype: tuple[str, ...],
@@ -130,7 +138,8 @@ def run(
     known = _known_exceptions(session, exceptions_file)
     cases = _excused(session, cases, known)
     results = replace(
-        _run(session, cases, lib, runtime, seed, time_limit, jobs or os.cpu_count() or 1), shard=shard or ""
+        _run(session, cases, lib, runtime, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1),
+        shard=shard or "",
     )
     write_reports(session, results, json_file, junit_file, html_file)
     afterwards = Sink()
@@ -146,14 +155,16 @@ def run(
 @click.argument("case_id", metavar="CASE")
 @library_options
 @spec_option
-def repro(case_id: str, lib: str, runtime: str | None, seed: int, time_limit: float, spec: str | None) -> None:
+def repro(
+    case_id: str, lib: str, runtime: str | None, seed: int, time_limit: float, memory_limit: int, spec: str | None
+) -> None:
     """Run one case alone and print its operands, what was expected and what came."""
     from diopigen.conformance.cases import find
     from diopigen.conformance.report import failure_text
 
     session = Session(spec, None, "text", False)
     case = find(session.load().interface, case_id)
-    results = _run(session, [case], lib, runtime, seed, time_limit, 1)
+    results = _run(session, [case], lib, runtime, seed, (time_limit, memory_limit), 1)
     click.echo(failure_text(results.results[0], results))
     sys.exit(1 if results.failures else 0)
 
@@ -208,7 +219,7 @@ def write_reports(
 
 
 def _run(
-    session: Session, cases: list[Case], lib: str, runtime: str | None, seed: int, time_limit: float, jobs: int
+    session: Session, cases: list[Case], lib: str, runtime: str | None, seed: int, limits: tuple[float, int], jobs: int
 ) -> Results:
     from diopigen.conformance.locate import runtime_for
     from diopigen.conformance.runner import run as run_cases
@@ -222,7 +233,8 @@ def _run(
             runtime_for(library, runtime),
             jobs=jobs,
             seed=seed,
-            time_limit=time_limit,
+            time_limit=limits[0],
+            memory_limit=limits[1] << 30,
             progress=progress.show,
         )
     return replace(results, runtime=runtime or "")
