@@ -1,15 +1,203 @@
-"""Composite operators: functions that a vendor lacks, made of other public functions of the interface."""
+"""Composite operators: functions that a vendor lacks, made of other public functions of the interface.
+
+An elementwise operator is composed from its kernel in the spec; what is more than that is written by hand, in
+`runtime/adaptor/include/diopigen/adaptor/composite/operators.h`.
+"""
 
 from __future__ import annotations
 
-from diopigen.ir.model import Function, Interface
+import math
+import operator
+from collections.abc import Iterator, Mapping
+
+from diopigen.diagnostics import Failure, failure
+from diopigen.emit.adaptor_shim import arguments, head
+from diopigen.emit.c_text import COLUMNS, call_lines
+from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
+
+_BY_HAND = {
+    "diopiMean": "mean",
+    "diopiStd": "standardDeviation",
+    "diopiSoftmax": "softmax",
+    "diopiLogSoftmax": "logSoftmax",
+    "diopiLayerNorm": "layerNorm",
+    "diopiRMSNorm": "rmsNorm",
+    "diopiAddmm": "addmm",
+    "diopiBaddbmm": "baddbmm",
+    "diopiLinear": "linear",
+    "diopiCrossEntropyLoss": "crossEntropy",
+    "diopiMultiHeadAttention": "multiHeadAttention",
+    "diopiFlashAttention": "flashAttention",
+}
+_FROM_KERNEL = frozenset(
+    f"diopi{name}"
+    for name in (
+        *("Gelu", "Silu", "SiluInp", "Addcmul", "AddcmulInp", "Addcdiv", "AddcdivInp", "LerpTensor", "LerpScalar"),
+        *("Clamp", "ClampInp", "ClampScalar", "ClampInpScalar", "ClampMax", "ClampMaxInp", "ClampMaxScalar"),
+        *("ClampMaxInpScalar", "ClampMin", "ClampMinInp", "ClampMinScalar", "ClampMinInpScalar"),
+    )
+)
+_FUNCTIONS = {
+    "abs": "absolute",
+    "sqrt": "squareRoot",
+    "exp": "exponential",
+    "log": "logarithm",
+    "sigmoid": "sigmoid",
+    "erfc": "complementaryError",
+    "min": "minimum",
+    "max": "maximum",
+}
+_CONSTANTS = {"pi": math.pi}
+_PRECEDENCE = {"<": 1, "+": 2, "-": 2, "*": 3, "/": 3}
+_TIGHTEST = 4
+_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_INDENT = "    "
 
 
 def composite_names(interface: Interface) -> frozenset[str]:
     """The functions that have a composite implementation."""
-    return frozenset()
+    names = {*_BY_HAND, *_FROM_KERNEL}
+    return frozenset(function.name for function in interface.functions if function.name in names)
 
 
 def composite_definition(function: Function) -> str:
-    """The definition of the public function."""
-    raise NotImplementedError
+    """The definition of the public function. A kernel that cannot be composed raises `Failure` at its place."""
+    written = [param for param in function.params if param.type == "tensor" and param.is_written]
+    out = next((param for param in written if param.name in ("out", "attention_out")), written[0])
+    lines = [f'Composite c(helpers, ctx, "{function.name}", {out.name});']
+    if function.name in _BY_HAND:
+        start = f"diopigen::adaptor::composite::{_BY_HAND[function.name]}"
+        lines += call_lines(start, ["c", *arguments(function)[1:]], ";", COLUMNS - 4).split("\n")
+    else:
+        lines += _from_kernel(function)
+    lines.append("return c.status();")
+    body = [f"{_INDENT}{line}" for line in lines]
+    tail = ["} catch (...) {", f'{_INDENT}return caught(helpers, "{function.name}");', "}"]
+    return "\n".join([head(function, " try {"), *body, *tail])
+
+
+def _from_kernel(function: Function) -> Iterator[str]:
+    assert function.kernel is not None
+    kernel = function.kernel
+    lets = {name: formula.expression for name, formula in kernel.lets}
+    used = _names_in([*lets.values(), *(formula.expression for _, formula in kernel.results)])
+    names: dict[str, str] = {}
+    for param in function.params:
+        if param.name in used and (param.type == "scalar" or (param.type == "tensor" and param.is_read)):
+            names[param.name] = f"{param.name}Value"
+            yield f"const Value {param.name}Value = {_read(param)};"
+    printer = _Printer(function, names)
+    for name, formula in kernel.results:
+        yield from _store(name, formula.expression, lets, printer)
+
+
+def _store(out: str, expression: Expression, lets: Mapping[str, Expression], printer: _Printer) -> Iterator[str]:
+    """The statements that compute and store a result: what is known before any element is a branch."""
+    if isinstance(expression, Call) and expression.function == "where":
+        condition, yes, no = expression.arguments
+        known = printer.known(condition)
+        if known is not None:
+            yield f"if ({known}) {{"
+            yield from (f"{_INDENT}{line}" for line in _store(out, yes, lets, printer))
+            yield "} else {"
+            yield from (f"{_INDENT}{line}" for line in _store(out, no, lets, printer))
+            yield "}"
+            return
+        yield f"const Value condition = {printer.text(condition)};"
+        yield f"const Value yes = {printer.text(yes)};"
+        yield f"const Value no = {printer.text(no)};"
+        yield f"c.store({out}, where(condition, yes, no));"
+        return
+    # Named values of the kernel are computed in the branch that asks for them.
+    for name in [name for name in lets if name in _names_in([expression])]:
+        printer.names[name] = f"{name}Value"
+        yield f"const Value {name}Value = {printer.text(lets[name])};"
+    yield f"c.store({out}, {printer.text(expression)});"
+
+
+def _read(param: Parameter) -> str:
+    if param.type == "tensor":
+        return f"c.tensor({param.name})"
+    if param.nullable:
+        return f"{param.name} == nullptr ? c.number(0.0) : c.number({param.name})"
+    return f"c.number({param.name})"
+
+
+def _names_in(expressions: list[Expression]) -> set[str]:
+    found: set[str] = set()
+    for expression in expressions:
+        if isinstance(expression, Name):
+            found.add(expression.name)
+        elif isinstance(expression, Unary):
+            found |= _names_in([expression.operand])
+        elif isinstance(expression, Binary):
+            found |= _names_in([expression.left, expression.right])
+        elif isinstance(expression, Call) and expression.function != "is_null":
+            found |= _names_in(list(expression.arguments))
+    return found
+
+
+class _Printer:
+    """Kernel expressions as C++ over `Value`."""
+
+    def __init__(self, function: Function, names: dict[str, str]) -> None:
+        self._function = function
+        self.names = names
+
+    def text(self, expression: Expression) -> str:
+        """The C++ of an expression; what holds only numbers is computed here."""
+        number = _number(expression)
+        if number is not None:
+            return repr(number)
+        if isinstance(expression, Name) and expression.name in self.names:
+            return self.names[expression.name]
+        if isinstance(expression, Unary) and expression.operator == "-":
+            return f"-{self._operand(expression.operand, _TIGHTEST)}"
+        if isinstance(expression, Binary) and expression.operator in _PRECEDENCE:
+            own = _PRECEDENCE[expression.operator]
+            left = self._operand(expression.left, own)
+            return f"{left} {expression.operator} {self._operand(expression.right, own + 1)}"
+        if isinstance(expression, Call) and expression.function in _FUNCTIONS:
+            arguments = ", ".join(self.text(argument) for argument in expression.arguments)
+            return f"{_FUNCTIONS[expression.function]}({arguments})"
+        raise self._unsupported()
+
+    def _operand(self, expression: Expression, least: int) -> str:
+        """An operand, in parentheses where it binds less than `least`."""
+        text = self.text(expression)
+        binds = _PRECEDENCE.get(expression.operator, 0) if isinstance(expression, Binary) else _TIGHTEST
+        return text if binds >= least or _number(expression) is not None else f"({text})"
+
+    def known(self, condition: Expression) -> str | None:
+        """A condition that does not depend on elements, as C++."""
+        if isinstance(condition, Call) and condition.function == "is_null":
+            name = condition.arguments[0]
+            assert isinstance(name, Name)
+            return f"{name.name} == nullptr"
+        if isinstance(condition, Binary) and condition.operator == "==" and isinstance(condition.right, Text):
+            assert isinstance(condition.left, Name)
+            name = condition.left.name
+            return f'{name} != nullptr && std::strcmp({name}, "{condition.right.value}") == 0'
+        return None
+
+    def _unsupported(self) -> Failure:
+        assert self._function.kernel is not None
+        message = f"the kernel of {self._function.name} has a part that no composite can be made of"
+        fix = "take the function from the composites in diopigen/emit/adaptor_composite.py"
+        return failure("adaptors-composite", message, self._function.kernel.span, fix)
+
+
+def _number(expression: Expression) -> float | None:
+    """The value of an expression of numbers alone."""
+    if isinstance(expression, Number):
+        return float(expression.value)
+    if isinstance(expression, Name):
+        return _CONSTANTS.get(expression.name)
+    if isinstance(expression, Call) and expression.function == "sqrt":
+        argument = _number(expression.arguments[0])
+        return None if argument is None else math.sqrt(argument)
+    if isinstance(expression, Binary) and expression.operator in _OPERATORS:
+        left, right = _number(expression.left), _number(expression.right)
+        return None if left is None or right is None else _OPERATORS[expression.operator](left, right)
+    return None

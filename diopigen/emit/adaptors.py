@@ -41,6 +41,12 @@ _NAMES = (
 )
 
 
+_COMPOSITE_NAMES = (
+    *("absolute", "complementaryError", "Composite", "exponential", "logarithm", "maximum", "minimum", "sigmoid"),
+    *("squareRoot", "Value", "where"),
+)
+
+
 def composite_functions(interface: Interface) -> frozenset[str]:
     """The functions that have a composite implementation."""
     return composite_names(interface)
@@ -74,8 +80,8 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
     }
     shim_values = {
         **common,
-        "includes": ["composite.h", "shim.h"] if composites else ["shim.h"],
-        "names": _NAMES,
+        "includes": ["composite/operators.h", "shim.h"] if composites else ["shim.h"],
+        "names": sorted([*_NAMES, *(_COMPOSITE_NAMES if composites else ())], key=str.lower),
         "helpers": _helpers(resolved.vendor),
         "last_error": _last_error(resolved.vendor),
         "rules": table.definitions(),

@@ -1,0 +1,245 @@
+// A vendor of the few operators that composites stand on, slow and exact: computed in long double, rounded at the end.
+#include <diopi/functions.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "values.h"
+
+namespace impl {
+namespace mini {
+
+using ::mock::at;
+using ::mock::count;
+using ::mock::describe;
+using ::mock::Layout;
+using ::mock::load;
+using ::mock::Number;
+using ::mock::store;
+
+namespace {
+
+using Real = long double;
+
+std::vector<std::int64_t> coordinates(const Layout& layout, std::int64_t position) {
+    std::vector<std::int64_t> found(static_cast<std::size_t>(layout.size.len));
+    for (std::int64_t i = layout.size.len; i-- > 0;) {
+        found[static_cast<std::size_t>(i)] = position % layout.size.data[i];
+        position /= layout.size.data[i];
+    }
+    return found;
+}
+
+// The element of a tensor that broadcasting brings to these coordinates.
+char* seen(const Layout& layout, const std::vector<std::int64_t>& place) {
+    std::int64_t offset = 0;
+    const std::int64_t extra = static_cast<std::int64_t>(place.size()) - layout.size.len;
+    for (std::int64_t i = 0; i < layout.size.len; ++i) {
+        offset += layout.size.data[i] == 1 ? 0 : place[static_cast<std::size_t>(i + extra)] * layout.stride.data[i];
+    }
+    return layout.data + offset * layout.itemsize;
+}
+
+diopiError_t each(diopiTensorHandle_t out, std::vector<diopiConstTensorHandle_t> inputs,
+                  const std::function<Real(const std::vector<Real>&)>& formula) {
+    const Layout result = describe(out);
+    std::vector<Layout> layouts;
+    for (const diopiConstTensorHandle_t input : inputs) {
+        layouts.push_back(describe(input));
+    }
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        const std::vector<std::int64_t> place = coordinates(result, i);
+        std::vector<Real> values;
+        for (const Layout& layout : layouts) {
+            values.push_back(load(seen(layout, place), layout.dtype).real);
+        }
+        store(at(result, i), result.dtype, Number{formula(values), 0});
+    }
+    return diopiSuccess;
+}
+
+Real number(const diopiScalar_t* scalar) {
+    return scalar->stype == diopi_dtype_float64 ? static_cast<Real>(scalar->fval) : static_cast<Real>(scalar->ival);
+}
+
+// Reduces with `join`; dimensions that stay with one element or not at all are the same to it.
+diopiError_t reduce(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dims, Real start,
+                    const std::function<Real(Real, Real)>& join) {
+    const Layout result = describe(out);
+    const Layout source = describe(input);
+    std::vector<Real> totals(static_cast<std::size_t>(count(result)), start);
+    for (std::int64_t i = 0; i < count(source); ++i) {
+        const std::vector<std::int64_t> place = coordinates(source, i);
+        std::int64_t position = 0;
+        for (std::int64_t k = 0; k < source.size.len; ++k) {
+            const bool reduced = std::find(dims.data, dims.data + dims.len, k) != dims.data + dims.len;
+            position = reduced ? position : position * source.size.data[k] + place[static_cast<std::size_t>(k)];
+        }
+        Real& total = totals[static_cast<std::size_t>(position)];
+        total = join(total, load(at(source, i), source.dtype).real);
+    }
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        store(at(result, i), result.dtype, Number{totals[static_cast<std::size_t>(i)], 0});
+    }
+    return diopiSuccess;
+}
+
+}  // namespace
+
+#define CTX diopiContextHandle_t
+#define OUT diopiTensorHandle_t out
+#define IN diopiConstTensorHandle_t
+
+diopiError_t diopiMul(CTX, OUT, IN a, IN b) {
+    return each(out, {a, b}, [](auto& v) { return v[0] * v[1]; });
+}
+diopiError_t diopiMulScalar(CTX, OUT, IN a, const diopiScalar_t* s) {
+    return each(out, {a}, [s](auto& v) { return v[0] * number(s); });
+}
+diopiError_t diopiAdd(CTX, OUT, IN a, IN b, const diopiScalar_t* alpha) {
+    return each(out, {a, b}, [alpha](auto& v) { return v[0] + number(alpha) * v[1]; });
+}
+diopiError_t diopiAddScalar(CTX, OUT, IN a, const diopiScalar_t* s, const diopiScalar_t* alpha) {
+    return each(out, {a}, [=](auto& v) { return v[0] + number(alpha) * number(s); });
+}
+diopiError_t diopiSub(CTX, OUT, IN a, IN b, const diopiScalar_t* alpha) {
+    return each(out, {a, b}, [alpha](auto& v) { return v[0] - number(alpha) * v[1]; });
+}
+diopiError_t diopiDiv(CTX, OUT, IN a, IN b, diopiRoundMode_t) {
+    return each(out, {a, b}, [](auto& v) { return v[0] / v[1]; });
+}
+diopiError_t diopiDivScalar(CTX, OUT, IN a, const diopiScalar_t* s, diopiRoundMode_t) {
+    return each(out, {a}, [s](auto& v) { return v[0] / number(s); });
+}
+diopiError_t diopiAbs(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return std::fabs(v[0]); });
+}
+diopiError_t diopiSqrt(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return std::sqrt(v[0]); });
+}
+diopiError_t diopiExp(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return std::exp(v[0]); });
+}
+diopiError_t diopiLog(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return std::log(v[0]); });
+}
+diopiError_t diopiErf(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return std::erf(v[0]); });
+}
+diopiError_t diopiSigmoid(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return 1 / (1 + std::exp(-v[0])); });
+}
+diopiError_t diopiMinimum(CTX, OUT, IN a, IN b) {
+    return each(out, {a, b}, [](auto& v) { return std::min(v[0], v[1]); });
+}
+diopiError_t diopiMaximum(CTX, OUT, IN a, IN b) {
+    return each(out, {a, b}, [](auto& v) { return std::max(v[0], v[1]); });
+}
+diopiError_t diopiLt(CTX, OUT, IN a, IN b) {
+    return each(out, {a, b}, [](auto& v) { return v[0] < v[1] ? 1.0L : 0.0L; });
+}
+diopiError_t diopiNeScalar(CTX, OUT, IN a, const diopiScalar_t* s) {
+    return each(out, {a}, [s](auto& v) { return v[0] != number(s) ? 1.0L : 0.0L; });
+}
+diopiError_t diopiWhere(CTX, OUT, IN condition, IN a, IN b) {
+    return each(out, {condition, a, b}, [](auto& v) { return v[0] != 0 ? v[1] : v[2]; });
+}
+diopiError_t diopiFill(CTX, OUT, const diopiScalar_t* s) {
+    return each(out, {}, [s](auto&) { return number(s); });
+}
+diopiError_t diopiCastDtype(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return v[0]; });
+}
+diopiError_t diopiCopyInp(CTX, IN a, OUT) {
+    return each(out, {a}, [](auto& v) { return v[0]; });
+}
+diopiError_t diopiSum(CTX, OUT, IN a, diopiSize_t dims) {
+    return reduce(out, a, dims, 0, [](Real l, Real r) { return l + r; });
+}
+diopiError_t diopiAmax(CTX, OUT, IN a, diopiSize_t dims, bool) {
+    return reduce(out, a, dims, -HUGE_VALL, [](Real l, Real r) { return std::max(l, r); });
+}
+diopiError_t diopiPermute(CTX, OUT, IN a, diopiSize_t dims) {
+    const Layout result = describe(out);
+    const Layout source = describe(a);
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        const std::vector<std::int64_t> place = coordinates(result, i);
+        std::int64_t offset = 0;
+        for (std::int64_t k = 0; k < dims.len; ++k) {
+            offset += place[static_cast<std::size_t>(k)] * source.stride.data[dims.data[k]];
+        }
+        store(at(result, i), result.dtype, load(source.data + offset * source.itemsize, source.dtype));
+    }
+    return diopiSuccess;
+}
+diopiError_t diopiTranspose(CTX ctx, OUT, IN a, std::int64_t first, std::int64_t second) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(describe(a).size.len));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        order[i] = static_cast<std::int64_t>(i);
+    }
+    std::swap(order[static_cast<std::size_t>(first)], order[static_cast<std::size_t>(second)]);
+    return mini::diopiPermute(ctx, out, a, diopiSize_t{order.data(), static_cast<std::int64_t>(order.size())});
+}
+diopiError_t diopiMatmul(CTX, OUT, IN a, IN b) {
+    const Layout result = describe(out);
+    const Layout left = describe(a);
+    const Layout right = describe(b);
+    const std::int64_t inner = left.size.data[left.size.len - 1];
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        std::vector<std::int64_t> row = coordinates(result, i);
+        std::vector<std::int64_t> column = row;
+        Real total = 0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+            row[row.size() - 1] = k;
+            column[column.size() - 2] = k;
+            total += load(seen(left, row), left.dtype).real * load(seen(right, column), right.dtype).real;
+        }
+        store(at(result, i), result.dtype, Number{total, 0});
+    }
+    return diopiSuccess;
+}
+diopiError_t diopiTriu(CTX, OUT, IN a, std::int64_t diagonal) {
+    const Layout result = describe(out);
+    const Layout source = describe(a);
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        const std::vector<std::int64_t> place = coordinates(result, i);
+        const bool kept = place[1] - place[0] >= diagonal;
+        store(at(result, i), result.dtype, kept ? load(at(source, i), source.dtype) : Number{0, 0});
+    }
+    return diopiSuccess;
+}
+diopiError_t diopiNLLLoss(CTX, OUT, IN input, IN target, IN weight, diopiReduction_t reduction, std::int64_t ignore) {
+    const Layout result = describe(out);
+    const Layout logs = describe(input);
+    const Layout classes = describe(target);
+    Real total = 0;
+    Real weights = 0;
+    for (std::int64_t i = 0; i < count(classes); ++i) {
+        std::vector<std::int64_t> place = coordinates(classes, i);
+        const std::int64_t chosen = static_cast<std::int64_t>(load(at(classes, i), classes.dtype).real);
+        Real loss = 0;
+        if (chosen != ignore) {
+            place.insert(place.begin() + (logs.size.len > 1 ? 1 : 0), chosen);
+            Real share = 1;
+            if (weight != nullptr) {
+                const Layout factors = describe(weight);
+                share = load(at(factors, chosen), factors.dtype).real;
+            }
+            loss = -share * load(seen(logs, place), logs.dtype).real;
+            weights += share;
+        }
+        total += loss;
+        if (reduction == ReductionNone) {
+            store(at(result, i), result.dtype, Number{loss, 0});
+        }
+    }
+    if (reduction != ReductionNone) {
+        store(result.data, result.dtype, Number{reduction == ReductionMean ? total / weights : total, 0});
+    }
+    return diopiSuccess;
+}
+
+}  // namespace mini
+}  // namespace impl

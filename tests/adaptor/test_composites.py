@@ -1,0 +1,331 @@
+"""Composite operators over a vendor of a few exact primitives, against NumPy in float64."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from adaptor_helpers import ERROR, MOCK, NO_IMPLEMENT, SUCCESS, Library, Tensor, build_shims, config, size_of, uniform
+
+from diopigen.emit.adaptors import composite_functions
+from diopigen.ir.model import Interface
+
+PRIMITIVES = frozenset(
+    f"diopi{name}"
+    for name in (
+        *("Mul", "MulScalar", "Add", "AddScalar", "Sub", "Div", "DivScalar", "Abs", "Sqrt", "Exp", "Log", "Erf"),
+        *("Sigmoid", "Minimum", "Maximum", "Lt", "NeScalar", "Where", "Fill", "CastDtype", "CopyInp", "Sum", "Amax"),
+        *("Permute", "Transpose", "Matmul", "Triu", "NLLLoss"),
+    )
+)
+Array = Any
+
+
+@pytest.fixture(scope="module")
+def library(interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Library:
+    rules = [replace(rule, composite=True) for rule in uniform(interface)]
+    resolved = config(rules, PRIMITIVES, "mini")
+    folder = tmp_path_factory.mktemp("mini")
+    shims = build_shims(interface, resolved, folder, [*base, MOCK / "arithmetic.cpp", f"-I{MOCK}"])  # type: ignore[list-item]
+    return Library(base, shims)
+
+
+class Caller:
+    """Calls a composite with NumPy arrays."""
+
+    def __init__(self, library: Library, interface: Interface) -> None:
+        self.library, self.interface = library, interface
+        self.kept: list[Any] = []
+
+    def tensor(self, values: Array, dtype: str = "float32") -> Tensor:
+        array = np.asarray(values, dtype=np.float64)
+        tensor = self.library.tensor(dtype, list(array.shape))
+        self.library.write(tensor, [float(value) for value in array.ravel()])
+        return tensor
+
+    def scalar(self, value: float) -> int:
+        class Scalar(ctypes.Structure):
+            _fields_ = (("stype", ctypes.c_int), ("fval", ctypes.c_double))
+
+        self.kept.append(Scalar(10, value))
+        return ctypes.addressof(self.kept[-1])
+
+    def array(self, tensor: Tensor) -> Array:
+        return np.array([value.real for value in self.library.values(tensor)]).reshape(tensor.size)
+
+    def __call__(self, name: str, **arguments: Any) -> int:
+        function = self.interface.function(name)
+        assert function is not None
+        given = {key: value.handle if isinstance(value, Tensor) else value for key, value in arguments.items()}
+        status = self.library.call(function, given)
+        assert self.library.temporaries() == 0
+        return status
+
+
+@pytest.fixture
+def call(library: Library, interface: Interface) -> Caller:
+    library.vendor.mock_reset()
+    return Caller(library, interface)
+
+
+def numbers(*shape: int, seed: int = 0, scale: float = 3.0) -> Array:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32).astype(np.float64) * scale
+
+
+def close(found: Array, wanted: Array, tolerance: float = 2e-6) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def softmax(x: Array, axis: int) -> Array:
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+erf = np.vectorize(math.erf)
+sigmoid = np.vectorize(lambda x: 1 / (1 + math.exp(-x)))
+
+
+def test_every_operator_of_the_list_has_a_composite(interface: Interface) -> None:
+    wanted = (
+        *("LayerNorm", "RMSNorm", "Softmax", "LogSoftmax", "Gelu", "Silu", "CrossEntropyLoss", "Addmm", "Linear"),
+        *("Baddbmm", "Mean", "Std", "Clamp", "ClampScalar", "LerpTensor", "LerpScalar", "Addcmul", "Addcdiv"),
+        *("FlashAttention", "MultiHeadAttention"),
+    )
+    assert {f"diopi{name}" for name in wanted} <= composite_functions(interface)
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("name", ["diopiSoftmax", "diopiLogSoftmax"])
+def test_softmax(call: Caller, name: str, dim: int) -> None:
+    x = numbers(3, 4, 5, scale=40.0)
+    out = call.tensor(np.zeros_like(x))
+    assert call(name, out=out, input=call.tensor(x), dim=dim) == SUCCESS
+    expected = softmax(x, dim)
+    close(call.array(out), expected if name == "diopiSoftmax" else np.log(np.maximum(expected, 1e-300)), 1e-5)
+
+
+def test_softmax_of_one_number(call: Caller) -> None:
+    out = call.tensor(7.0)
+    assert call("diopiSoftmax", out=out, input=call.tensor(3.0), dim=-1) == SUCCESS
+    assert call.array(out) == 1.0
+
+
+def test_wrong_dimension_is_an_error(call: Caller) -> None:
+    out = call.tensor(np.ones((2, 3)))
+    assert call("diopiSoftmax", out=out, input=call.tensor(np.ones((2, 3))), dim=2) == ERROR
+    assert call.library.last_error() == "diopiSoftmax: a dimension lies outside of the input's"
+    assert (call.array(out) == 1).all()
+
+
+def test_half_precision_is_computed_in_float32(call: Caller) -> None:
+    x = np.round(numbers(64, 32) * 16) / 16
+    out = call.tensor(np.zeros_like(x), "float16")
+    assert call("diopiSoftmax", out=out, input=call.tensor(x, "float16"), dim=1) == SUCCESS
+    np.testing.assert_array_equal(call.array(out), softmax(x, 1).astype(np.float16).astype(np.float64))
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_layer_norm(call: Caller, affine: bool) -> None:
+    x, weight, bias = numbers(2, 3, 4), numbers(3, 4, seed=1), numbers(3, 4, seed=2)
+    out, mean, invstd = call.tensor(x), call.tensor(np.zeros((2, 1, 1))), call.tensor(np.zeros((2, 1, 1)))
+    arguments = {"weight": call.tensor(weight), "bias": call.tensor(bias)} if affine else {}
+    status = call(
+        "diopiLayerNorm", out=out, save_mean=mean, save_invstd=invstd, input=call.tensor(x),
+        normalized_shape=size_of([3, 4]), eps=1e-3, **arguments,
+    )  # fmt: skip
+    assert status == SUCCESS
+    center = x.mean(axis=(1, 2), keepdims=True)
+    inverse = 1 / np.sqrt(x.var(axis=(1, 2), keepdims=True) + 1e-3)
+    expected = (x - center) * inverse
+    close(call.array(out), expected * weight + bias if affine else expected, 1e-5)
+    close(call.array(mean), center)
+    close(call.array(invstd), inverse)
+
+
+def test_rms_norm(call: Caller) -> None:
+    x, weight = numbers(2, 3, 4), numbers(4, seed=1)
+    out, inverse = call.tensor(x), call.tensor(np.zeros((2, 3, 1)))
+    status = call(
+        "diopiRMSNorm", out=out, inv_rms=inverse, input=call.tensor(x), normalized_shape=size_of([4]),
+        weight=call.tensor(weight), eps=1e-3,
+    )  # fmt: skip
+    assert status == SUCCESS
+    expected = 1 / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-3)
+    close(call.array(out), x * expected * weight, 1e-5)
+    close(call.array(inverse), expected)
+
+
+@pytest.mark.parametrize("approximate", [b"none", b"tanh", None])
+def test_gelu(call: Caller, approximate: bytes | None) -> None:
+    x = numbers(50)
+    out = call.tensor(x)
+    call.kept.append(ctypes.create_string_buffer(approximate) if approximate else None)
+    text = ctypes.addressof(call.kept[-1]) if approximate else None
+    assert call("diopiGelu", out=out, input=call.tensor(x), approximate=text) == SUCCESS
+    exact = 0.5 * x * (1 + erf(x / math.sqrt(2)))
+    curve = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    close(call.array(out), curve if approximate == b"tanh" else exact, 1e-5)
+
+
+def test_silu(call: Caller) -> None:
+    x = numbers(50)
+    out, inplace = call.tensor(x), call.tensor(x)
+    assert call("diopiSilu", out=out, input=call.tensor(x)) == SUCCESS
+    assert call("diopiSiluInp", input=inplace) == SUCCESS
+    close(call.array(out), x * sigmoid(x))
+    close(call.array(inplace), x * sigmoid(x))
+
+
+@pytest.mark.parametrize(("name", "combine"), [("diopiAddcmul", np.multiply), ("diopiAddcdiv", np.divide)])
+def test_addc(call: Caller, name: str, combine: Any) -> None:
+    x, a, b = numbers(3, 4), numbers(4, seed=1), numbers(3, 1, seed=2)
+    expected = x + 0.5 * combine(a, b)
+    out, inplace = call.tensor(x), call.tensor(x)
+    rest = {"tensor1": call.tensor(a), "tensor2": call.tensor(b), "value": call.scalar(0.5)}
+    assert call(name, out=out, input=call.tensor(x), **rest) == SUCCESS
+    assert call(f"{name}Inp", input=inplace, **rest) == SUCCESS
+    close(call.array(out), expected, 1e-5)
+    close(call.array(inplace), expected, 1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.75])
+def test_lerp(call: Caller, weight: float) -> None:
+    x, end = numbers(3, 4), numbers(3, 4, seed=1)
+    first, second = call.tensor(x), call.tensor(x)
+    common = {"input": call.tensor(x), "end": call.tensor(end)}
+    assert call("diopiLerpScalar", out=first, weight=call.scalar(weight), **common) == SUCCESS
+    assert call("diopiLerpTensor", out=second, weight=call.tensor(np.full((3, 4), weight)), **common) == SUCCESS
+    close(call.array(first), x + weight * (end - x), 1e-5)
+    close(call.array(second), x + weight * (end - x), 1e-5)
+
+
+@pytest.mark.parametrize("low", [None, -1.0])
+@pytest.mark.parametrize("high", [None, 1.5])
+def test_clamp(call: Caller, low: float | None, high: float | None) -> None:
+    x = numbers(3, 4)
+    expected = np.minimum(np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high)
+    out, by_tensor = call.tensor(x), call.tensor(x)
+    scalars = {key: call.scalar(value) for key, value in (("min", low), ("max", high)) if value is not None}
+    tensors = {key: call.tensor(value) for key, value in (("min", low), ("max", high)) if value is not None}
+    assert call("diopiClampScalar", out=out, input=call.tensor(x), **scalars) == SUCCESS
+    assert call("diopiClamp", out=by_tensor, input=call.tensor(x), **tensors) == SUCCESS
+    close(call.array(out), expected)
+    close(call.array(by_tensor), expected)
+
+
+@pytest.mark.parametrize("dims", [[], [1], [0, -1]])
+def test_mean_and_deviation(call: Caller, dims: list[int]) -> None:
+    x = numbers(3, 4, 5)
+    axis = tuple(dims) or None
+    shape = x.mean(axis=axis).shape
+    mean, deviation = call.tensor(np.zeros(shape)), call.tensor(np.zeros(shape))
+    assert call("diopiMean", out=mean, input=call.tensor(x), dim=size_of(dims)) in (SUCCESS, ERROR)
+    kept = x.mean(axis=axis, keepdims=True).shape
+    mean, deviation = call.tensor(np.zeros(kept)), call.tensor(np.zeros(kept))
+    assert call("diopiMean", out=mean, input=call.tensor(x), dim=size_of(dims)) == SUCCESS
+    assert call("diopiStd", out=deviation, input=call.tensor(x), dim=size_of(dims), correction=None) == SUCCESS
+    close(call.array(mean), x.mean(axis=axis, keepdims=True))
+    close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=True))
+
+
+@pytest.mark.parametrize(("beta", "alpha"), [(1.0, 1.0), (0.5, 2.0), (0.0, 1.0)])
+def test_matrices(call: Caller, beta: float, alpha: float) -> None:
+    base = np.full((2,), np.nan) if beta == 0 else numbers(2)
+    a, b = numbers(2, 3, 4, seed=1), numbers(2, 4, 2, seed=2)
+    expected = (0 if beta == 0 else beta * base) + alpha * (a @ b)
+    out = call.tensor(np.zeros((2, 3, 2)))
+    arguments = {"batch1": call.tensor(a), "batch2": call.tensor(b), "beta": beta, "alpha": alpha}
+    assert call("diopiBaddbmm", out=out, input=call.tensor(base), **arguments) == SUCCESS
+    close(call.array(out), expected, 1e-5)
+    single = call.tensor(np.zeros((3, 2)))
+    status = call(
+        "diopiAddmm", out=single, input=call.tensor(base), mat1=call.tensor(a[0]), mat2=call.tensor(b[0]),
+        beta=call.scalar(beta), alpha=call.scalar(alpha),
+    )  # fmt: skip
+    assert status == SUCCESS
+    close(call.array(single), expected[0], 1e-5)
+
+
+def test_linear(call: Caller) -> None:
+    x, weight, bias = numbers(2, 3, 4), numbers(5, 4, seed=1), numbers(5, seed=2)
+    out = call.tensor(np.zeros((2, 3, 5)))
+    rest = {"input": call.tensor(x), "weight": call.tensor(weight)}
+    assert call("diopiLinear", out=out, bias=call.tensor(bias), **rest) == SUCCESS
+    close(call.array(out), x @ weight.T + bias, 1e-5)
+    assert call("diopiLinear", out=out, **rest) == SUCCESS
+    close(call.array(out), x @ weight.T, 1e-5)
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("by_index", [False, True])
+def test_cross_entropy(call: Caller, reduction: int, smoothing: float, weighted: bool, by_index: bool) -> None:
+    x = numbers(3, 4, 2)
+    logs = np.log(softmax(x, 1))
+    weight = np.array([0.5, 1.0, 2.0, 1.5]) if weighted else np.ones(4)
+    factors = weight[None, :, None]
+    if by_index:
+        target = np.array([[0, 3], [2, 1], [1, 1]])
+        counts = target != 1
+        chosen = np.eye(4)[target].transpose(0, 2, 1)
+        shares = ((1 - smoothing) * chosen + smoothing / 4) * counts[:, None, :]
+        loss = -(shares * logs * factors).sum(axis=1)
+        divisor = (weight[target] * counts).sum()
+    else:
+        target = softmax(numbers(3, 4, 2, seed=5), 1)
+        loss = -((target * (1 - smoothing) + smoothing / 4) * logs * factors).sum(axis=1)
+        divisor = 6
+    expected = {0: loss, 1: loss.sum() / divisor, 2: loss.sum()}[reduction]
+    out = call.tensor(np.zeros(np.shape(expected)))
+    status = call(
+        "diopiCrossEntropyLoss", out=out, input=call.tensor(x),
+        target=call.tensor(target, "int64" if by_index else "float32"), reduction=reduction,
+        weight=call.tensor(weight) if weighted else None, ignore_index=1 if by_index else -100,
+        label_smoothing=smoothing,
+    )  # fmt: skip
+    assert status == SUCCESS, call.library.last_error()
+    close(call.array(out), expected, 1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(3, 5), (5, 3)])
+def test_attention(call: Caller, causal: bool, queries: int, keys: int) -> None:
+    q, k, v = numbers(2, queries, 2, 4), numbers(2, keys, 2, 4, seed=1), numbers(2, keys, 2, 4, seed=2)
+    scores = 0.3 * np.einsum("bqhd,bkhd->bhqk", q, k)
+    if causal:
+        hidden = np.arange(keys)[None, :] > np.arange(queries)[:, None] + keys - queries
+        scores = np.where(hidden, -np.inf, scores)
+    with np.errstate(divide="ignore"):
+        powers = np.exp(scores)
+        total = powers.sum(axis=-1, keepdims=True)
+        lse = np.log(total)[..., 0]
+    shares = powers / np.where(total > 0, total, 1)
+    expected = np.einsum("bhqk,bkhd->bqhd", shares, v)
+    out, found = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros(lse.shape))
+    arguments = {"q": call.tensor(q), "k": call.tensor(k), "v": call.tensor(v), "is_causal": causal}
+    assert call("diopiMultiHeadAttention", out=out, softmax_lse=found, scale=0.3, **arguments) == SUCCESS
+    close(call.array(out), expected, 1e-5)
+    close(call.array(found), lse, 1e-5)
+    rest = {"attention_out": out, "softmax_scale": 0.3, "window_size_left": -1, "window_size_right": -1}
+    assert call("diopiFlashAttention", softmax_lse=found, **rest, **arguments) == SUCCESS
+    close(call.array(out), expected, 1e-5)
+    assert call("diopiMultiHeadAttention", out=out, softmax_lse=found, dropout_p=0.5, **arguments) == NO_IMPLEMENT
+    assert call.library.last_error() == "diopiMultiHeadAttention: the composite has no dropout"
+
+
+def test_missing_primitive_is_named(
+    interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rules = [replace(rule, composite=True) for rule in uniform(interface)]
+    shims = build_shims(interface, config(rules, set(), "none"), tmp_path_factory.mktemp("none"), base)
+    call = Caller(Library(base, shims), interface)
+    x = call.tensor(np.ones(3))
+    assert call("diopiSilu", out=x, input=x) == NO_IMPLEMENT
+    expected = "diopiSilu: its composite needs diopiSigmoid, which the vendor lacks"
+    assert call.library.last_error() == expected
