@@ -1,58 +1,95 @@
-// LayerNorm and RMSNorm: statistics over the trailing dimensions, in double.
+// LayerNorm and LayerNormGB with their gradients: statistics over the trailing dimensions, in double.
 #include <diopi/functions.h>
-#include <diopi/functions_ext.h>
 
-#include <cmath>
-
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
+#include "trailing.h"
 
 using namespace diopi::cpu;
 
 namespace {
 
-struct Trailing {
-    std::vector<int64_t> statistics_shape;
-    int64_t rows = 1;
-    int64_t length = 1;
-};
+constexpr const char* kAxisRule = "C1: begin_norm_axis is a dimension of input";
 
-Trailing trailing(const Tensor& input, diopiSize_t normalized_shape) {
-    require_sizes("normalized_shape", normalized_shape);
-    require(normalized_shape.len > 0, "C1: normalized_shape has at least one entry");
-    const int64_t outer = input.rank - normalized_shape.len;
-    require(outer >= 0, "C2: the trailing sizes of input are normalized_shape");
-    Trailing result;
-    for (int64_t i = 0; i < input.rank; ++i) {
-        if (i >= outer) {
-            require(input.shape[i] == normalized_shape.data[i - outer],
-                    "C2: the trailing sizes of input are normalized_shape");
-        }
-        (i < outer ? result.rows : result.length) *= input.shape[i];
-        result.statistics_shape.push_back(i < outer ? input.shape[i] : 1);
-    }
-    return result;
+Trailing trailing_from(const Tensor& input, int64_t axis) {
+    require(input.rank > 0 && axis >= -input.rank && axis < input.rank, kAxisRule);
+    return Trailing(input, axis < 0 ? axis + input.rank : axis);
 }
 
-void check(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias, diopiSize_t shape) {
+void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& invstd, const Tensor& input, const Tensor& weight,
+                const Tensor& bias, const Trailing& parts, double eps) {
     require_same_dtype(out, input);
     require_same_shape(out, input);
-    require_no_overlap(out);
-    require_no_overlap(out, input);
     for (const Tensor* factor : {&weight, &bias}) {
         require_same_dtype(*factor, input);
-        require_shape(*factor, shape);
-        require_disjoint(out, *factor);
+        require_shape(*factor, parts.inner_shape);
     }
-    require_one_device({&out, &input, &weight, &bias});
+    require_shape(mean, parts.statistics_shape);
+    require_shape(invstd, parts.statistics_shape);
+    require_separate({&out, &mean, &invstd}, {&weight, &bias});
+    require_separate({&mean, &invstd}, {&input});
+    require_no_overlap(out, input);
+    require_one_device({&out, &input});
+    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input);
+        const Input<T> scale(weight);
+        const Input<T> shift(bias);
+        const Output<T> y(out);
+        const Output<double> means(mean);
+        const Output<double> deviations(invstd);
+        parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const T* from = x.data() + row * parts.length;
+                T* to = y.data() + row * parts.length;
+                const Moments moments = moments_of(from, parts.length, eps);
+                for (int64_t i = 0; i < parts.length; ++i) {
+                    const double normal = (from[i] - moments.mean) * moments.invstd;
+                    to[i] = static_cast<T>(normal * (scale ? scale[i] : T(1)) + (shift ? shift[i] : T(0)));
+                }
+                means[row] = moments.mean;
+                deviations[row] = moments.invstd;
+            }
+        });
+        y.store();
+        means.store();
+        deviations.store();
+    });
 }
 
-void check_statistics(const Tensor& statistics, const Tensor& out, const Tensor& input, const Trailing& parts) {
-    require_shape(statistics, parts.statistics_shape);
-    require_no_overlap(statistics);
-    require_disjoint(statistics, out);
-    require_disjoint(statistics, input);
-    require_one_device({&out, &statistics});
+void layer_norm_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
+                         const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                         const Tensor& mean, const Tensor& invstd, const Trailing& parts) {
+    require_same_shape(grad_input, input);
+    require_same_shape(grad_output, input);
+    for (const Tensor* same : {&grad_input, &grad_weight, &grad_bias, &grad_output, &weight, &bias}) {
+        require_same_dtype(*same, input);
+    }
+    for (const Tensor* factor : {&weight, &bias, &grad_weight, &grad_bias}) {
+        require_shape(*factor, parts.inner_shape);
+    }
+    require_shape(mean, parts.statistics_shape);
+    require_shape(invstd, parts.statistics_shape);
+    require_separate({&grad_input, &grad_weight, &grad_bias}, {&grad_output, &input, &weight, &bias, &mean, &invstd});
+    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input);
+        const Input<T> incoming(grad_output);
+        const Input<T> scale(weight);
+        const Input<double> means(mean);
+        const Input<double> deviations(invstd);
+        const Output<T> gradient(grad_input);
+        parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const int64_t first = row * parts.length;
+                moments_gradient(x.data() + first, incoming.data() + first, gradient.data() + first, parts.length,
+                                 {means[row], deviations[row]},
+                                 [&](int64_t i) { return static_cast<double>(scale ? scale[i] : T(1)); });
+            }
+        });
+        factor_gradients(parts, incoming.data(), grad_weight, grad_bias, [&](int64_t row, int64_t i) {
+            return (x[row * parts.length + i] - means[row]) * deviations[row];
+        });
+        gradient.store();
+    });
 }
 
 }  // namespace
@@ -63,90 +100,80 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t /*ctx*/, diopiTensorH
                                       diopiConstTensorHandle_t bias, diopiSize_t normalized_shape, double eps) {
     return guarded("diopiLayerNorm", [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor mean_tensor = tensor("save_mean", save_mean, kFloat32 | kFloat64);
-        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kFloat32 | kFloat64);
+        const Tensor mean_tensor = tensor("save_mean", save_mean, kStatistic);
+        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kStatistic);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-        const Trailing parts = trailing(input_tensor, normalized_shape);
-        check(out_tensor, input_tensor, weight_tensor, bias_tensor, normalized_shape);
-        check_statistics(mean_tensor, out_tensor, input_tensor, parts);
-        check_statistics(invstd_tensor, out_tensor, input_tensor, parts);
-        require_disjoint(mean_tensor, invstd_tensor);
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Input<T> scale(weight_tensor);
-            const Input<T> shift(bias_tensor);
-            const Output<T> y(out_tensor);
-            const Output<double> means(mean_tensor);
-            const Output<double> deviations(invstd_tensor);
-            parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) {
-                    const T* from = x.data() + row * parts.length;
-                    T* to = y.data() + row * parts.length;
-                    double sum = 0;
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        sum += from[i];
-                    }
-                    const double mean = sum / static_cast<double>(parts.length);
-                    double squares = 0;
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        squares += (from[i] - mean) * (from[i] - mean);
-                    }
-                    const double invstd = 1 / std::sqrt(squares / static_cast<double>(parts.length) + eps);
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        const double normal = (from[i] - mean) * invstd;
-                        to[i] = static_cast<T>(normal * (scale ? scale[i] : T(1)) + (shift ? shift[i] : T(0)));
-                    }
-                    means[row] = mean;
-                    deviations[row] = invstd;
-                }
-            });
-            y.store();
-            means.store();
-            deviations.store();
-        });
+        layer_norm(out_tensor, mean_tensor, invstd_tensor, input_tensor, weight_tensor, bias_tensor,
+                   trailing(input_tensor, normalized_shape), eps);
     });
 }
 
-DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiTensorHandle_t inv_rms,
-                                    diopiConstTensorHandle_t input, diopiSize_t normalized_shape,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, double eps) {
-    return guarded("diopiRMSNorm", [&] {
-        const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor inv_rms_tensor = tensor("inv_rms", inv_rms, kFloat32 | kFloat64);
+DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+                                              diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                                              diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
+                                              diopiSize_t normalized_shape) {
+    return guarded("diopiLayerNormBackward", [&] {
+        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
+        const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
+        const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-        const Trailing parts = trailing(input_tensor, normalized_shape);
-        check(out_tensor, input_tensor, weight_tensor, bias_tensor, normalized_shape);
-        check_statistics(inv_rms_tensor, out_tensor, input_tensor, parts);
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Input<T> scale(weight_tensor);
-            const Input<T> shift(bias_tensor);
-            const Output<T> y(out_tensor);
-            const Output<double> inverses(inv_rms_tensor);
-            parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) {
-                    const T* from = x.data() + row * parts.length;
-                    T* to = y.data() + row * parts.length;
-                    double squares = 0;
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        squares += static_cast<double>(from[i]) * from[i];
-                    }
-                    const double inverse = 1 / std::sqrt(squares / static_cast<double>(parts.length) + eps);
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        to[i] =
-                            static_cast<T>(from[i] * inverse * (scale ? scale[i] : T(1)) + (shift ? shift[i] : T(0)));
-                    }
-                    inverses[row] = inverse;
-                }
-            });
-            y.store();
-            inverses.store();
-        });
+        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
+        const Tensor rstd_tensor = tensor("rstd", rstd, kStatistic);
+        layer_norm_backward(gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
+                            bias_tensor, mean_tensor, rstd_tensor, trailing(input_tensor, normalized_shape));
+    });
+}
+
+DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                        diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var,
+                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                        diopiConstTensorHandle_t bias, const double eps,
+                                        const int64_t begin_norm_axis) {
+    return guarded("diopiLayerNormGB", [&] {
+        const Tensor out_tensor = tensor("out", out, kFloating);
+        const Tensor mean_tensor = tensor("running_mean", running_mean, kStatistic);
+        const Tensor invstd_tensor = tensor("running_var", running_var, kStatistic);
+        const Tensor input_tensor = tensor("input", input, kFloating);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
+        const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
+        const Trailing parts = trailing_from(input_tensor, begin_norm_axis);
+        for (const Tensor* factor : {&weight_tensor, &bias_tensor}) {
+            require(factor->is_null() || shape_of(*factor) == parts.inner_shape,
+                    "C2: weight and bias have the shape of the normalised dimensions");
+        }
+        layer_norm(out_tensor, mean_tensor, invstd_tensor, input_tensor, weight_tensor, bias_tensor, parts, eps);
+    });
+}
+
+DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+                                                diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                                diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                                                diopiConstTensorHandle_t running_mean,
+                                                diopiConstTensorHandle_t running_std, const int64_t begin_norm_axis) {
+    return guarded("diopiLayerNormGBBackward", [&] {
+        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
+        const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
+        const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
+        const Tensor input_tensor = tensor("input", input, kFloating);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
+        const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
+        const Tensor mean_tensor = tensor("running_mean", running_mean, kStatistic);
+        const Tensor invstd_tensor = tensor("running_std", running_std, kStatistic);
+        const Trailing parts = trailing_from(input_tensor, begin_norm_axis);
+        for (const Tensor* factor : {&weight_tensor, &bias_tensor, &scale_tensor, &shift_tensor}) {
+            require(factor->is_null() || shape_of(*factor) == parts.inner_shape,
+                    "C2: weight, bias and their gradients have the shape of the normalised dimensions");
+        }
+        layer_norm_backward(gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
+                            bias_tensor, mean_tensor, invstd_tensor, parts);
     });
 }

@@ -1,0 +1,102 @@
+// What the normalisations share: memory checks, statistics in double, and the gradient through mean and deviation.
+#ifndef DIOPI_CPU_NORM_H_
+#define DIOPI_CPU_NORM_H_
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/reduction.h"
+
+namespace diopi::cpu {
+
+constexpr DtypeSet kStatistic = kFloat32 | kFloat64;
+
+// What is written shares no memory with anything else; all lie on one device. Null tensors do not count.
+inline void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read) {
+    for (const Tensor* target : written) {
+        require_no_overlap(*target);
+        for (const Tensor* other : written) {
+            if (other != target) {
+                require_disjoint(*target, *other);
+            }
+        }
+        for (const Tensor* other : read) {
+            require_disjoint(*target, *other);
+            require_one_device({*written.begin(), target, other});
+        }
+    }
+}
+
+struct Moments {
+    double mean;
+    double invstd;  // 1 / sqrt(variance + eps), of the biased variance
+};
+
+template <typename T>
+Moments moments_of(const T* x, int64_t length, double eps) {
+    const auto count = static_cast<double>(length);
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i) {
+        sum += x[i];
+    }
+    const double mean = sum / count;
+    double squares = 0;
+    for (int64_t i = 0; i < length; ++i) {
+        squares += (x[i] - mean) * (x[i] - mean);
+    }
+    return {mean, 1 / std::sqrt(squares / count + eps)};
+}
+
+// The gradient with respect to elements that were normalised together. `weight(i)` is the factor on element i.
+template <typename T, typename Weight>
+void moments_gradient(const T* x, const T* incoming, T* result, int64_t length, Moments moments, Weight&& weight) {
+    double sum = 0;
+    double product = 0;
+    for (int64_t i = 0; i < length; ++i) {
+        const double own = incoming[i] * weight(i);
+        sum += own;
+        product += own * (x[i] - moments.mean) * moments.invstd;
+    }
+    const auto count = static_cast<double>(length);
+    for (int64_t i = 0; i < length; ++i) {
+        const double normal = (x[i] - moments.mean) * moments.invstd;
+        const double own = incoming[i] * weight(i);
+        result[i] = static_cast<T>(moments.invstd * (own - (sum + normal * product) / count));
+    }
+}
+
+// Samples with channels: element i of channel c of sample n lies at (n * channels + c) * spatial + i.
+struct Channels {
+    explicit Channels(const Tensor& input) {
+        require_rank(input, 2);
+        samples = input.shape[0];
+        count = input.shape[1];
+        for (int64_t i = 2; i < input.rank; ++i) {
+            spatial *= input.shape[i];
+        }
+    }
+
+    int64_t elements() const { return samples * spatial; }
+    int64_t first(int64_t sample, int64_t channel) const { return (sample * count + channel) * spatial; }
+    int64_t grain() const { return row_grain(elements()); }
+    // Calls `visit` with the place of each element of a channel.
+    template <typename Visit>
+    void for_each(int64_t channel, Visit&& visit) const {
+        for (int64_t n = 0; n < samples; ++n) {
+            for (int64_t i = first(n, channel); i < first(n, channel) + spatial; ++i) {
+                visit(i);
+            }
+        }
+    }
+
+    int64_t samples = 0;
+    int64_t count = 0;
+    int64_t spatial = 1;
+};
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_NORM_H_

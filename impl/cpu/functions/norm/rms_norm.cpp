@@ -1,0 +1,114 @@
+// RMSNorm and its gradient: root mean squares over the trailing dimensions, in double.
+#include <diopi/functions_ext.h>
+
+#include "trailing.h"
+
+using namespace diopi::cpu;
+
+DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiTensorHandle_t inv_rms,
+                                    diopiConstTensorHandle_t input, diopiSize_t normalized_shape,
+                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, double eps) {
+    return guarded("diopiRMSNorm", [&] {
+        const Tensor out_tensor = tensor("out", out, kFloating);
+        const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kStatistic);
+        const Tensor input_tensor = tensor("input", input, kFloating);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
+        const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
+        const Trailing parts = trailing(input_tensor, normalized_shape);
+        require_same_dtype(out_tensor, input_tensor);
+        require_same_shape(out_tensor, input_tensor);
+        for (const Tensor* factor : {&weight_tensor, &bias_tensor}) {
+            require_same_dtype(*factor, input_tensor);
+            require_shape(*factor, parts.inner_shape);
+        }
+        require_shape(inverse_tensor, parts.statistics_shape);
+        require_separate({&out_tensor, &inverse_tensor}, {&weight_tensor, &bias_tensor});
+        require_separate({&inverse_tensor}, {&input_tensor});
+        require_no_overlap(out_tensor, input_tensor);
+        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Input<T> x(input_tensor);
+            const Input<T> scale(weight_tensor);
+            const Input<T> shift(bias_tensor);
+            const Output<T> y(out_tensor);
+            const Output<double> inverses(inverse_tensor);
+            parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
+                for (int64_t row = begin; row < end; ++row) {
+                    const T* from = x.data() + row * parts.length;
+                    T* to = y.data() + row * parts.length;
+                    double squares = 0;
+                    for (int64_t i = 0; i < parts.length; ++i) {
+                        squares += static_cast<double>(from[i]) * from[i];
+                    }
+                    const double inverse = 1 / std::sqrt(squares / static_cast<double>(parts.length) + eps);
+                    for (int64_t i = 0; i < parts.length; ++i) {
+                        to[i] =
+                            static_cast<T>(from[i] * inverse * (scale ? scale[i] : T(1)) + (shift ? shift[i] : T(0)));
+                    }
+                    inverses[row] = inverse;
+                }
+            });
+            y.store();
+            inverses.store();
+        });
+    });
+}
+
+DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+                                            diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                                            diopiConstTensorHandle_t inv_rms, diopiSize_t normalized_shape,
+                                            double /*eps*/) {
+    return guarded("diopiRMSNormBackward", [&] {
+        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
+        const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
+        const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
+        const Tensor input_tensor = tensor("input", input, kFloating);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
+        const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
+        const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kStatistic);
+        const Trailing parts = trailing(input_tensor, normalized_shape);
+        require_same_shape(gradient_tensor, input_tensor);
+        require_same_shape(incoming_tensor, input_tensor);
+        for (const Tensor* same :
+             {&gradient_tensor, &scale_tensor, &shift_tensor, &incoming_tensor, &weight_tensor, &bias_tensor}) {
+            require_same_dtype(*same, input_tensor);
+        }
+        for (const Tensor* factor : {&weight_tensor, &bias_tensor, &scale_tensor, &shift_tensor}) {
+            require_shape(*factor, parts.inner_shape);
+        }
+        require_shape(inverse_tensor, parts.statistics_shape);
+        require_separate({&gradient_tensor, &scale_tensor, &shift_tensor},
+                         {&incoming_tensor, &input_tensor, &weight_tensor, &bias_tensor, &inverse_tensor});
+        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Input<T> x(input_tensor);
+            const Input<T> incoming(incoming_tensor);
+            const Input<T> scale(weight_tensor);
+            const Input<double> inverses(inverse_tensor);
+            const Output<T> gradient(gradient_tensor);
+            parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
+                for (int64_t row = begin; row < end; ++row) {
+                    const int64_t first = row * parts.length;
+                    const auto own = [&](int64_t i) {
+                        return static_cast<double>(incoming[first + i]) * (scale ? scale[i] : T(1));
+                    };
+                    double product = 0;
+                    for (int64_t i = 0; i < parts.length; ++i) {
+                        product += own(i) * x[first + i] * inverses[row];
+                    }
+                    product /= static_cast<double>(parts.length);
+                    for (int64_t i = 0; i < parts.length; ++i) {
+                        const double normal = x[first + i] * inverses[row];
+                        gradient[first + i] = static_cast<T>(inverses[row] * (own(i) - normal * product));
+                    }
+                }
+            });
+            factor_gradients(parts, incoming.data(), scale_tensor, shift_tensor,
+                             [&](int64_t row, int64_t i) { return x[row * parts.length + i] * inverses[row]; });
+            gradient.store();
+        });
+    });
+}
