@@ -61,7 +61,8 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
     rules = {rule.function: rule for rule in resolved.functions}
     operators = [function for function in interface.functions if is_operator(function)]
     shimmed = [f for f in operators if f.name in resolved.implemented and f.returns == "status"]
-    composed = [f for f in operators if f.name not in resolved.implemented and _is_composite(f, rules, interface)]
+    composable = composite_names(interface) - resolved.implemented
+    composed = [f for f in operators if f.name in composable and (rule := rules.get(f.name)) and rule.composite]
     table = RuleTable(interface)
     enums = {info.name: info.enum for info in interface.dtypes}
     shims = [
@@ -119,11 +120,6 @@ def _last_error(vendor: str) -> str:
 def _file(path: str, template: str, values: Mapping[str, Any], sources: Sequence[str], templates: Path) -> PlannedFile:
     content = render(templates, template, values)
     return PlannedFile(path, content, (*sources, "specs/types.yaml", f"templates/{template}"), "adaptors")
-
-
-def _is_composite(function: Function, rules: Mapping[str, FunctionRule], interface: Interface) -> bool:
-    rule = rules.get(function.name)
-    return rule is not None and rule.composite and function.name in composite_names(interface)
 
 
 def _sources(interface: Interface, functions: Sequence[Function], config: str) -> tuple[str, ...]:

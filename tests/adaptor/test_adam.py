@@ -1,0 +1,70 @@
+"""A training step in float64 on a chip that has float32 only: weights and running means must come back right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from adaptor_helpers import MOCK, SUCCESS, Library, Tensor, build_shims, cast, config, uniform
+
+from diopigen.ir.model import Interface
+
+STEPS = 5
+LR, BETA1, BETA2, EPS, DECAY = 0.05, 0.9, 0.999, 1e-8, 0.01
+
+
+def reference(param: Any, gradients: list[Any], amsgrad: bool) -> list[Any]:
+    """Adam as it is defined, in float64: weights and the three running values."""
+    first, second, largest = np.zeros_like(param), np.zeros_like(param), np.zeros_like(param)
+    for step, gradient in enumerate(gradients, start=1):
+        gradient = gradient + DECAY * param
+        first = BETA1 * first + (1 - BETA1) * gradient
+        second = BETA2 * second + (1 - BETA2) * gradient**2
+        largest = np.maximum(largest, second)
+        variance = (largest if amsgrad else second) / (1 - BETA2**step)
+        param = param - LR * first / (1 - BETA1**step) / (np.sqrt(variance) + EPS)
+    return [param, first, second, largest]
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("strides", [(4, 1), (1, 3), (20, 5)])
+def test_float64_adam_through_a_float32_vendor(
+    interface: Interface,
+    base: list[Path],
+    tmp_path: Path,
+    amsgrad: bool,
+    strides: tuple[int, int],
+) -> None:
+    rules = uniform(interface, casts=(cast("float64", "float32"),), layouts=("NCHW",), common_layouts=("NCHW",))
+    resolved = config(rules, {"diopiAdam", "diopiCastDtype", "diopiCopyInp"}, "mini")
+    library = Library(base, build_shims(interface, resolved, tmp_path, [*base, MOCK / "arithmetic.cpp"]))
+    adam = interface.function("diopiAdam")
+    assert adam is not None
+    random = np.random.default_rng(7)
+    start = random.normal(size=(3, 4))
+    gradients = [random.normal(size=(3, 4)) for _ in range(STEPS)]
+
+    def tensor(values: Any) -> Tensor:
+        made = library.tensor("float64", [3, 4], strides)
+        library.write(made, [float(value) for value in values.ravel()])
+        return made
+
+    state = [tensor(start), *(tensor(np.zeros((3, 4))) for _ in range(3))]
+    for step, gradient in enumerate(gradients, start=1):
+        arguments = {
+            "param": state[0].handle,
+            "grad": tensor(gradient).handle,
+            "exp_avg": state[1].handle,
+            "exp_avg_sq": state[2].handle,
+            "max_exp_avg_sq": state[3].handle if amsgrad else None,
+            "lr": LR, "beta1": BETA1, "beta2": BETA2, "eps": EPS, "weight_decay": DECAY,
+            "step": step, "amsgrad": amsgrad,
+        }
+        assert library.call(adam, arguments) == SUCCESS, library.last_error()
+        assert library.temporaries() == 0
+    expected = reference(start, gradients, amsgrad)
+    for found, wanted in zip(state, expected[: 4 if amsgrad else 3], strict=False):
+        values = np.array([value.real for value in library.values(found)]).reshape(3, 4)
+        np.testing.assert_allclose(values, wanted, rtol=2e-5, atol=2e-6)

@@ -1,0 +1,109 @@
+"""The text of shims: it compiles under every standard, is formatted, and is the same whenever it is made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from adaptor_helpers import INCLUDES, ROOT, cast, config, run, uniform, write
+
+from diopigen.config.model import ResolvedConfig
+from diopigen.config.reader import parse_config
+from diopigen.config.resolve import resolve
+from diopigen.diagnostics import Sink
+from diopigen.emit.adaptor_shim import RESERVED
+from diopigen.emit.adaptors import composite_functions, emit_adaptors
+from diopigen.ir.model import Interface
+
+DATA = ROOT / "tests/config/data"
+VENDORS = ("ascend", "camb", "kunlunxin", "muxi", "topsrider", "torch")
+COMPILERS = [
+    *(("g++", standard) for standard in ("c++14", "c++17", "c++20")),
+    *(("clang++", standard) for standard in ("c++14", "c++20")),
+]
+
+
+def real(vendor: str, interface: Interface) -> ResolvedConfig:
+    """What a vendor has today: its configuration, and what it implements."""
+    implemented = json.loads((DATA / "vendor_functions.json").read_text())[vendor]
+    sink = Sink()
+    parsed = parse_config((DATA / f"vendors/{vendor}.yaml").read_text(encoding="utf-8"), "convert_config.yaml", sink)
+    composites = composite_functions(interface)
+    resolved = resolve(parsed, interface, vendor, frozenset(implemented), sink, composites=composites)
+    assert not sink.has_errors
+    return resolved
+
+
+def whole(interface: Interface) -> ResolvedConfig:
+    """Every function, half of them as composites where there is one."""
+    rules = uniform(
+        interface,
+        casts=(cast("int64", "int32"), cast("float64", "float32")),
+        layouts=("NHWC", "NCHW"),
+        common_layouts=("NCHW",),
+    )
+    implemented = {function.name for function in interface.functions} - composite_functions(interface)
+    return config([replace(rule, composite=True) for rule in rules], implemented, "whole")
+
+
+@pytest.mark.parametrize("vendor", [*VENDORS, "whole"])
+def test_shims_compile(vendor: str, interface: Interface, tmp_path: Path) -> None:
+    source = write(interface, whole(interface) if vendor == "whole" else real(vendor, interface), tmp_path)
+    commands = [
+        [
+            *(compiler, f"-std={standard}", "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror", *INCLUDES),
+            *("-c", source, "-o", tmp_path / f"{compiler}{standard}.o"),
+        ]
+        for compiler, standard in COMPILERS
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, commands))
+
+
+@pytest.mark.parametrize("vendor", [*VENDORS, "whole"])
+def test_shims_are_formatted(vendor: str, interface: Interface, tmp_path: Path) -> None:
+    resolved = whole(interface) if vendor == "whole" else real(vendor, interface)
+    source = write(interface, resolved, tmp_path)
+    formatter = Path(sys.executable).parent / "clang-format"
+    for path in (source, source.with_name("functions.h")):
+        command = [str(formatter), f"--style=file:{ROOT / '.clang-format'}", str(path)]
+        formatted = subprocess.run(command, capture_output=True, check=True).stdout
+        assert formatted.decode() == path.read_text()
+
+
+def test_same_input_gives_the_same_bytes(interface: Interface) -> None:
+    first = emit_adaptors(interface, whole(interface), ROOT / "templates")
+    second = emit_adaptors(interface, whole(interface), ROOT / "templates")
+    assert dict(first) == dict(second)
+    assert set(first) == {"adaptor.cpp", "functions.h"}
+    assert str(ROOT).encode() not in b"".join(first.values())
+
+
+def test_two_vendors_share_no_name(interface: Interface) -> None:
+    one = emit_adaptors(interface, real("camb", interface), ROOT / "templates")
+    two = emit_adaptors(interface, real("ascend", interface), ROOT / "templates")
+    assert b"impl::ascend" not in one["adaptor.cpp"]
+    assert b"impl::camb" not in two["adaptor.cpp"]
+
+
+def test_no_parameter_hides_a_name_that_shims_use(interface: Interface) -> None:
+    names = {param.name for function in interface.functions for param in function.params}
+    assert not names & RESERVED
+
+
+def test_only_what_the_configuration_allows_is_composed(interface: Interface) -> None:
+    rules = uniform(interface)
+    allowed = [replace(rule, composite=rule.function == "diopiSilu") for rule in rules]
+    text = emit_adaptors(interface, config(allowed, {"diopiMul"}), ROOT / "templates")["adaptor.cpp"].decode()
+    assert "diopiError_t diopiSilu(" in text
+    assert "diopiError_t diopiSoftmax(" not in text
+    # What the vendor has is its own, composite or not.
+    both = [replace(rule, composite=True) for rule in rules]
+    text = emit_adaptors(interface, config(both, {"diopiSilu"}), ROOT / "templates")["adaptor.cpp"].decode()
+    assert "return pass(impl::mock::diopiSilu, ctx, out, input);" in text
+    assert 'Composite c(helpers, ctx, "diopiSilu"' not in text
