@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -17,17 +15,6 @@ from diopigen.ir.model import Interface
 ROOT = Path(__file__).resolve().parent.parent
 
 sys.path.insert(0, str(Path(__file__).parent / "header"))  # the facts of the interface, for more than one folder
-
-
-def tool(name: str, package: str) -> str:
-    """The path of a tool. Without it the test is skipped with the reason, or fails where CI promises it."""
-    found = shutil.which(name)
-    if found:
-        return found
-    message = f"{name} is missing: apt install {package}"
-    if os.environ.get("DIOPIGEN_REQUIRE_TOOLS"):
-        pytest.fail(message)
-    pytest.skip(message)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SANITIZED, build_libraries
+from cpu_build import SANITIZED, build_libraries
 
 HERE = Path(__file__).parent
 FILES = ("test_elementwise_values.py", "test_elementwise_edges.py", "test_functions.py", "test_threads.py")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SANITIZED
+from cpu_build import SANITIZED
 
 HERE = Path(__file__).parent
 

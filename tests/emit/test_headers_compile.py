@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import tool
+from needed_tools import tool
 from test_headers_facts import ORDER
 
 C_STANDARDS = ("c11", "c17", "c2x")
