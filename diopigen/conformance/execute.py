@@ -285,7 +285,9 @@ class Executor:
             elif param.type in ("tensor", "tensors"):
                 several = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
                 for block, one in zip(ready.blocks[name], several, strict=True):
-                    if block is not None and one is not None:
+                    if block is not None and isinstance(one, Law):
+                        faults += self._lawful(name, block, one, ready)
+                    elif block is not None and one is not None:
                         faults += self._compared(
                             function, name, block.elements(self.arena.read(block)), block.dtype, one
                         )
@@ -309,6 +311,12 @@ class Executor:
         if dtype != wanted.dtype:
             return [Fault("dtype", param.name, "wrong dtype", wanted.dtype, dtype)]
         return self._compared(function, param.name, stored, dtype, wanted.expected)
+
+    def _lawful(self, name: str, block: Block, law: Law, ready: _Prepared) -> list[Fault]:
+        beside = [ready.blocks[other][0] for other in law.beside]
+        read = [decode(one.elements(self.arena.read(one)), one.dtype) for one in (block, *beside) if one is not None]
+        complaint = law.check(*read)
+        return [Fault("distribution", name, complaint)] if complaint else []
 
     def _compared(self, function: Function, name: str, stored: Array, dtype: str, wanted: Any) -> list[Fault]:
         if isinstance(wanted, Law):

@@ -39,9 +39,11 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What random numbers must obey: `check` takes them and says what is wrong, or None."""
+    """What random numbers must obey: `check` takes them, then the outputs that `beside` names, and says what is wrong,
+    or None."""
 
-    check: Callable[[Array], str | None]
+    check: Callable[..., str | None]
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
