@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.config.grammar import is_operator
-from diopigen.config.model import FunctionRule, ResolvedConfig
+from diopigen.config.model import ResolvedConfig
 from diopigen.config.subject import HELPERS
 from diopigen.emit.adaptor_composite import composite_definition, composite_names
 from diopigen.emit.adaptor_rules import RuleTable

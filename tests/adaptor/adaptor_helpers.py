@@ -95,14 +95,26 @@ def write(interface: Interface, resolved: ResolvedConfig, folder: Path) -> Path:
     return folder / "adaptor.cpp"
 
 
-def build_shims(interface: Interface, resolved: ResolvedConfig, folder: Path, base: Sequence[Path]) -> Path:
-    """The shims as a shared library that reaches the host through the probes."""
+def build_shims(
+    interface: Interface, resolved: ResolvedConfig, folder: Path, base: Sequence[Path | str], names: str = "renamed.h"
+) -> Path:
+    """The shims as a shared library that reaches the host through the probes, or by the `names` of another header."""
     source = write(interface, resolved, folder)
     library = folder / "libshims.so"
     run(
         [
-            *(*FLAGS, *INCLUDES, "-Wall", "-Wextra", "-Werror", "-include", MOCK / "renamed.h", "-shared"),
-            *(source, *base, f"-Wl,-rpath,{base[0].parent}", "-o", library),
+            *(
+                *FLAGS,
+                *INCLUDES,
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-include",
+                MOCK / names,
+                "-shared",
+                "-Wl,--no-as-needed",
+            ),
+            *(source, *base, f"-Wl,-rpath,{Path(base[0]).parent}", "-o", library),
         ]
     )
     return library

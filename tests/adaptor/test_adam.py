@@ -59,8 +59,13 @@ def test_float64_adam_through_a_float32_vendor(
             "exp_avg": state[1].handle,
             "exp_avg_sq": state[2].handle,
             "max_exp_avg_sq": state[3].handle if amsgrad else None,
-            "lr": LR, "beta1": BETA1, "beta2": BETA2, "eps": EPS, "weight_decay": DECAY,
-            "step": step, "amsgrad": amsgrad,
+            "lr": LR,
+            "beta1": BETA1,
+            "beta2": BETA2,
+            "eps": EPS,
+            "weight_decay": DECAY,
+            "step": step,
+            "amsgrad": amsgrad,
         }
         assert library.call(adam, arguments) == SUCCESS, library.last_error()
         assert library.temporaries() == 0

@@ -31,7 +31,7 @@ def library(interface: Interface, base: list[Path], tmp_path_factory: pytest.Tem
     rules = [replace(rule, composite=True) for rule in uniform(interface)]
     resolved = config(rules, PRIMITIVES, "mini")
     folder = tmp_path_factory.mktemp("mini")
-    shims = build_shims(interface, resolved, folder, [*base, MOCK / "arithmetic.cpp", f"-I{MOCK}"])  # type: ignore[list-item]
+    shims = build_shims(interface, resolved, folder, [*base, MOCK / "arithmetic.cpp", f"-I{MOCK}"])
     return Library(base, shims)
 
 
