@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diopigen.conformance.dtypes import LARGEST, MANTISSA, STORAGE, Array, kind
-from diopigen.conformance.oracles import Answer, Call, Law, oracle
+from diopigen.conformance.dtypes import LARGEST, MANTISSA, STORAGE, Array, kind, real_of
+from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
 
 _ENOUGH = 1000
 _SIGMAS = 5.5
@@ -108,3 +108,131 @@ def _bernoulli(call: Call) -> Answer:
 @oracle("BernoulliInp")
 def _bernoulli_inplace(call: Call) -> Answer:
     return {"inout": _coins(call.wide("inout"))}
+
+
+def _dropout(call: Call, output: str) -> Answer:
+    chance, x = float(call["p"]), call.wide("input")
+    if not call["train"]:
+        return {output: Expected(x), "mask": Expected(np.ones(call.shapes["mask"], dtype=bool))}
+    kept = _coins(1 - chance)
+    # 1 / (1 - p), rounded, and the product with it.
+    precision = 4 * 2.0 ** -MANTISSA[call.dtype(output)]
+
+    def check(sample: Array, mask: Array) -> str | None:
+        wanted = np.where(mask, x / (1 - chance) if chance < 1 else 0.0, 0.0)
+        wrong = np.abs(sample.astype(np.float64) - wanted) > precision * np.abs(wanted) + 1e-7
+        if np.any(wrong):
+            place = int(np.flatnonzero(wrong)[0])
+            return (
+                f"element {place} is {sample.ravel()[place]:.6g} instead of {wanted.ravel()[place]:.6g}: not the input "
+                f"over 1 - p where the mask holds, and zero elsewhere"
+            )
+        return None
+
+    return {output: Law(check, beside=("mask",)), "mask": kept}
+
+
+@oracle("Dropout")
+def _dropout_out(call: Call) -> Answer:
+    return _dropout(call, "out")
+
+
+@oracle("DropoutInp")
+def _dropout_inplace(call: Call) -> Answer:
+    return _dropout(call, "input")
+
+
+@oracle("Randperm")
+def _randperm(call: Call) -> Answer:
+    count = int(call["n"])
+
+    def check(sample: Array) -> str | None:
+        numbers = sample.astype(np.float64)
+        if not np.array_equal(np.sort(numbers), np.arange(count)):
+            return f"the numbers are not those below {count}, each once"
+        # The rank correlation of a random order has the deviation 1 / sqrt(n - 1).
+        if count >= 50:
+            correlation = float(np.corrcoef(numbers, np.arange(count))[0, 1])
+            if abs(correlation) * math.sqrt(count - 1) > _SIGMAS:
+                return f"the order is not random: its rank correlation with the sorted one is {correlation:.3f}"
+        return None
+
+    return {"out": Law(check)}
+
+
+def _gauss(x: Array) -> Array:
+    """The distribution function of the normal distribution."""
+    return np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in x])
+
+
+def _bell(mean: Array, std: Array, dtype: str) -> Law:
+    """Normal draws of the means and deviations."""
+    step = 2.0 ** (1 - MANTISSA[dtype])
+
+    def check(sample: Array) -> str | None:
+        numbers = sample.astype(np.float64)
+        middle, deviation = np.broadcast_to(mean, numbers.shape), np.broadcast_to(std, numbers.shape)
+        still = deviation == 0
+        if np.any(np.abs(numbers - middle)[still] > step * np.abs(middle)[still]):
+            return "a draw with no deviation is not its mean"
+        if not np.all(np.isfinite(numbers)):
+            return "there are draws that are not finite"
+        moving = ((numbers - middle) / np.where(still, 1, deviation))[~still]
+        if moving.size and np.abs(moving).max() > 9:
+            return f"a draw lies {np.abs(moving).max():.1f} deviations from its mean"
+        # Rounding to a narrow dtype makes steps in the distribution function.
+        largest = float(np.max((np.abs(middle) + 4 * deviation)[~still] / deviation[~still], initial=0.0))
+        return mean_is(moving, 0, 1 + step * largest) or follows(moving, _gauss, step * largest)
+
+    return Law(check)
+
+
+def _complex_bell(mean: float, std: float, dtype: str) -> Law:
+    """Each part has half of the variance, the real one the mean; the parts do not depend on each other."""
+    real = real_of(dtype)
+    part = np.asarray(std / math.sqrt(2))
+    parts = (_bell(np.asarray(mean), part, real), _bell(np.zeros(()), part, real))
+
+    def check(sample: Array) -> str | None:
+        found = parts[0].check(sample.real) or parts[1].check(sample.imag)
+        if found is None and sample.size >= _ENOUGH and std > 0:
+            product = ((sample.real - mean) * sample.imag).astype(np.float64)
+            found = mean_is(product, 0, float(std * std / 2))
+        return found
+
+    return Law(check)
+
+
+@oracle("Normal", "NormalInp", "NormalTensorScalar", "NormalScalarTensor", "NormalTensor")
+def _normal(call: Call) -> Answer:
+    dtype = call.dtype(call.target)
+    mean, std = np.asarray(call["mean"]), np.asarray(call["std"])
+    if kind(dtype) == "complex":
+        return {call.target: _complex_bell(float(mean), float(std), dtype)}
+    return {call.target: _bell(mean.astype(np.float64), std.astype(np.float64), dtype)}
+
+
+@oracle("Multinomial")
+def _multinomial(call: Call) -> Answer:
+    weights = np.atleast_2d(call.wide("input"))
+    chances = weights / weights.sum(axis=1, keepdims=True)
+
+    def check(sample: Array) -> str | None:
+        rows = np.atleast_2d(sample)
+        if rows.size and (rows.min() < 0 or rows.max() >= weights.shape[1]):
+            return f"there are categories outside of 0 to {weights.shape[1] - 1}"
+        if np.any(np.take_along_axis(weights, rows, axis=1) == 0):
+            return "a category without weight is drawn"
+        if not call["replacement"] and any(len(set(row)) < row.size for row in rows):
+            return "a category is drawn twice without replacement"
+        # The first draw of each row follows the weights, and every draw does with replacement.
+        drawn = rows if call["replacement"] else rows[:, :1]
+        for category in range(weights.shape[1]):
+            chance = np.broadcast_to(chances[:, category : category + 1], drawn.shape)
+            spread = math.sqrt(float((chance * (1 - chance)).sum()))
+            count = int((drawn == category).sum())
+            if drawn.size >= 50 and spread and abs(count - float(chance.sum())) > _SIGMAS * spread:
+                return f"category {category} is drawn {count} times instead of about {float(chance.sum()):.0f}"
+        return None
+
+    return {"out": Law(check)}

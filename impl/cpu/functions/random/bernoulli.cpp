@@ -1,0 +1,50 @@
+// Bernoulli in its three forms: 1 where a number drawn from [0, 1) lies below the probability, so that 0 never and 1
+// always gives 1.
+#include <diopi/functions.h>
+
+#include "draw.h"
+
+using namespace diopi::cpu;
+
+namespace {
+
+void draw_coins(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule) {
+    const Input<double> chance(chances);
+    for (int64_t i = 0; i < chances.numel; ++i) {
+        require(chance[i] >= 0 && chance[i] <= 1, rule);
+    }
+    draw<double>(out, generator, [&](int64_t i, const Words& words) { return unit(words, 0) < chance[i] ? 1.0 : 0.0; });
+}
+
+}  // namespace
+
+DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
+    return guarded("diopiBernoulli", [&] {
+        const Tensor out_tensor = target_tensor("out", out, generator, kFloating);
+        const Tensor input_tensor = tensor("input", input, kFloating);
+        require_same_dtype(out_tensor, input_tensor);
+        require_same_shape(out_tensor, input_tensor);
+        require_one_device({&out_tensor, &input_tensor});
+        require_no_overlap(out_tensor, input_tensor);
+        draw_coins(out_tensor, input_tensor, generator, "C1: every element of input lies between 0 and 1");
+    });
+}
+
+DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t inout,
+                                         diopiGeneratorHandle_t generator) {
+    return guarded("diopiBernoulliInp", [&] {
+        const Tensor target = target_tensor("inout", inout, generator, kFloating);
+        draw_coins(target, target, generator, "C1: every element of inout lies between 0 and 1");
+    });
+}
+
+DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, double p,
+                                            diopiGeneratorHandle_t generator) {
+    return guarded("diopiBernoulliScalar", [&] {
+        const Tensor target = target_tensor("out", out, generator, kNumber | kBool);
+        require(p >= 0 && p <= 1, "C1: p lies between 0 and 1");
+        draw<Int64>(target, generator,
+                    [p](int64_t, const Words& words) { return Int64(int64_t{unit(words, 0) < p ? 1 : 0}); });
+    });
+}
