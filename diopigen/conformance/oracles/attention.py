@@ -213,9 +213,7 @@ def scattered(values: Array, deviation: Array) -> Law:
         if np.count_nonzero(large) >= 64:
             spread = ((sample.astype(np.float64) - values)[large] / deviation[large]).std()
             if not 0.5 < spread < 1.7:
-                return (
-                    f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
-                )
+                return f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
         return None
 
     return Law(check)
@@ -331,10 +329,7 @@ def all_gradients(
             scale,
             p,
             unsure,
-            *(
-                arrays[name][part.keys if name in "kv" else part.queries]
-                for name in ("q", "k", "v", "out", "grad_out")
-            ),
+            *(arrays[name][part.keys if name in "kv" else part.queries] for name in ("q", "k", "v", "out", "grad_out")),
         )
         for name, found in zip(("q", "k", "v"), results, strict=True):
             place = part.queries if name == "q" else part.keys

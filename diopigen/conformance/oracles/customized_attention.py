@@ -48,10 +48,7 @@ def _parts(call: Call) -> list[Part]:
         return [Part(b, (b,), (b,)) for b in range(len(_arranged(call, "q")))]
     ends_q, ends_k = list(call["cum_seq_q"]), list(call["cum_seq_kv"])
     starts_q, starts_k = [0, *ends_q], [0, *ends_k]
-    return [
-        Part(b, (slice(starts_q[b], ends_q[b]),), (slice(starts_k[b], ends_k[b]),))
-        for b in range(len(ends_q))
-    ]
+    return [Part(b, (slice(starts_q[b], ends_q[b]),), (slice(starts_k[b], ends_k[b]),)) for b in range(len(ends_q))]
 
 
 def _scores(call: Call, part: Part) -> Scores:
@@ -114,9 +111,7 @@ def _customized(call: Call) -> Answer:
     values, size, deviation = (_returned(call, array, "q") for array in (values, size, deviation))
     return {
         "attention_out": Expected(values, size, terms) if dropout == 0 else scattered(values, deviation),
-        "dropout_mask": Allocated(
-            Expected(np.zeros(0, dtype=np.int64)) if dropout == 0 else Law(_any_values), "uint8"
-        ),
+        "dropout_mask": Allocated(Expected(np.zeros(0, dtype=np.int64)) if dropout == 0 else Law(_any_values), "uint8"),
         "softmax_max": Allocated(_copies(maxima, sizes, seen != 0), "float32"),
         # An error in a score changes the sum in proportion.
         "softmax_sum": Allocated(_copies(sums, sums * (1 + sizes), seen != 0), "float32"),

@@ -48,9 +48,7 @@ def _added(call: Call, first: str, second: str) -> Answer:
     shape = product.values.shape
     summand = np.broadcast_to(beta * x if beta else np.zeros_like(x), shape)
     return {
-        name: Expected(
-            alpha * product.values + summand, abs(alpha) * product.scale + np.abs(summand), product.terms
-        )
+        name: Expected(alpha * product.values + summand, abs(alpha) * product.scale + np.abs(summand), product.terms)
     }
 
 
