@@ -177,8 +177,8 @@ class _Printer:
             return f"{name.name} == nullptr"
         if isinstance(condition, Binary) and condition.operator == "==" and isinstance(condition.right, Text):
             assert isinstance(condition.left, Name)
-            name = condition.left.name
-            return f'{name} != nullptr && std::strcmp({name}, "{condition.right.value}") == 0'
+            text = condition.left.name
+            return f'{text} != nullptr && std::strcmp({text}, "{condition.right.value}") == 0'
         return None
 
     def _unsupported(self) -> Failure:
