@@ -218,19 +218,27 @@ def test_clamp(call: Caller, low: float | None, high: float | None) -> None:
     close(call.array(by_tensor), expected)
 
 
+@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("dims", [[], [1], [0, -1]])
-def test_mean_and_deviation(call: Caller, dims: list[int]) -> None:
+def test_mean_and_deviation(call: Caller, dims: list[int], kept: bool) -> None:
     x = numbers(3, 4, 5)
     axis = tuple(dims) or None
-    shape = x.mean(axis=axis).shape
+    shape = x.mean(axis=axis, keepdims=kept).shape
     mean, deviation = call.tensor(np.zeros(shape)), call.tensor(np.zeros(shape))
-    assert call("diopiMean", out=mean, input=call.tensor(x), dim=size_of(dims)) in (SUCCESS, ERROR)
-    kept = x.mean(axis=axis, keepdims=True).shape
-    mean, deviation = call.tensor(np.zeros(kept)), call.tensor(np.zeros(kept))
     assert call("diopiMean", out=mean, input=call.tensor(x), dim=size_of(dims)) == SUCCESS
     assert call("diopiStd", out=deviation, input=call.tensor(x), dim=size_of(dims), correction=None) == SUCCESS
-    close(call.array(mean), x.mean(axis=axis, keepdims=True))
-    close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=True))
+    close(call.array(mean), x.mean(axis=axis, keepdims=kept))
+    close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=kept))
+
+
+def test_output_of_another_shape_is_an_error(call: Caller) -> None:
+    x = numbers(3, 4)
+    for name, shape in (("diopiMean", (4,)), ("diopiSoftmax", (4,)), ("diopiSilu", (3, 1))):
+        out = call.tensor(np.ones(shape))
+        arguments = {"dim": size_of([1]) if name == "diopiMean" else 1} if name != "diopiSilu" else {}
+        assert call(name, out=out, input=call.tensor(x), **arguments) == ERROR
+        assert call.library.last_error() == f"{name}: an output does not have the shape of the result"
+        assert (call.array(out) == 1).all()
 
 
 @pytest.mark.parametrize(("beta", "alpha"), [(1.0, 1.0), (0.5, 2.0), (0.0, 1.0)])

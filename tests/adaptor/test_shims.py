@@ -421,7 +421,7 @@ def test_under_sanitizers() -> None:
     ]
     finished = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(Path(__file__).parent)),
+            *(sys.executable, "-m", "pytest", "-q", "-s", "-x", "-p", "no:cacheprovider", str(Path(__file__).parent)),
             *("-k", "test_shims or test_every_operator or test_composites"),
         ],
         env={

@@ -161,12 +161,16 @@ class Composite {
         return scalar;
     }
 
-    // The last step: the result in the shape, dtype and layout of the caller's tensor. Null is not wanted.
+    // The last step: the result in the dtype and layout of the caller's tensor. Null is not wanted.
     void store(diopiTensorHandle_t out, Value value) {
-        if (out != nullptr) {
-            const Value result = materialised(value);
-            DIOPIGEN_ADAPTOR_COMPOSITE_CALL(*this, diopiCopyInp, result.tensor, out);
+        if (out == nullptr) {
+            return;
         }
+        if (value.tensor != nullptr && shape(value.tensor) != shape(out)) {
+            refuse(diopiErrorOccurred, "an output does not have the shape of the result");
+        }
+        const Value result = materialised(value);
+        DIOPIGEN_ADAPTOR_COMPOSITE_CALL(*this, diopiCopyInp, result.tensor, out);
     }
 
     static diopiDtype_t dtypeOf(diopiConstTensorHandle_t tensor) {
@@ -350,7 +354,7 @@ inline Value where(Value condition, Value yes, Value no) {
     return result;
 }
 
-// ---- Reductions: the dimensions stay, with one element. ----
+// ---- Reductions. Where no shape is given the dimensions stay, with one element. ----
 
 inline Sizes kept(Sizes sizes, const Sizes& dims) {
     for (const std::int64_t dim : dims) {
@@ -392,14 +396,33 @@ inline double elementsIn(const Sizes& shape, const Sizes& dims) {
     return count;
 }
 
-inline Value sum(Value value, const Sizes& dims) {
+// `result` says whether the dimensions stay; without dimensions there is nothing to sum.
+inline Value sum(Value value, const Sizes& dims, const Sizes& result) {
     Composite& c = *value.owner;
     if (dims.empty()) {
         return value;
     }
-    const Value result{&c, c.make(kept(c.shape(value.tensor), dims)), 0.0};
-    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiSum, writable(result), value.tensor, asSize(dims));
-    return result;
+    Sizes dropped;
+    const Sizes shape = c.shape(value.tensor);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        bool reduced = false;
+        for (const std::int64_t dim : dims) {
+            reduced = reduced || dim == static_cast<std::int64_t>(i);
+        }
+        if (!reduced) {
+            dropped.push_back(shape[i]);
+        }
+    }
+    if (result != dropped && result != kept(shape, dims)) {
+        c.refuse(diopiErrorOccurred, "an output does not have the shape of the result");
+    }
+    const Value total{&c, c.make(result), 0.0};
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiSum, writable(total), value.tensor, asSize(dims));
+    return total;
+}
+
+inline Value sum(Value value, const Sizes& dims) {
+    return dims.empty() ? value : sum(value, dims, kept(value.owner->shape(value.tensor), dims));
 }
 
 inline Value mean(Value value, const Sizes& dims) {

@@ -12,8 +12,9 @@ namespace composite {
 // ---- Reductions ----
 
 inline void mean(Composite& c, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim) {
-    const Value x = c.tensor(input);
-    c.store(out, adaptor::mean(x, dimensions(c, c.shape(input), dim.data, dim.len)));
+    const Sizes shape = c.shape(input);
+    const Sizes dims = dimensions(c, shape, dim.data, dim.len);
+    c.store(out, sum(c.tensor(input), dims, c.shape(out)) / elementsIn(shape, dims));
 }
 
 inline void standardDeviation(Composite& c, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dim,
@@ -27,7 +28,8 @@ inline void standardDeviation(Composite& c, diopiTensorHandle_t out, diopiConstT
     const Sizes dims = dimensions(c, shape, dim.data, dim.len);
     const Value distance = x - adaptor::mean(x, dims);
     const double divisor = elementsIn(shape, dims) - (correction == nullptr ? 1.0 : c.number(correction).number);
-    c.store(out, squareRoot(sum(distance * distance, dims) / c.number(divisor > 0.0 ? divisor : 0.0)));
+    const Value total = sum(distance * distance, dims, c.shape(out));
+    c.store(out, squareRoot(total / (divisor > 0.0 ? divisor : 0.0)));
 }
 
 // ---- Softmax ----
@@ -179,7 +181,7 @@ inline Value indexLoss(Composite& c, Value logs, std::int64_t classes, diopiCons
     if (reduction == ReductionNone) {
         return loss;
     }
-    const Value total = sum(loss, dimensions(c, samples, nullptr, 0));
+    const Value total = sum(loss, dimensions(c, samples, nullptr, 0), {});
     if (reduction == ReductionSum) {
         return total;
     }
@@ -220,7 +222,7 @@ inline Value probabilityLoss(Composite& c, Value logs, std::int64_t classes, Val
     if (reduction == ReductionNone) {
         return each;
     }
-    const Value total = sum(each, dimensions(c, samples, nullptr, 0));
+    const Value total = sum(each, dimensions(c, samples, nullptr, 0), {});
     return reduction == ReductionSum ? total : total / c.number(count);
 }
 
