@@ -16,6 +16,10 @@ from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
+RULES = {
+    "adaptors-composite": "A kernel that stands in for an operator which a vendor lacks can be said by other functions.",
+}
+
 _BY_HAND = {
     "diopiMean": "mean",
     "diopiStd": "standardDeviation",
