@@ -17,7 +17,7 @@ from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 RULES = {
-    "adaptors-composite": "A kernel that stands in for an operator which a vendor lacks can be said by other functions.",
+    "adaptors-composite": "A kernel that stands in for an operator that a vendor lacks can be said by others.",
 }
 
 _BY_HAND = {
