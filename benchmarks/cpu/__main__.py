@@ -1,0 +1,72 @@
+"""`python -m benchmarks.cpu --lib libdiopi_impl.so --runtime libdiopirt.so [--only GLOB] [--group GLOB]`.
+
+A table by operator and size: microseconds of both sides, the ratio (PyTorch's time over ours, above 1 we are faster),
+and the share of the measured copy bandwidth. Exit code 1 where a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib
+import pkgutil
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+import benchmarks.cpu
+from benchmarks.cpu.device import Device, thread_count
+from benchmarks.cpu.measure import Case, Line, copy_bandwidth, geometric_mean, measure
+
+
+def all_cases(device: Device) -> Iterator[Case]:
+    """The cases of every module `cases_*` of this package, which has `cases(device)`."""
+    for module in sorted(found.name for found in pkgutil.iter_modules(benchmarks.cpu.__path__)):
+        if module.startswith("cases_"):
+            yield from importlib.import_module(f"benchmarks.cpu.{module}").cases(device)
+
+
+def main() -> int:
+    """Measures, prints, judges."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu")
+    parser.add_argument("--lib", type=Path, required=True)
+    parser.add_argument("--runtime", type=Path, required=True)
+    parser.add_argument("--only", default="*", help="glob over names")
+    parser.add_argument("--group", default="*", help="glob over groups")
+    parser.add_argument("--size", default="*", help="glob over sizes")
+    options = parser.parse_args()
+    torch.set_num_threads(thread_count())
+    device = Device(options.lib, options.runtime)
+    bandwidth = copy_bandwidth()
+    print(f"{thread_count()} threads, copy bandwidth {bandwidth / 1e9:.1f} GB/s, torch {torch.__version__}")
+    print(f"{'group':<12} {'operator':<28} {'size':<26} {'ours us':>10} {'torch us':>10} {'ratio':>6} {'share':>6}")
+    lines: dict[str, list[Line]] = defaultdict(list)
+    failures = []
+    for case in all_cases(device):
+        wanted = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
+        if not all(fnmatch.fnmatch(text, glob) for text, glob in wanted):
+            continue
+        line = measure(case)
+        lines[case.group].append(line)
+        share = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
+        note = f"  {case.reason}" if case.reason else ""
+        print(
+            f"{case.group:<12} {case.name:<28} {case.size:<26} {line.ours * 1e6:>10.1f} {line.torch * 1e6:>10.1f} "
+            f"{line.ratio:>6.2f} {share}{note}",
+            flush=True,
+        )
+        if line.ratio < case.floor:
+            failures.append(f"{case.name} at {case.size}: {line.ratio:.2f}, at least {case.floor} promised")
+    print()
+    for group, found in lines.items():
+        print(f"{group:<12} geometric mean {geometric_mean(line.ratio for line in found):.2f} over {len(found)}")
+    for failure in failures:
+        print(f"MISSED {failure}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

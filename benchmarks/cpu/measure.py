@@ -1,0 +1,75 @@
+"""Two calls measured side by side."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One operator at one size: our call, PyTorch's call on the same tensors, and the bytes that it must move."""
+
+    group: str
+    name: str
+    size: str
+    ours: Callable[[], object]
+    torch: Callable[[], object]
+    bytes: int = 0
+    floor: float = 0.3
+    """A ratio below this one fails the benchmark; lower than 0.3 only with a `reason`."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The best seconds of both sides. The ratio is PyTorch's time over ours: above 1 we are faster."""
+
+    case: Case
+    ours: float
+    torch: float
+
+    @property
+    def ratio(self) -> float:
+        return self.torch / self.ours
+
+
+def measure(case: Case, budget: float = 0.4) -> Line:
+    """Both calls in turns, until the time (seconds) is spent and each ran five times; the best run of each counts."""
+    sides = (case.ours, case.torch)
+    best = [math.inf, math.inf]
+    end = time.perf_counter() + budget
+    turns = 0
+    for side in sides:
+        side()
+    while turns < 5 or time.perf_counter() < end:
+        for k, side in enumerate(sides):
+            # The second of two calls in a row: caches and threads are in the state that this side left.
+            side()
+            start = time.perf_counter()
+            side()
+            best[k] = min(best[k], time.perf_counter() - start)
+        turns += 1
+    return Line(case, best[0], best[1])
+
+
+def copy_bandwidth() -> float:
+    """Bytes a second of a large copy: read and written bytes together."""
+    source = torch.zeros(32 * 1024 * 1024)
+    target = torch.empty_like(source)
+    best = math.inf
+    for _ in range(10):
+        start = time.perf_counter()
+        target.copy_(source)
+        best = min(best, time.perf_counter() - start)
+    return 2 * source.numel() * 4 / best
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    """The geometric mean; 0 of nothing."""
+    logs = [math.log(ratio) for ratio in ratios]
+    return math.exp(sum(logs) / len(logs)) if logs else 0.0
