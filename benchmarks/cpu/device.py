@@ -23,7 +23,7 @@ class Device:
     """The host runtime and the library, loaded into this process."""
 
     def __init__(self, library: Path, runtime: Path) -> None:
-        self.interface = api.load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink())
+        self.interface = api.load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink()).interface
         self.functions = {function.name: function for function in self.interface.functions}
         self.host = Host(runtime)
         wrap = self.host.library.diopiHostWrapMemory
