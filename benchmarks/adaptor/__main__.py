@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,19 +60,18 @@ def write_shims(interface: Interface, implemented: frozenset[str], vendor: str, 
 def build(interface: Interface, folder: Path, describes: bool) -> Path:
     """The program, with the host runtime and the vendor's library as shared libraries, as in production.
 
-    `describes`: the host has diopiHostDescribeTensor, which spares a shim two of three questions for every tensor.
+    `describes` false: for the shims the host has no diopiHostDescribeTensor, and they ask for each thing.
     """
     folder.mkdir()
     shims = write_shims(interface, HELPERS | {"diopiAdd", "diopiCat", "diopiAdam"}, "bench", folder / "bench")
     flags = ("g++", "-std=c++17", "-O2", "-fPIC", *INCLUDES)
     runtime = sorted(str(path) for path in (ROOT / "runtime/src").glob("*.cpp"))
-    if describes:
-        runtime.append(str(HERE / "describe.cpp"))
     shared = folder / "libdiopirt.so"
     subprocess.run([*flags, "-shared", f"-I{ROOT / 'runtime/src'}", *runtime, "-o", str(shared)], check=True)
     library = folder / "libdiopi_impl.so"
+    names = [] if describes else ["-DdiopiHostDescribeTensor=absent"]
     subprocess.run(
-        [*flags, "-shared", str(shims), str(HERE / "vendor.cpp"), str(shared), "-o", str(library)], check=True
+        [*flags, *names, "-shared", str(shims), str(HERE / "vendor.cpp"), str(shared), "-o", str(library)], check=True
     )
     program = folder / "measure"
     subprocess.run(
@@ -111,9 +110,14 @@ def compile_seconds(interface: Interface, folder: Path) -> float:
     return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
 
 
-def report_passing(lines: dict[str, Line]) -> Iterator[tuple[str, bool]]:
+LIMITS = {"add": 25.0, "cat": 100.0}
+"""Nanoseconds over the direct call that were promised with nothing to convert."""
+
+
+def report_passing(lines: dict[str, Line], limits: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
     """Calls that need no conversion, each line with whether it keeps its promise."""
-    for name, limit in (("add", 25.0), ("cat", 100.0), ("adam", None)):
+    for name in ("add", "cat", "adam"):
+        limit = limits.get(name)
         direct, shim = lines[f"{name}.direct"], lines[f"{name}.pass"]
         over = shim.nanoseconds - direct.nanoseconds
         kept = shim.allocations == 0 and (limit is None or over <= limit)
@@ -146,12 +150,12 @@ def main() -> int:
     interface = api.load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink(), check=False).interface
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with_service = run(build(interface, folder / "describes", describes=True), rounds)
-        as_it_is = run(build(interface, folder / "plain", describes=False), rounds)
+        as_it_is = run(build(interface, folder / "describes", describes=True), rounds)
+        asked = run(build(interface, folder / "asked", describes=False), rounds)
         seconds = compile_seconds(interface, folder)
     parts = [
-        ("Nothing to convert, the host runtime as it is", report_passing(as_it_is)),
-        ("Nothing to convert, the host runtime with diopiHostDescribeTensor added", report_passing(with_service)),
+        ("Nothing to convert", report_passing(as_it_is, LIMITS)),
+        ("Nothing to convert, a host without diopiHostDescribeTensor (no promise)", report_passing(asked, {})),
         ("int64 to int32 and back", report_conversions(as_it_is)),
         (
             "Compilation",

@@ -34,6 +34,7 @@ std::unique_ptr<diopiTensor> makeTensor(Layout layout, int64_t storageOffset, di
              std::to_string(storage->bytes()) + " bytes");
     }
     auto tensor = std::make_unique<diopiTensor>();
+    tensor->description = describe(layout, dtype);
     tensor->layout = std::move(layout);
     tensor->dtype = dtype;
     tensor->device = storage->device();

@@ -4,12 +4,15 @@
 
 #include <diopi/diopirt.h>
 
+#include <cstdint>
 #include <memory>
 
+#include "description.h"
 #include "layout.h"
 #include "storage.h"
 
 struct diopiTensor {
+    uint32_t description = diopigen::undescribed;
     diopigen::Layout layout;
     diopiDtype_t dtype = diopi_dtype_unsupported;
     diopiDevice_t device = diopi_host;

@@ -198,7 +198,7 @@ class Library:
         self.shims = ctypes.CDLL(str(shims))
         self.shims.diopiGetLastErrorString.restype = ctypes.c_char_p
         self.vendor.mock_failed.restype = ctypes.c_char_p
-        for name in ("calls", "casts", "copies", "largest_allocation", "record_count"):
+        for name in ("calls", "descriptions", "casts", "copies", "largest_allocation", "record_count"):
             getattr(self.vendor, f"mock_{name}").restype = ctypes.c_int64
         assert self.vendor.mock_initialise() == 0
         self.context = self._made(self.runtime.diopiHostCreateContext)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adaptor_helpers import DTYPES, NO_IMPLEMENT, ROOT, SUCCESS, Library, Tensor, build_shims, config
+from adaptor_helpers import DTYPES, NO_IMPLEMENT, SUCCESS, Library, Tensor, build_shims, config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mock_vendor import BUILT_IN, mocked
@@ -25,9 +25,8 @@ from diopigen.config.model import LAYOUTS, Cast, FunctionRule, TensorRule
 from diopigen.diagnostics import Span
 from diopigen.ir.model import DtypeList, Function, Interface, Parameter
 
-# Two sets of rules, and the second once more over a host that describes tensors in one call.
-HOSTS = ((1, False), (2, False), (2, True))
-DESCRIBE = [ROOT / "benchmarks/adaptor/describe.cpp", f"-I{ROOT / 'runtime/src'}"]
+# Two sets of rules, and the second once more over a host that does not describe tensors in one call.
+HOSTS = ((1, "renamed.h"), (2, "renamed.h"), (2, "asked.h"))
 PLACE = Span("convert_config.yaml", 1, 1)
 COMPLEX = ("complex32", "complex64", "complex128")
 # What shims convert with, and what is about formats that only the vendor knows: their tensors stay as they are.
@@ -73,11 +72,11 @@ def _random_casts(pick: random.Random) -> tuple[Cast, ...]:
 def loaded(
     request: pytest.FixtureRequest, interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Library, dict[str, FunctionRule]]:
-    seed, describes = request.param
+    seed, names = request.param
     rules = random_rules(interface, seed)
     implemented = {function.name for function in mocked(interface)} | BUILT_IN
-    parts = [*base, *(DESCRIBE if describes else [])]
-    shims = build_shims(interface, config(rules.values(), implemented), tmp_path_factory.mktemp("shims"), parts)
+    folder = tmp_path_factory.mktemp("shims")
+    shims = build_shims(interface, config(rules.values(), implemented), folder, base, names)
     return Library(base, shims), rules
 
 

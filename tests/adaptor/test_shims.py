@@ -67,6 +67,26 @@ def filled(library: Library, dtype: str, size: list[int], stride: list[int] | No
     return tensor
 
 
+def test_tensor_that_fits_is_asked_about_once(library: Library, interface: Interface) -> None:
+    add = function(interface, "diopiAdd")
+    out, source, other = (filled(library, "float32", [2, 3]) for _ in range(3))
+    library.vendor.mock_reset()
+    assert library.call(add, {"out": out.handle, "input": source.handle, "other": other.handle}) == SUCCESS
+    assert (library.vendor.mock_descriptions(), library.vendor.mock_calls()) == (3, 3)
+    assert [record.handle for record in library.records()] == [out.handle, source.handle, other.handle]
+
+
+def test_host_that_knows_nothing_of_a_tensor_is_asked_for_each_thing(library: Library, interface: Interface) -> None:
+    add = function(interface, "diopiAdd")
+    out, source, other = (filled(library, dtype, [2, 3]) for dtype in ("float32", "float32", "float64"))
+    arguments = {"out": out.handle, "input": source.handle, "other": other.handle}
+    library.vendor.mock_fail_at(ctypes.c_int64(1))
+    assert library.call(add, arguments) == SUCCESS, library.last_error()
+    assert library.vendor.mock_failed() == b"diopiHostDescribeTensor"
+    assert [record.dtype for record in library.records()] == ["float32"] * 3
+    assert library.vendor.mock_casts() == 1
+
+
 def test_expanded_input_costs_what_it_holds(library: Library, interface: Interface) -> None:
     # 8 KB of int64 that look like 80 MB.
     wide = filled(library, "int64", [10_000, 1024], [0, 1])
@@ -306,6 +326,22 @@ def bare(interface: Interface, base: list[Path], tmp_path: Path) -> Library:
     """A host that has nothing beyond diopirt.h."""
     rules = uniform(interface, casts=NARROW)
     return Library(base, build_shims(interface, config(rules, USED | BUILT_IN), tmp_path, base, "bare.h"))
+
+
+def test_host_without_descriptions_is_asked_for_each_thing(
+    interface: Interface, base: list[Path], tmp_path: Path
+) -> None:
+    rules = uniform(interface, casts=NARROW, layouts=("NCHW",), common_layouts=("NCHW",))
+    shims = build_shims(interface, config(rules, USED | BUILT_IN), tmp_path, base, "asked.h")
+    asked = Library(base, shims)
+    out, source, wide = (filled(asked, dtype, [2, 3]) for dtype in ("float32", "float32", "float64"))
+    asked.vendor.mock_reset()
+    arguments = {"out": out.handle, "input": source.handle, "other": source.handle}
+    assert asked.call(function(interface, "diopiAdd"), arguments) == SUCCESS
+    # Dtype, shape and stride of three tensors.
+    assert (asked.vendor.mock_descriptions(), asked.vendor.mock_calls()) == (0, 9)
+    assert asked.call(function(interface, "diopiAdd"), {**arguments, "other": wide.handle}) == SUCCESS
+    assert [record.dtype for record in asked.records()] == ["float32"] * 3
 
 
 def test_bare_host_converts_and_keeps_temporaries(bare: Library, interface: Interface) -> None:

@@ -19,7 +19,18 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RUNTIME = ROOT / "runtime"
 
-GROUPS = ("context", "generator", "host_device", "record", "registry", "sparse", "tensor", "threads", "view")
+GROUPS = (
+    "context",
+    "description",
+    "generator",
+    "host_device",
+    "record",
+    "registry",
+    "sparse",
+    "tensor",
+    "threads",
+    "view",
+)
 PUBLIC_HEADERS = ("diopigen/device.h", "diopigen/host.h", "diopigen/host_device.h")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
 

@@ -3,12 +3,12 @@
  * diopirt.h is what operators ask of their host. This header is how a host makes the contexts, tensors and generators
  * that operators receive. It is plain C, so that it can be called through ctypes as well.
  *
- * Errors. Every function returns diopiSuccess or a status, and never throws. After a failure nothing has changed: no
- * output is written, nothing is allocated, freed or copied (a device function that fails half-way is the one thing
- * that the runtime cannot undo). A device function that is needed but not registered gives the matching
- * diopiNoRegistered... status before anything else is done. A null or invalid argument gives diopiErrorOccurred, and
- * diopiHostGetLastErrorText names the function and the parameter. Handles are not checked beyond null: a handle that
- * has been destroyed must not be used.
+ * Errors. Every function returns diopiSuccess or a status, but for diopiHostDescribeTensor, and none throws. After a
+ * failure nothing has changed: no output is written, nothing is allocated, freed or copied (a device function that
+ * fails half-way is the one thing that the runtime cannot undo). A device function that is needed but not registered
+ * gives the matching diopiNoRegistered... status before anything else is done. A null or invalid argument gives
+ * diopiErrorOccurred, and diopiHostGetLastErrorText names the function and the parameter. Handles are not checked
+ * beyond null: a handle that has been destroyed must not be used.
  *
  * Threads. A context, and all tensors made in it, belong to one thread at a time; different contexts may be used by
  * different threads at once. Generators, the registry of device functions and the records are safe from any thread.
@@ -84,6 +84,12 @@ diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t* tensor, const diopiSi
 /* Destroys a tensor made by the functions above. Synchronises the stream of its context, if that is still alive, and
  * frees the storage with its last tensor. Temporaries are refused: they belong to their context. */
 diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor);
+
+/* What a shim asks about every tensor, in one word: bits 0 to 7 the dtype, bits 8 to 14 the number of dimensions, bit
+ * 16 that the elements lie in row-major order without gaps, bit 17 the same for channels-last (3 dimensions and more).
+ * A tensor without elements has both. Bit 31 alone: null or sparse, nothing of this can be said. Never fails and leaves
+ * the texts of errors as they are: the one function here that does not answer with a status. */
+uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t tensor);
 
 /* Whole-storage copies. `bytes` must equal the size of the storage (diopiGetTensorStorageNbytes). They run on the
  * stream of `ctx` and return when the copy is done. Host tensors are copied by the CPU, after the work that is

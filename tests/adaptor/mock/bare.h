@@ -3,3 +3,4 @@
 #define diopiHostCreateView absent_diopiHostCreateView
 #define diopiHostDestroyTensor absent_diopiHostDestroyTensor
 #define diopiHostCopyFromStorage absent_diopiHostCopyFromStorage
+#define diopiHostDescribeTensor absent_diopiHostDescribeTensor

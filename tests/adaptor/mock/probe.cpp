@@ -34,6 +34,7 @@ struct State {
     bool operatorThrows = false;
     bool narrowsMade = false;  // int64 results are made as int32, float64 as float32
     bool refusesOverlap = true;
+    std::int64_t descriptions = 0;
     std::int64_t casts = 0;
     std::int64_t copies = 0;
     std::int64_t largestAllocation = 0;
@@ -271,6 +272,11 @@ PROBE(diopiRequireTensor,
       (diopiContextHandle_t c, diopiTensorHandle_t* t, const diopiSize_t* s, const diopiSize_t* r, diopiDtype_t d,
        diopiDevice_t v),
       (c, t, s, r, d, v))
+// It cannot fail: it knows nothing then, and the shim asks for each thing.
+uint32_t probed_diopiHostDescribeTensor(diopiConstTensorHandle_t tensor) {
+    ++state.descriptions;
+    return fails("diopiHostDescribeTensor") ? 1U << 31 : diopiHostDescribeTensor(tensor);
+}
 PROBE(diopiHostReleaseTemporary, (diopiContextHandle_t c, diopiTensorHandle_t t), (c, t))
 PROBE(diopiHostCreateView,
       (diopiTensorHandle_t * t, diopiConstTensorHandle_t b, const diopiSize_t* s, const diopiSize_t* r, int64_t o,
@@ -295,6 +301,7 @@ void mock_operator_status(int32_t status) { state.operatorStatus = static_cast<d
 void mock_operator_throws(bool throws) { state.operatorThrows = throws; }
 void mock_narrows_made(bool narrows) { state.narrowsMade = narrows; }
 void mock_refuses_overlap(bool refuses) { state.refusesOverlap = refuses; }
+int64_t mock_descriptions() { return state.descriptions; }
 int64_t mock_casts() { return state.casts; }
 int64_t mock_copies() { return state.copies; }
 int64_t mock_largest_allocation() { return state.largestAllocation; }

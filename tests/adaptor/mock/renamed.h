@@ -9,6 +9,7 @@
 #define diopiGetTensorElemSize probed_diopiGetTensorElemSize
 #define diopiIsTensorSparse probed_diopiIsTensorSparse
 #define diopiRequireTensor probed_diopiRequireTensor
+#define diopiHostDescribeTensor probed_diopiHostDescribeTensor
 #define diopiHostReleaseTemporary probed_diopiHostReleaseTemporary
 #define diopiHostCreateView probed_diopiHostCreateView
 #define diopiHostDestroyTensor probed_diopiHostDestroyTensor

@@ -31,7 +31,7 @@ namespace {
 // The layout bits of a rule stand in the word of diopiHostDescribeTensor from here on.
 constexpr int layoutShift = 16;
 
-inline bool fitsDescription(const Rule& rule, std::uint32_t word) {
+__attribute__((always_inline)) inline bool fitsDescription(const Rule& rule, std::uint32_t word) {
     // Bit 31, nothing known, is in no mask of a rule that demands anything; so it is asked for first.
     if (static_cast<std::int32_t>(word) < 0 || rule.converts(static_cast<diopiDtype_t>(word & 0xffU))) {
         return false;
