@@ -1,20 +1,33 @@
 #include "diopi_cpu/threads.h"
 
+#include <pthread.h>
+
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
+
+#include "team.h"
 
 namespace diopi::cpu {
 
 namespace {
 
-thread_local bool is_inside = false;
+// Each thread of the host that asks for the pool has a team behind it in libgomp. So many threads of the host may have
+// one; the others work alone.
+constexpr int kTeams = 4;
+
+thread_local bool is_inside = false;  // of a part, or of PoolForOthers
+thread_local bool is_lent = false;    // of PoolForOthers that has the pool
+std::mutex turn;                      // calls from several threads of the host queue here
+std::atomic<bool> is_forked{false};
+std::atomic<int> team_owners{0};
 
 int configured_count() {
+    // After a fork the child has this thread only, and neither OpenMP nor std::thread can make up for the others.
+    pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
     for (const char* name : {"DIOPI_NUM_THREADS", "OMP_NUM_THREADS"}) {
         const char* text = std::getenv(name);
         const long count = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
@@ -25,95 +38,57 @@ int configured_count() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// Workers that wait for one job at a time; the calling thread works too.
-class Pool {
-  public:
-    explicit Pool(int workers) {
-        for (int i = 0; i < workers; ++i) {
-            threads_.emplace_back([this, i] { work(i + 1); });
+// A place among the threads that have a team, given back when the thread of the host ends.
+struct Place {
+    bool is_taken = false;
+
+    bool take() {
+        if (!is_taken) {
+            int count = team_owners.load();
+            while (count < kTeams && !is_taken) {
+                is_taken = team_owners.compare_exchange_weak(count, count + 1);
+            }
+        }
+        return is_taken;
+    }
+    ~Place() {
+        if (is_taken) {
+            --team_owners;
         }
     }
+};
 
-    ~Pool() {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            is_ending_ = true;
-        }
-        wake_.notify_all();
-        for (std::thread& thread : threads_) {
-            thread.join();
-        }
-    }
+bool may_use_pool() {
+    static thread_local Place place;
+    return !is_inside && thread_count() > 1 && !is_forked.load(std::memory_order_relaxed) &&
+           !team::is_inside_foreign() && place.take();
+}
 
-    void run(int parts, const std::function<void(int)>& part) {
-        // One job at a time: calls from several threads of the host queue here.
-        const std::lock_guard<std::mutex> turn(turn_);
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            part_ = &part;
-            parts_ = parts;
-            pending_ = static_cast<int>(threads_.size());
-            failure_ = nullptr;
-            ++job_;
-        }
-        wake_.notify_all();
-        attempt(0, parts, part);
-        std::unique_lock<std::mutex> lock(mutex_);
-        done_.wait(lock, [this] { return pending_ == 0; });
-        if (failure_) {
-            std::rethrow_exception(failure_);
-        }
-    }
-
-  private:
-    void attempt(int index, int parts, const std::function<void(int)>& part) {
-        if (index >= parts) {
-            return;
-        }
+// Runs all parts, and throws the first exception of any again.
+template <typename Part>
+void run_parts(int count, const Part& part) {
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto attempt = [&](int index) {
         is_inside = true;
         try {
             part(index);
         } catch (...) {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            if (!failure_) {
-                failure_ = std::current_exception();
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (!failure) {
+                failure = std::current_exception();
             }
         }
         is_inside = false;
+    };
+    {
+        const std::lock_guard<std::mutex> lock(turn);
+        team::run(count, attempt);
     }
-
-    void work(int index) {
-        uint64_t seen = 0;
-        while (true) {
-            std::unique_lock<std::mutex> lock(mutex_);
-            wake_.wait(lock, [&] { return is_ending_ || job_ != seen; });
-            if (is_ending_) {
-                return;
-            }
-            seen = job_;
-            const std::function<void(int)>& part = *part_;
-            const int parts = parts_;
-            lock.unlock();
-            attempt(index, parts, part);
-            lock.lock();
-            if (--pending_ == 0) {
-                done_.notify_one();
-            }
-        }
+    if (failure) {
+        std::rethrow_exception(failure);
     }
-
-    std::vector<std::thread> threads_;
-    std::mutex turn_;
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    std::condition_variable done_;
-    const std::function<void(int)>* part_ = nullptr;
-    int parts_ = 0;
-    int pending_ = 0;
-    uint64_t job_ = 0;
-    bool is_ending_ = false;
-    std::exception_ptr failure_;
-};
+}
 
 }  // namespace
 
@@ -122,22 +97,44 @@ int thread_count() {
     return count;
 }
 
-void parallel_for(int64_t total, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
-    if (total <= 0) {
-        return;
-    }
-    const int64_t parts = is_inside ? 1 : std::min<int64_t>(thread_count(), total / std::max<int64_t>(grain, 1));
-    if (parts <= 1) {
+void detail::run_parallel(int64_t total, int64_t grain, RangeBody body) {
+    grain = std::max<int64_t>(grain, 1);
+    const int64_t step = grain % kParallelStep == 0 ? kParallelStep : 1;
+    const int64_t steps = (total + step - 1) / step;
+    const int64_t parts = std::min<int64_t>(thread_count(), total / grain);
+    if (parts <= 1 || !may_use_pool()) {
         body(0, total);
         return;
     }
-    static Pool pool(thread_count() - 1);
-    pool.run(static_cast<int>(parts), [&](int part) {
-        const int64_t size = total / parts;
-        const int64_t rest = total % parts;
+    run_parts(static_cast<int>(parts), [&](int part) {
+        const int64_t size = steps / parts;
+        const int64_t rest = steps % parts;
         const int64_t begin = size * part + std::min<int64_t>(part, rest);
-        body(begin, begin + size + (part < rest ? 1 : 0));
+        const int64_t end = begin + size + (part < rest ? 1 : 0);
+        body(begin * step, std::min(end * step, total));
     });
+}
+
+PoolForOthers::PoolForOthers() : has_turn_(may_use_pool()), previous_(0) {
+    if (has_turn_) {
+        turn.lock();
+        is_inside = true;
+        previous_ = team::limit_others(thread_count());
+    } else if (!is_lent) {
+        previous_ = team::limit_others(1);
+    }
+    is_lent = is_lent || has_turn_;
+}
+
+PoolForOthers::~PoolForOthers() {
+    if (previous_ > 0) {
+        team::limit_others(previous_);
+    }
+    if (has_turn_) {
+        is_lent = false;
+        is_inside = false;
+        turn.unlock();
+    }
 }
 
 }  // namespace diopi::cpu

@@ -2,6 +2,7 @@
 // are, so that every dtype goes the same way.
 #include <diopi/functions.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "diopi_cpu/dense.h"

@@ -1,0 +1,22 @@
+// The threads behind parallel_for. Two implementations: OpenMP, whose threads oneDNN shares, and std::thread where the
+// compiler was not asked for OpenMP (ThreadSanitizer knows no other: it does not see how libgomp synchronises).
+#ifndef DIOPI_CPU_TEAM_H_
+#define DIOPI_CPU_TEAM_H_
+
+#include "diopi_cpu/threads.h"
+
+namespace diopi::cpu::team {
+
+// Calls `part(0)` to `part(count - 1)`, each in a thread of its own, this thread among them; `count` is at most
+// thread_count(). One call at a time. `part` does not throw.
+void run(int count, FunctionRef<void(int)> part);
+
+// Whether this thread works in a team of its host's already.
+bool is_inside_foreign();
+
+// Sets how many threads other users of the same team start from this thread; the previous number.
+int limit_others(int count);
+
+}  // namespace diopi::cpu::team
+
+#endif  // DIOPI_CPU_TEAM_H_
