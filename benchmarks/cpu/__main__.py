@@ -11,6 +11,7 @@ import fnmatch
 import importlib
 import pkgutil
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +38,11 @@ def main() -> int:
     parser.add_argument("--only", default="*", help="glob over names")
     parser.add_argument("--group", default="*", help="glob over groups")
     parser.add_argument("--size", default="*", help="glob over sizes")
+    parser.add_argument("--cpu-time", action="store_true", help="count the time of the processor: on a busy machine")
     options = parser.parse_args()
+    if options.cpu_time and thread_count() != 1:
+        parser.error("--cpu-time counts one thread: set OMP_NUM_THREADS=1")
+    clock = time.thread_time if options.cpu_time else time.perf_counter
     torch.set_num_threads(thread_count())
     device = Device(options.lib, options.runtime)
     bandwidth = copy_bandwidth()
@@ -49,7 +54,7 @@ def main() -> int:
         wanted = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
         if not all(fnmatch.fnmatch(text, glob) for text, glob in wanted):
             continue
-        line = measure(case)
+        line = measure(case, clock=clock)
         lines[case.group].append(line)
         share = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
         note = f"  {case.reason}" if case.reason else ""
