@@ -175,12 +175,15 @@ class Executor:
     def _generator(self, param: Parameter, case: Case, ready: _Prepared) -> Any:
         if case.arguments.get(param.name, True) is None:
             return None
+        given = case.arguments.get(str(param.count)) if param.type == "generators" else 1
         seed = seed_of(case.id, self.seed) >> 1
-        handle = self.arena.generator(seed)
-        ready.generators.append((handle, seed))
-        if param.type == "generators":
-            return self._kept(ready, (ctypes.c_void_p * 1)(handle))
-        return handle
+        for k in range(given if isinstance(given, int) else 1):
+            ready.generators.append((self.arena.generator(seed + k), seed + k))
+        if param.type == "generator":
+            return ready.generators[-1][0]
+        handles = (ctypes.c_void_p * len(ready.generators))(*[handle for handle, _ in ready.generators])
+        ready.keep.append(handles)
+        return handles
 
     def _slot(self, param: Parameter, case: Case, ready: _Prepared) -> Any:
         """Room for what the operator writes through a pointer: a handle, a number, a list."""

@@ -1,0 +1,125 @@
+#include "comparison.h"
+
+#include <diopigen/host.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "compare.h"
+#include "text.h"
+
+namespace diopigen::dispatch {
+
+Comparison::Comparison(diopiContextHandle_t ctx, Operands operands)
+    : ctx_(ctx), operands_(operands), before_(ctx, operands, Fetch::all), copy_(ctx, operands, Fetch::all) {
+    for (const Operand& operand : operands) {
+        if (operand.kind == Kind::made && operand.handles() != nullptr) {
+            made_.push_back({&operand, operand.handles(), {}});
+        } else if (operand.points && operand.isWritten() && operand.value() != nullptr) {
+            Number number{const_cast<void*>(operand.value()), operand.width, operand.name, {}, {}};
+            std::memcpy(number.before.data(), number.place, number.width);
+            numbers_.push_back(number);
+        }
+    }
+}
+
+diopiError_t Comparison::callReference(Function reference, Caller call) {
+    for (Number& number : numbers_) {
+        std::memcpy(number.after.data(), number.place, number.width);
+        std::memcpy(number.place, number.before.data(), number.width);
+    }
+    for (Made& made : made_) {
+        made.reference.assign(static_cast<size_t>(made.operand->count), nullptr);
+        made.operand->handles() = made.reference.data();
+    }
+    copy_.substitute();
+    const diopiError_t status = call(reference);
+    copy_.restore();
+    for (const Made& made : made_) {
+        made.operand->handles() = made.original;
+    }
+    numberDifference_ = judgeNumbers();
+    for (const Number& number : numbers_) {
+        std::memcpy(number.place, number.after.data(), number.width);
+    }
+    return status;
+}
+
+std::optional<std::string> Comparison::judge(Function reference, Caller call, diopiError_t status) {
+    const diopiError_t expected = callReference(reference, call);
+    std::optional<std::string> found;
+    if (status != expected) {
+        found = std::string("answers ") + nameOf(status) + ", reference " + nameOf(expected);
+    } else if (status == diopiSuccess) {
+        found = judgeTensors();
+        found = found ? found : numberDifference_;
+        found = found ? found : judgeMade();
+    }
+    releaseMade();
+    return found;
+}
+
+std::optional<std::string> Comparison::judgeTensors() {
+    after_.emplace(ctx_, operands_, Fetch::all);
+    for (size_t i = 0; i < copy_.tensors().size(); ++i) {
+        const HostTensor& own = after_->tensors()[i];
+        if (own.operand->isWritten()) {
+            if (auto found = difference(own, copy_.tensors()[i])) {
+                return found;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> Comparison::judgeNumbers() const {
+    for (const Number& number : numbers_) {
+        if (std::memcmp(number.place, number.after.data(), number.width) != 0) {
+            return std::string(number.name) + " differs";
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> Comparison::judgeMade() {
+    for (Made& made : made_) {
+        for (size_t i = 0; i < made.reference.size(); ++i) {
+            diopiTensorHandle_t own = made.original[i];
+            diopiTensorHandle_t other = made.reference[i];
+            if (own == nullptr || other == nullptr) {
+                if (own != other) {
+                    return std::string(made.operand->name) + (own == nullptr ? " is missing" : " is not expected");
+                }
+                continue;
+            }
+            const Operand ownOperand{made.operand->name, Kind::tensor, Direction::inout, &own};
+            const Operand otherOperand{made.operand->name, Kind::tensor, Direction::inout, &other};
+            const HostCopy ownCopy(ctx_, Operands(&ownOperand, 1), Fetch::all);
+            const HostCopy otherCopy(ctx_, Operands(&otherOperand, 1), Fetch::all);
+            if (auto found = difference(ownCopy.tensors()[0], otherCopy.tensors()[0])) {
+                return found;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+void Comparison::releaseMade() {
+    for (const Made& made : made_) {
+        for (const diopiTensorHandle_t tensor : made.reference) {
+            if (tensor != nullptr) {
+                require(diopiHostReleaseTemporary(ctx_, tensor), "diopiHostReleaseTemporary");
+            }
+        }
+    }
+}
+
+void Comparison::keep(Dump& dump) const {
+    dump.keep("before", before_.tensors());
+    if (after_) {
+        dump.keep("after", after_->tensors());
+    }
+    dump.keep("reference", copy_.tensors());
+}
+
+}  // namespace diopigen::dispatch

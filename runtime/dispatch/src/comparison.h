@@ -1,0 +1,62 @@
+// One call run on the vendor's library and on the reference.
+#ifndef DIOPIGEN_DISPATCH_COMPARISON_H_
+#define DIOPIGEN_DISPATCH_COMPARISON_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dump.h"
+#include "host_copy.h"
+#include "run.h"
+
+namespace diopigen::dispatch {
+
+// Made before the vendor's function is called: the reference starts from the same operands.
+class Comparison {
+  public:
+    Comparison(diopiContextHandle_t ctx, Operands operands);
+
+    // After the vendor's function, which answered `status`. The first difference; nothing where all is equal. The
+    // caller's results stay those of the vendor.
+    std::optional<std::string> judge(Function reference, Caller call, diopiError_t status);
+
+    // The operands before the call, the vendor's results, and those of the reference.
+    void keep(Dump& dump) const;
+
+  private:
+    // A number that the operator writes through a pointer.
+    struct Number {
+        void* place;
+        uint8_t width;
+        const char* name;
+        std::array<char, 16> before;
+        std::array<char, 16> after;
+    };
+    // Tensors that the operator makes.
+    struct Made {
+        const Operand* operand;
+        diopiTensorHandle_t* original;
+        std::vector<diopiTensorHandle_t> reference;
+    };
+
+    diopiError_t callReference(Function reference, Caller call);
+    std::optional<std::string> judgeTensors();
+    std::optional<std::string> judgeNumbers() const;
+    std::optional<std::string> judgeMade();
+    void releaseMade();
+
+    diopiContextHandle_t ctx_;
+    Operands operands_;
+    HostCopy before_;
+    HostCopy copy_;
+    std::optional<HostCopy> after_;
+    std::vector<Number> numbers_;
+    std::vector<Made> made_;
+    std::optional<std::string> numberDifference_;
+};
+
+}  // namespace diopigen::dispatch
+
+#endif  // DIOPIGEN_DISPATCH_COMPARISON_H_

@@ -1,0 +1,146 @@
+#include "dump.h"
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "element.h"
+#include "failure.h"
+#include "text.h"
+
+namespace diopigen::dispatch {
+
+namespace {
+
+std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char letter : text) {
+        if (letter == '"' || letter == '\\') {
+            result += '\\';
+        }
+        if (static_cast<unsigned char>(letter) < 0x20) {
+            char escape[8];
+            std::snprintf(escape, sizeof(escape), "\\u%04x", letter);
+            result += escape;
+        } else {
+            result += letter;
+        }
+    }
+    return result + "\"";
+}
+
+std::string listOf(const std::vector<int64_t>& values, const char* open, const char* close) {
+    std::string text = open;
+    for (size_t i = 0; i < values.size(); ++i) {
+        text += (i > 0 ? ", " : "") + std::to_string(values[i]);
+    }
+    return text + close;
+}
+
+// The dtype as NumPy names it. bfloat16, which NumPy lacks, is kept as its bits, complex32 as pairs.
+const char* descriptor(diopiDtype_t dtype) {
+    switch (dtype) {
+        case diopi_dtype_int8:
+            return "|i1";
+        case diopi_dtype_uint8:
+            return "|u1";
+        case diopi_dtype_bool:
+            return "|b1";
+        case diopi_dtype_int16:
+            return "<i2";
+        case diopi_dtype_uint16:
+        case diopi_dtype_bfloat16:
+            return "<u2";
+        case diopi_dtype_int32:
+            return "<i4";
+        case diopi_dtype_uint32:
+        case diopi_dtype_complex32:
+            return "<u4";
+        case diopi_dtype_int64:
+            return "<i8";
+        case diopi_dtype_uint64:
+            return "<u8";
+        case diopi_dtype_float16:
+            return "<f2";
+        case diopi_dtype_float32:
+        case diopi_dtype_tfloat32:
+            return "<f4";
+        case diopi_dtype_float64:
+            return "<f8";
+        case diopi_dtype_complex64:
+            return "<c8";
+        default:
+            return "<c16";
+    }
+}
+
+// The elements in row-major order, as numpy.load reads them (format 1.0: a header padded to 64 bytes).
+void writeArray(const std::string& path, const HostTensor& tensor) {
+    const std::vector<int64_t>& shape = tensor.info.shape;
+    std::string header = std::string("{'descr': '") + descriptor(tensor.info.dtype) +
+                         "', 'fortran_order': False, 'shape': " + listOf(shape, "(", shape.size() == 1 ? ",)" : ")") +
+                         ", }";
+    constexpr size_t kPrefix = 10;
+    header.append(63 - (kPrefix + header.size()) % 64, ' ');
+    header += '\n';
+    std::ofstream file(path, std::ios::binary);
+    const auto length = static_cast<uint16_t>(header.size());
+    file.write("\x93NUMPY\x01\x00", 8);
+    file.put(static_cast<char>(length & 255)).put(static_cast<char>(length >> 8));
+    file << header;
+    Index index(shape);
+    for (int64_t i = 0; i < tensor.info.numel; ++i, index.advance()) {
+        file.write(tensor.data + index.offset(tensor.info), tensor.info.elementBytes);
+    }
+    if (!file.flush()) {
+        throw Failure(diopiErrorOccurred, "cannot write " + path);
+    }
+}
+
+}  // namespace
+
+Dump::Dump(const std::string& parent, const char* function, Operands operands) : function_(function) {
+    static std::atomic<int> calls{0};
+    char number[16];
+    std::snprintf(number, sizeof(number), "%06d_", ++calls);
+    folder_ = parent + "/" + number + function;
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error) {
+        throw Failure(diopiErrorOccurred, "cannot make the folder " + folder_ + ": " + error.message());
+    }
+    for (const Operand& operand : operands) {
+        if (operand.kind != Kind::tensor && operand.kind != Kind::tensors && operand.kind != Kind::made) {
+            const std::string text = operand.isWritten() && operand.points ? "pointer" : textOf(operand);
+            values_ +=
+                (values_.empty() ? "" : ",") + std::string("\n    ") + quoted(operand.name) + ": " + quoted(text);
+        }
+    }
+}
+
+void Dump::keep(const char* when, const std::vector<HostTensor>& tensors) {
+    for (const HostTensor& tensor : tensors) {
+        const bool isOne = tensor.operand->kind == Kind::tensor;
+        const std::string file =
+            std::string(tensor.operand->name) + (isOne ? "" : "_" + std::to_string(tensor.index)) + "." + when + ".npy";
+        writeArray(folder_ + "/" + file, tensor);
+        tensors_ += (tensors_.empty() ? "" : ",") + std::string("\n    {\"name\": ") + quoted(tensor.operand->name) +
+                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(nameOf(tensor.info.dtype)) +
+                    ", \"shape\": " + listOf(tensor.info.shape, "[", "]") +
+                    ", \"strides\": " + listOf(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
+    }
+}
+
+void Dump::finish(diopiError_t status) {
+    std::ofstream file(folder_ + "/call.json");
+    file << "{\n  \"function\": " << quoted(function_) << ",\n  \"status\": " << quoted(nameOf(status))
+         << ",\n  \"values\": {" << values_ << (values_.empty() ? "" : "\n  ") << "},\n  \"tensors\": [" << tensors_
+         << (tensors_.empty() ? "" : "\n  ") << "]\n}\n";
+    if (!file.flush()) {
+        throw Failure(diopiErrorOccurred, "cannot write " + folder_ + "/call.json");
+    }
+}
+
+}  // namespace diopigen::dispatch

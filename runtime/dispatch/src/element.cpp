@@ -1,0 +1,115 @@
+#include "element.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "text.h"
+
+namespace diopigen::dispatch {
+
+namespace {
+
+template <typename T>
+T read(const char* address) {
+    T value;
+    std::memcpy(&value, address, sizeof(T));
+    return value;
+}
+
+double halfAt(const char* address) {
+    const auto bits = read<uint16_t>(address);
+    const int exponent = (bits >> 10) & 31;
+    const int fraction = bits & 1023;
+    const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+    if (exponent == 31) {
+        return fraction == 0 ? sign * std::numeric_limits<double>::infinity()
+                             : std::numeric_limits<double>::quiet_NaN();
+    }
+    return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));
+}
+
+double bfloatAt(const char* address) {
+    const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(address)) << 16;
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+}  // namespace
+
+void Index::advance() {
+    for (size_t i = at_.size(); i-- > 0;) {
+        if (++at_[i] < shape_[i]) {
+            return;
+        }
+        at_[i] = 0;
+    }
+}
+
+int64_t Index::offset(const TensorInfo& info) const {
+    int64_t elements = 0;
+    for (size_t i = 0; i < at_.size(); ++i) {
+        elements += at_[i] * info.strides[i];
+    }
+    return elements * info.elementBytes;
+}
+
+bool isFloating(diopiDtype_t dtype) {
+    return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
+           dtype == diopi_dtype_tfloat32 || dtype == diopi_dtype_float64;
+}
+
+bool isComplex(diopiDtype_t dtype) {
+    return dtype == diopi_dtype_complex32 || dtype == diopi_dtype_complex64 || dtype == diopi_dtype_complex128;
+}
+
+double realAt(diopiDtype_t dtype, const char* element, int part) {
+    switch (dtype) {
+        case diopi_dtype_float16:
+            return halfAt(element);
+        case diopi_dtype_bfloat16:
+            return bfloatAt(element);
+        case diopi_dtype_complex32:
+            return halfAt(element + 2 * part);
+        case diopi_dtype_float32:
+        case diopi_dtype_tfloat32:
+        case diopi_dtype_complex64:
+            return read<float>(element + 4 * part);
+        default:
+            return read<double>(element + 8 * part);
+    }
+}
+
+int64_t integerAt(diopiDtype_t dtype, const char* element) {
+    switch (dtype) {
+        case diopi_dtype_int8:
+            return read<int8_t>(element);
+        case diopi_dtype_int16:
+            return read<int16_t>(element);
+        case diopi_dtype_uint16:
+            return read<uint16_t>(element);
+        case diopi_dtype_int32:
+            return read<int32_t>(element);
+        case diopi_dtype_uint32:
+            return read<uint32_t>(element);
+        case diopi_dtype_int64:
+        case diopi_dtype_uint64:
+            return read<int64_t>(element);
+        default:
+            return read<uint8_t>(element);
+    }
+}
+
+std::string elementText(diopiDtype_t dtype, const char* element) {
+    if (isComplex(dtype)) {
+        return "(" + textOf(realAt(dtype, element, 0)) + ", " + textOf(realAt(dtype, element, 1)) + ")";
+    }
+    if (isFloating(dtype)) {
+        return textOf(realAt(dtype, element, 0));
+    }
+    const int64_t value = integerAt(dtype, element);
+    return dtype == diopi_dtype_uint64 ? std::to_string(static_cast<uint64_t>(value)) : std::to_string(value);
+}
+
+}  // namespace diopigen::dispatch

@@ -1,0 +1,105 @@
+// The tensors of a call, copied to host memory.
+//
+// Memory is copied, not tensors: ranges of addresses that overlap are one range, so that tensors which share memory
+// still do, and gaps between elements keep their bytes. What the operator only writes, without gaps, is not read.
+#ifndef DIOPIGEN_DISPATCH_HOST_COPY_H_
+#define DIOPIGEN_DISPATCH_HOST_COPY_H_
+
+#include <diopi/diopirt.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "operand.h"
+#include "tensor.h"
+
+namespace diopigen::dispatch {
+
+// What is copied from the device at first: what the operator reads, or everything.
+enum class Fetch { read, all };
+
+// A dense tensor of the call: its form, and where its elements lie in host memory.
+struct HostTensor {
+    const Operand* operand;
+    int64_t index;  // in an array of tensors
+    TensorInfo info;
+    const char* data;
+};
+
+class HostCopy {
+  public:
+    // Throws a Failure; then nothing has been done that needs undoing.
+    HostCopy(diopiContextHandle_t ctx, Operands operands, Fetch fetch);
+    HostCopy(const HostCopy&) = delete;
+    HostCopy& operator=(const HostCopy&) = delete;
+    ~HostCopy();
+
+    // Puts the copies in the place of the tensors, for one call of a function; `restore` puts the tensors back.
+    void substitute();
+    void restore();
+
+    // Copies what the operator has written to the device, and moves tensors that it made there.
+    void writeBack();
+
+    // Also those that the operator made, after a call.
+    const std::vector<HostTensor>& tensors() const { return tensors_; }
+
+  private:
+    struct Free {
+        void operator()(char* data) const;
+    };
+    struct Destroy {
+        void operator()(diopiTensorHandle_t tensor) const;
+    };
+    using Handle = std::unique_ptr<std::remove_pointer_t<diopiTensorHandle_t>, Destroy>;
+
+    struct Range {
+        uintptr_t begin;
+        uintptr_t end;
+        diopiDevice_t device;
+        bool isRead;
+        bool isWritten;
+        std::unique_ptr<char, Free> memory;
+        char* data;
+    };
+    struct Replaced {
+        diopiTensorHandle_t* place;
+        diopiTensorHandle_t original;
+        diopiTensorHandle_t copy;
+    };
+    // A copy of an array of handles, which the operator gets instead of the caller's.
+    struct List {
+        const Operand* operand;
+        diopiTensorHandle_t* original;
+        std::vector<diopiTensorHandle_t> handles;
+    };
+
+    void collect(const Operand& operand, int64_t index, diopiTensorHandle_t tensor, Fetch fetch);
+    void collectDense(const Operand& operand, int64_t index, diopiConstTensorHandle_t tensor, Fetch fetch);
+    void mergeRanges();
+    void fetchRanges();
+    Range* rangeOf(const TensorInfo& info);
+    diopiTensorHandle_t copyOf(diopiTensorHandle_t tensor);
+    diopiTensorHandle_t copyOfDense(diopiConstTensorHandle_t tensor);
+    Handle wrapped(void* data, uint64_t bytes, const diopiSize_t& size, const diopiSize_t& stride, diopiDtype_t dtype,
+                   diopiDevice_t device) const;
+    Handle onDevice(const Range& range) const;
+    void moveMade(diopiTensorHandle_t& made);
+
+    diopiContextHandle_t ctx_;
+    Operands operands_;
+    bool hasMade_ = false;
+    bool hasDevice_ = false;
+    bool hasHost_ = false;
+    std::vector<Range> ranges_;
+    std::vector<HostTensor> tensors_;
+    std::vector<Handle> handles_;
+    std::vector<Replaced> replaced_;
+    std::deque<List> lists_;
+    std::vector<std::pair<diopiTensorHandle_t, diopiTensorHandle_t>> known_;
+};
+
+}  // namespace diopigen::dispatch
+
+#endif  // DIOPIGEN_DISPATCH_HOST_COPY_H_

@@ -1,0 +1,150 @@
+// The arguments of a call without their C types, so that one piece of code serves all operators.
+#ifndef DIOPIGEN_DISPATCH_OPERAND_H_
+#define DIOPIGEN_DISPATCH_OPERAND_H_
+
+#include <diopi/diopirt.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace diopigen::dispatch {
+
+enum class Kind : uint8_t { tensor, tensors, made, truth, integer, real, scalar, sizes, text, generator, other };
+// What the operator does with it; partly written tensors count as `inout`.
+enum class Direction : uint8_t { in, out, inout };
+
+// An argument: the address of the parameter itself, so that it can be replaced for a call.
+struct Operand {
+    const char* name = "";
+    Kind kind = Kind::other;
+    Direction direction = Direction::in;
+    void* slot = nullptr;
+    int64_t count = 1;    // of tensors
+    uint8_t width = 0;    // bytes of a number
+    bool points = false;  // the parameter is a pointer to the value; null where none is given
+
+    bool isWritten() const { return direction != Direction::in; }
+    // Where the value lies; null where none is given.
+    const void* value() const { return points ? *static_cast<void* const*>(slot) : slot; }
+
+    // For tensor: its handle.
+    diopiTensorHandle_t& handle() const { return *static_cast<diopiTensorHandle_t*>(slot); }
+    // For tensors and made: the array of handles.
+    diopiTensorHandle_t*& handles() const { return *static_cast<diopiTensorHandle_t**>(slot); }
+};
+
+namespace detail {
+
+template <typename T>
+constexpr Kind kindOf() {
+    if constexpr (std::is_same_v<T, bool>) {
+        return Kind::truth;
+    } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+        return Kind::integer;
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return Kind::real;
+    } else if constexpr (std::is_same_v<T, diopiScalar_t>) {
+        return Kind::scalar;
+    } else if constexpr (std::is_same_v<T, diopiSize_t>) {
+        return Kind::sizes;
+    } else {
+        return Kind::other;
+    }
+}
+
+// The operand of anything but a tensor.
+template <typename T>
+Operand valueOperand(const char* name, const T& parameter, Direction direction) {
+    void* const slot = const_cast<T*>(&parameter);
+    if constexpr (std::is_convertible_v<T, diopiConstGeneratorHandle_t>) {
+        return {name, Kind::generator, direction, slot};
+    } else if constexpr (std::is_convertible_v<T, const char*>) {
+        return {name, Kind::text, direction, slot};
+    } else if constexpr (std::is_pointer_v<T>) {
+        using Pointed = std::remove_cv_t<std::remove_pointer_t<T>>;
+        if constexpr (kindOf<Pointed>() == Kind::other) {
+            return {name, Kind::other, direction, slot};
+        } else {
+            return {name, kindOf<Pointed>(), direction, slot, 1, sizeof(Pointed), true};
+        }
+    } else {
+        return {name, kindOf<T>(), direction, slot, 1, static_cast<uint8_t>(sizeof(T))};
+    }
+}
+
+}  // namespace detail
+
+// The operands of a call, in the order of the parameters. They refer to the parameters themselves.
+template <size_t N>
+class OperandList {
+  public:
+    template <typename Handle>
+    void in(const char* name, Handle& handle) {
+        addTensor(name, Direction::in, handle);
+    }
+    template <typename Handle>
+    void out(const char* name, Handle& handle) {
+        addTensor(name, Direction::out, handle);
+    }
+    template <typename Handle>
+    void inout(const char* name, Handle& handle) {
+        addTensor(name, Direction::inout, handle);
+    }
+
+    // Arrays of tensors.
+    template <typename Handle>
+    void in(const char* name, Handle*& handles, int64_t count) {
+        add({name, Kind::tensors, Direction::in, &handles, count});
+    }
+    template <typename Handle>
+    void out(const char* name, Handle*& handles, int64_t count) {
+        add({name, Kind::tensors, Direction::out, &handles, count});
+    }
+    template <typename Handle>
+    void inout(const char* name, Handle*& handles, int64_t count) {
+        add({name, Kind::tensors, Direction::inout, &handles, count});
+    }
+
+    // Tensors that the operator allocates.
+    void made(const char* name, diopiTensorHandle_t*& handles, int64_t count = 1) {
+        add({name, Kind::made, Direction::out, &handles, count});
+    }
+
+    // Anything else.
+    template <typename T>
+    void value(const char* name, const T& parameter, Direction direction = Direction::in) {
+        add(detail::valueOperand(name, parameter, direction));
+    }
+
+    const Operand* data() const { return operands_.data(); }
+
+  private:
+    template <typename Handle>
+    void addTensor(const char* name, Direction direction, Handle& handle) {
+        static_assert(std::is_convertible_v<Handle, diopiConstTensorHandle_t>);
+        add({name, Kind::tensor, direction, &handle});
+    }
+    void add(const Operand& operand) { operands_[count_++] = operand; }
+
+    std::array<Operand, N> operands_;
+    size_t count_ = 0;
+};
+
+// A view of operands.
+struct Operands {
+    const Operand* first;
+    int64_t count;
+
+    Operands(const Operand* first, int64_t count) : first(first), count(count) {}
+    template <size_t N>
+    Operands(const OperandList<N>& list) : first(list.data()), count(N) {}
+
+    const Operand* begin() const { return first; }
+    const Operand* end() const { return first + count; }
+};
+
+}  // namespace diopigen::dispatch
+
+#endif  // DIOPIGEN_DISPATCH_OPERAND_H_

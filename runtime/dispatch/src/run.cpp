@@ -1,0 +1,125 @@
+#include "run.h"
+
+#include <diopigen/host.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "comparison.h"
+#include "dump.h"
+#include "host_copy.h"
+#include "text.h"
+
+namespace diopigen::dispatch {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string vendorOf(const Libraries& loaded) {
+    return loaded.vendorName.empty() ? loaded.vendorPath : loaded.vendorName;
+}
+
+// Runs the call on the reference library, on copies.
+diopiError_t fallBack(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, const Libraries& loaded) {
+    const std::string vendor = vendorOf(loaded);
+    if (loaded.switches.fallback == FallbackMode::off) {
+        throw Failure(diopiNoImplement, "not in the library of " + vendor + ", and DIOPI_FALLBACK is off");
+    }
+    if (entry.reference == nullptr) {
+        const char* const rest = loaded.referencePath.empty() ? ", and there is no reference library to fall back to"
+                                                              : ", nor in the reference library";
+        throw Failure(diopiNoImplement, "not in the library of " + vendor + rest);
+    }
+    const bool isFirst = entry.fallbacks.fetch_add(1, std::memory_order_relaxed) == 0;
+    if (isFirst || loaded.switches.fallback == FallbackMode::log) {
+        say(std::string(entry.name) + " is not in the library of " + vendor +
+            ": it runs on the reference library, through host memory");
+    }
+    HostCopy copy(ctx, operands, Fetch::read);
+    copy.substitute();
+    const diopiError_t status = call(entry.reference);
+    copy.restore();
+    if (status != diopiSuccess) {
+        useReferenceErrorText();
+        return status;
+    }
+    copy.writeBack();
+    return status;
+}
+
+void report(Entry& entry, const std::string& what, const std::string& called, const std::string& folder) {
+    static std::atomic<bool> isFirst{true};
+    entry.differences.fetch_add(1, std::memory_order_relaxed);
+    const char* const first = isFirst.exchange(false) ? " (the first operator that does)" : "";
+    say(std::string(entry.name) + " differs from the reference" + first + "\n  " + what + "\n  called with " + called +
+        "\n  kept in " + folder);
+}
+
+void log(const Entry& entry, const std::string& called, diopiError_t status, const char* by, Clock::duration time) {
+    const double microseconds = std::chrono::duration<double, std::micro>(time).count();
+    say(std::string(entry.name) + "(" + called + ") " + nameOf(status) + " by " + by + " in " + textOf(microseconds) +
+        " us");
+}
+
+diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined,
+                     const Libraries& loaded) {
+    const bool isTold = entry.isLogged || entry.isCompared;
+    const std::string called = isTold ? textOf(operands) : std::string();
+    std::optional<Dump> dump;
+    if (entry.isDumped) {
+        dump.emplace(loaded.switches.dumpFolder, entry.name, operands);
+        dump->keep("before", HostCopy(ctx, operands, Fetch::all).tensors());
+    }
+    std::optional<Comparison> comparison;
+    if (entry.isCompared && !entry.isRandom) {
+        comparison.emplace(ctx, operands);
+    }
+    if (loaded.switches.timing) {
+        require(diopiHostSynchronize(ctx), "diopiHostSynchronize");
+    }
+    const Clock::time_point start = Clock::now();
+    const bool hasVendor = entry.vendor != nullptr && !isDeclined;
+    diopiError_t status = hasVendor ? call(entry.vendor) : diopiNoImplement;
+    const char* by = "the vendor";
+    if (isLeft(status)) {
+        status = fallBack(entry, ctx, operands, call, loaded);
+        by = "the reference library";
+        comparison.reset();
+    } else {
+        entry.vendorCalls.fetch_add(1, std::memory_order_relaxed);
+        if (status != diopiSuccess) {
+            useVendorErrorText();
+        }
+    }
+    if (loaded.switches.timing) {
+        require(diopiHostSynchronize(ctx), "diopiHostSynchronize");
+    }
+    const Clock::duration time = Clock::now() - start;
+    entry.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(time).count()));
+    if (comparison) {
+        if (const auto found = comparison->judge(entry.reference, call, status)) {
+            Dump kept(loaded.switches.dumpFolder, entry.name, operands);
+            comparison->keep(kept);
+            kept.finish(status);
+            report(entry, *found, called, kept.folder());
+        }
+    }
+    if (dump) {
+        dump->keep("after", HostCopy(ctx, operands, Fetch::all).tensors());
+        dump->finish(status);
+    }
+    if (entry.isLogged) {
+        log(entry, called, status, by, time);
+    }
+    return status;
+}
+
+}  // namespace
+
+diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined) {
+    return watched(entry, ctx, operands, call, isDeclined, libraries());
+}
+
+}  // namespace diopigen::dispatch

@@ -1,0 +1,62 @@
+// One call of an operator: what the emitted functions stand on.
+#ifndef DIOPIGEN_DISPATCH_RUN_H_
+#define DIOPIGEN_DISPATCH_RUN_H_
+
+#include <diopi/diopirt.h>
+
+#include "entry.h"
+#include "failure.h"
+#include "libraries.h"
+#include "operand.h"
+
+namespace diopigen::dispatch {
+
+// The operator leaves the call to others.
+inline bool isLeft(diopiError_t status) { return status == diopiNoImplement || status == diopiForceFallbackToCPU; }
+
+// Calls a function that has the type of the operator `alike`.
+template <typename Target, typename... Arguments>
+inline diopiError_t invoke(Function function, Target /*alike*/, Arguments... arguments) {
+    return reinterpret_cast<Target>(function)(arguments...);
+}
+
+// A reference to something that calls a function with the arguments of the call, as they are then.
+class Caller {
+  public:
+    template <typename Callable>
+    explicit Caller(const Callable& callable)
+        : object_(&callable), call_([](const void* object, Function function) {
+              return (*static_cast<const Callable*>(object))(function);
+          }) {}
+    diopiError_t operator()(Function function) const { return call_(object_, function); }
+
+  private:
+    const void* object_;
+    diopiError_t (*call_)(const void*, Function);
+};
+
+// Tries the short way, straight to the vendor's function. False where there is more to a call of this operator, or
+// where the vendor leaves it to others: `isDeclined` says so then.
+template <typename Callable>
+inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status, bool& isDeclined) {
+    const Function direct = entry.direct.load(std::memory_order_acquire);
+    if (__builtin_expect(direct == nullptr, 0)) {
+        return false;
+    }
+    status = call(direct);
+    if (__builtin_expect(status == diopiSuccess, 1)) {
+        return true;
+    }
+    isDeclined = isLeft(status);
+    if (!isDeclined) {
+        useVendorErrorText();
+    }
+    return !isDeclined;
+}
+
+// The long way: loads the libraries, falls back, and does what the switches say.
+diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined);
+
+}  // namespace diopigen::dispatch
+
+#endif  // DIOPIGEN_DISPATCH_RUN_H_

@@ -1,0 +1,107 @@
+#include "text.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "tensor.h"
+
+namespace diopigen::dispatch {
+
+namespace {
+
+std::string textOfTensor(diopiConstTensorHandle_t tensor) {
+    return tensor == nullptr ? "none" : (isSparse(tensor) ? "sparse " : "") + describe(inspect(tensor));
+}
+
+std::string textOfTensors(const Operand& operand) {
+    if (operand.handles() == nullptr) {
+        return "none";
+    }
+    std::string text = "[";
+    for (int64_t i = 0; i < operand.count; ++i) {
+        text += (i > 0 ? ", " : "") + textOfTensor(operand.handles()[i]);
+    }
+    return text + "]";
+}
+
+int64_t integerAt(const void* value, int width) {
+    switch (width) {
+        case 1:
+            return *static_cast<const int8_t*>(value);
+        case 4:
+            return *static_cast<const int32_t*>(value);
+        default:
+            return *static_cast<const int64_t*>(value);
+    }
+}
+
+std::string textOfScalar(const diopiScalar_t& scalar) {
+    const bool isFloating = scalar.stype == diopi_dtype_float16 || scalar.stype == diopi_dtype_float32 ||
+                            scalar.stype == diopi_dtype_float64 || scalar.stype == diopi_dtype_bfloat16;
+    return isFloating ? textOf(scalar.fval) : std::to_string(scalar.ival);
+}
+
+std::string textOfSizes(const diopiSize_t& sizes) {
+    std::string text = "(";
+    for (int64_t i = 0; i < sizes.len; ++i) {
+        text += (i > 0 ? ", " : "") + std::to_string(sizes.data[i]);
+    }
+    return text + ")";
+}
+
+}  // namespace
+
+std::string textOf(double number) {
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.9g", number);
+    return text;
+}
+
+std::string textOf(const Operand& operand) {
+    switch (operand.kind) {
+        case Kind::tensor:
+            return textOfTensor(operand.handle());
+        case Kind::tensors:
+            return textOfTensors(operand);
+        case Kind::made:
+            return "new";
+        default:
+            break;
+    }
+    const void* const value = operand.value();
+    if (value == nullptr) {
+        return "none";
+    }
+    switch (operand.kind) {
+        case Kind::truth:
+            return *static_cast<const bool*>(value) ? "true" : "false";
+        case Kind::integer:
+            return std::to_string(integerAt(value, operand.width));
+        case Kind::real:
+            return textOf(operand.width == 4 ? *static_cast<const float*>(value) : *static_cast<const double*>(value));
+        case Kind::scalar:
+            return textOfScalar(*static_cast<const diopiScalar_t*>(value));
+        case Kind::sizes:
+            return textOfSizes(*static_cast<const diopiSize_t*>(value));
+        case Kind::text: {
+            const char* const text = *static_cast<const char* const*>(value);
+            return text == nullptr ? "none" : "'" + std::string(text) + "'";
+        }
+        case Kind::generator:
+            return "generator";
+        default:
+            return "?";
+    }
+}
+
+std::string textOf(Operands operands) {
+    std::string text;
+    for (const Operand& operand : operands) {
+        text += (text.empty() ? "" : ", ") + std::string(operand.name) + "=" +
+                (operand.isWritten() && operand.points ? "pointer" : textOf(operand));
+    }
+    return text;
+}
+
+}  // namespace diopigen::dispatch
