@@ -25,7 +25,7 @@ from pathlib import Path
 
 from diopigen.conformance.cases import cases_of, tested
 from diopigen.conformance.dtypes import STORAGE, category
-from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Excuse, Operand, Value
+from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Excuse, operands_of
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml
@@ -97,15 +97,7 @@ class Known:
 
 def operand_dtypes(case: Case) -> set[str]:
     """The dtypes of the tensors of a case."""
-    return {operand.dtype for value in case.arguments.values() for operand in _operands(value)}
-
-
-def _operands(value: Value) -> Iterator[Operand]:
-    if isinstance(value, Operand):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _operands(item)
+    return {operand.dtype for operand in operands_of(case.arguments.values())}
 
 
 def read(path: Path, display: str, sink: Sink) -> tuple[Known, ...]:

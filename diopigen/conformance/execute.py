@@ -16,7 +16,7 @@ from diopigen.conformance.binding import Host, Library, ScalarStruct, SizeStruct
 from diopigen.conformance.compare import compare, show
 from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
 from diopigen.conformance.memory import Arena, Block, strides_of
-from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, Number, Operand
+from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, Number, Operand, operands_of
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracles
 from diopigen.conformance.values import POISON, draw, seed_of
 from diopigen.header.signature import c_type
@@ -66,7 +66,10 @@ class Executor:
         target = self.library.functions.get(case.function)
         if target is None:
             return CaseResult(case, "missing", time.perf_counter() - started)
+        if self.arena.device == 0 and any(operand.on_host for operand in operands_of(case.arguments.values())):
+            return CaseResult(case, "inapplicable", time.perf_counter() - started)
         self.values: Mapping[str, Any] = {}
+        self.reason = ""
         self.factor = case.excuse.factor if case.excuse is not None else 1.0
         self.loosened = False
         try:
@@ -76,7 +79,7 @@ class Executor:
         if outcome == "passed" and (self.loosened or (case.excuse is not None and case.excuse.kind == "unsupported")):
             outcome = "excepted"
         operands = describe(case, self.values) if faults else ()
-        return CaseResult(case, outcome, time.perf_counter() - started, tuple(faults), operands)
+        return CaseResult(case, outcome, time.perf_counter() - started, tuple(faults), operands, self.reason)
 
     def _judge(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
         ready = self._prepare(case, function)
@@ -91,7 +94,9 @@ class Executor:
             return self._judge_refusal(case, function, ready, status)
         faults = self._memory(function, ready, written=status == SUCCESS)
         if status != SUCCESS:
-            faults.insert(0, Fault("status", "", f"the call is refused{self._reason()}", SUCCESS, status))
+            said = self.library.text("diopiGetLastErrorString")
+            message = f"the call is refused ({said})" if said else "the call is refused"
+            faults.insert(0, Fault("status", "", message, SUCCESS, status))
             return "failed", faults
         answer = self._answer(function, ready)
         if answer is None:
@@ -99,21 +104,20 @@ class Executor:
             return ("failed" if faults else "uncovered"), faults
         faults += self._results(function, ready, answer)
         if function.tolerance == "random" and not faults:
-            faults += self._again(function, target, ready)
+            varying = {name for name, wanted in answer.items() if isinstance(wanted, Law) and wanted.varies}
+            faults += self._again(function, target, ready, varying if case.axis == "distribution" else set())
         return ("failed" if faults else "passed"), faults
 
     def _judge_refusal(self, case: Case, function: Function, ready: _Prepared, status: str) -> tuple[str, list[Fault]]:
         faults = self._memory(function, ready, written=status == SUCCESS)
+        self.reason = "" if status == SUCCESS else self.library.text("diopiGetLastErrorString")
         wrong = status == SUCCESS if case.expect == ANY_FAILURE else status != case.expect
         if wrong:
             about = f": {case.about}" if case.about else ""
             word = "accepted" if status == SUCCESS else "refused with another status"
-            faults.insert(0, Fault("status", "", f"the call is {word}{about}{self._reason()}", case.expect, status))
+            said = f" ({self.reason})" if self.reason else ""
+            faults.insert(0, Fault("status", "", f"the call is {word}{about}{said}", case.expect, status))
         return ("failed" if faults else "passed"), faults
-
-    def _reason(self) -> str:
-        text = self.library.text("diopiGetLastErrorString")
-        return f" ({text})" if text else ""
 
     # ---- making the call --------------------------------------------------------------------------------------------
 
@@ -183,7 +187,7 @@ class Executor:
             return ready.generators[-1][0]
         handles = (ctypes.c_void_p * len(ready.generators))(*[handle for handle, _ in ready.generators])
         ready.keep.append(handles)
-        return handles
+        return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
 
     def _slot(self, param: Parameter, case: Case, ready: _Prepared) -> Any:
         """Room for what the operator writes through a pointer: a handle, a number, a list."""
@@ -234,15 +238,18 @@ class Executor:
         if item.alias is not None:
             other = ready.blocks[item.alias][0]
             assert other is not None, "an alias of null"
+            if item.shift:
+                return self.arena.overlap(other, item.shape, item.dtype, item.shift)
             return self.arena.alias(other, item.shape, item.layout)
         if param.direction == "out":
             count = math.prod(item.shape) * STORAGE[item.dtype].itemsize
             stored = np.full(count, POISON, dtype=np.uint8).view(STORAGE[item.dtype]).reshape(item.shape)
-            return self.arena.tensor(stored, item.dtype, item.layout)
+            return self.arena.tensor(stored, item.dtype, item.layout, on_host=item.on_host)
         if item.layout == "expanded" and item.shape:
             one = draw(item.values, (1, *item.shape[1:]), item.dtype, source)
             return self.arena.tensor(np.broadcast_to(one, item.shape), item.dtype, item.layout)
-        return self.arena.tensor(draw(item.values, item.shape, item.dtype, source), item.dtype, item.layout)
+        stored = draw(item.values, item.shape, item.dtype, source)
+        return self.arena.tensor(stored, item.dtype, item.layout, on_host=item.on_host)
 
     # ---- judging ----------------------------------------------------------------------------------------------------
 
@@ -331,21 +338,33 @@ class Executor:
             self.loosened = self.loosened or fault is None
         return [fault] if fault else []
 
-    def _again(self, function: Function, target: Any, ready: _Prepared) -> list[Fault]:
-        """The same seed gives the same numbers again."""
+    def _again(self, function: Function, target: Any, ready: _Prepared, random: set[str]) -> list[Fault]:
+        """The same seed and offset give the same numbers again; the next call without them gives others to `random`."""
         written = [(p, b) for p in function.params if p.is_written for b in ready.blocks.get(p.name, ()) if b]
         first = [self.arena.read(block) for _, block in written]
-        for _, block in written:
-            self.arena.write(block, block.before)
+
+        def called() -> list[Array]:
+            for _, block in written:
+                self.arena.write(block, block.before)
+            target(*ready.arguments)
+            self.arena.host.status("diopiHostSynchronize", self.arena.context)
+            return [self.arena.read(block) for _, block in written]
+
+        after = called()
+        advances = [offset > 0 for _, offset in map(self.arena.state, (handle for handle, _ in ready.generators))]
         for handle, seed in ready.generators:
             self.arena.host.call("diopiGeneratorSetSeedAndOffset", handle, seed, 0)
-        target(*ready.arguments)
-        self.arena.host.status("diopiHostSynchronize", self.arena.context)
-        return [
+        faults = [
             Fault("reproducibility", param.name, "the same seed gives other numbers the second time")
-            for (param, block), before in zip(written, first, strict=True)
-            if not np.array_equal(self.arena.read(block), before)
+            for (param, _), before, now in zip(written, first, called(), strict=True)
+            if not np.array_equal(now, before)
         ]
+        for (param, _), before, now in zip(written, first, after, strict=True):
+            if param.name in random and np.array_equal(now, before):
+                moved = "" if all(advances) else ", and the generator's offset has not advanced"
+                message = f"the next call gives the same numbers{moved}"
+                faults.append(Fault("reproducibility", param.name, message))
+        return faults
 
 
 def _items(value: Any) -> tuple[Any, ...]:
@@ -353,7 +372,7 @@ def _items(value: Any) -> tuple[Any, ...]:
 
 
 def _alias_of(value: Any) -> str | None:
-    return value.alias if isinstance(value, Operand) else None
+    return next((operand.alias for operand in operands_of([value]) if operand.alias), None)
 
 
 def _address(block: Block) -> int:
@@ -404,7 +423,9 @@ def _described(value: Any) -> str:
         text = f"{value.dtype}{list(value.shape)}"
         if value.layout != "contiguous":
             text += f" {value.layout} strides {list(strides_of(value.shape, value.layout))}"
-        return text + (f" in the memory of {value.alias}" if value.alias else "")
+        if value.alias:
+            text += f" in the memory of {value.alias}" + (f" + {value.shift} elements" if value.shift else "")
+        return text + (" on the host" if value.on_host else "")
     if isinstance(value, Number):
         return f"{value.value} ({value.dtype})"
     if isinstance(value, tuple):

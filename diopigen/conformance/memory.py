@@ -96,22 +96,23 @@ class Arena:
         self.host.call("diopiHostDestroyTensor", probe)
         return 1
 
-    def tensor(self, stored: Array, dtype: str, layout: str = "contiguous") -> Block:
-        """A tensor that holds the elements, between guard zones."""
+    def tensor(self, stored: Array, dtype: str, layout: str = "contiguous", *, on_host: bool = False) -> Block:
+        """A tensor that holds the elements, between guard zones, on the arena's device or on the host."""
         shape = stored.shape
         strides = strides_of(shape, layout)
         item = STORAGE[dtype].itemsize
         handle = ctypes.c_void_p()
         size, steps = size_struct(shape), size_struct(strides)
         count = reach(shape, strides)
+        device = 0 if on_host else self.device
         if count == 0:
-            self._create(handle, size, steps, dtype)
+            self._create(handle, size, steps, dtype, device)
             return self._kept(Block(handle, None, shape, strides, dtype, np.empty(0, dtype=np.uint8)))
         before = np.full(2 * GUARD + count * item, CANARY, dtype=np.uint8)
         block = Block(handle, ctypes.c_void_p(), shape, strides, dtype, before)
         block.elements(before)[...] = stored
         assert block.base is not None
-        self._create(block.base, size_struct((before.size,)), None, "uint8")
+        self._create(block.base, size_struct((before.size,)), None, "uint8", device)
         self._view(handle, block.base, size, steps, dtype)
         self.write(block, before)
         return self._kept(block)
@@ -124,6 +125,14 @@ class Arena:
         del layout  # the memory is laid out as the first tensor has it
         self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype)
         return self._kept(Block(handle, block.base, shape, block.strides, block.dtype, block.before, owner=False))
+
+    def overlap(self, block: Block, shape: Dims, dtype: str, shift: int) -> Block:
+        """A contiguous tensor over the memory of a block, `shift` elements behind its first. What it would hold beyond
+        the block's elements and guard zones is an error of the case."""
+        assert block.base is not None, "an overlap with an empty tensor"
+        handle, strides = ctypes.c_void_p(), strides_of(shape, "contiguous")
+        self._view(handle, block.base, size_struct(shape), size_struct(strides), dtype, shift)
+        return self._kept(Block(handle, block.base, shape, strides, dtype, block.before, owner=False))
 
     def sparse(self, stored: Array, dtype: str, source: np.random.Generator) -> tuple[Block, list[Block], Array]:
         """A matrix in compressed sparse rows that keeps about half of the elements: the tensor, its three parts
@@ -145,15 +154,23 @@ class Arena:
         whole = self._kept(Block(handle, None, stored.shape, strides_of(stored.shape, "contiguous"), dtype, nothing))
         return whole, parts, np.where(kept, stored, np.zeros_like(stored))
 
-    def _create(self, handle: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct | None, dtype: str) -> None:
+    def _create(
+        self, handle: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct | None, dtype: str, device: int
+    ) -> None:
         stride = None if steps is None else ctypes.byref(steps)
-        arguments = (ctypes.byref(handle), ctypes.byref(size), stride, 0, self.dtypes[dtype], self.device)
+        arguments = (ctypes.byref(handle), ctypes.byref(size), stride, 0, self.dtypes[dtype], device)
         self.host.call("diopiHostCreateTensor", self.context, *arguments)
 
     def _view(
-        self, handle: ctypes.c_void_p, base: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct, dtype: str
+        self,
+        handle: ctypes.c_void_p,
+        base: ctypes.c_void_p,
+        size: SizeStruct,
+        steps: SizeStruct,
+        dtype: str,
+        shift: int = 0,
     ) -> None:
-        offset = GUARD // STORAGE[dtype].itemsize
+        offset = GUARD // STORAGE[dtype].itemsize + shift
         arguments = (ctypes.byref(size), ctypes.byref(steps), offset, self.dtypes[dtype])
         self.host.call("diopiHostCreateView", ctypes.byref(handle), base, *arguments)
 
@@ -179,6 +196,13 @@ class Arena:
         self.host.call("diopiHostCreateGenerator", ctypes.byref(handle), seed, offset)
         self.generators.append(handle)
         return handle
+
+    def state(self, generator: ctypes.c_void_p) -> tuple[int, int]:
+        """Seed and offset of a generator."""
+        seed, offset = ctypes.c_uint64(), ctypes.c_uint64()
+        places = (ctypes.byref(seed), ctypes.byref(offset))
+        self.host.call("diopiGeneratorGetSeedAndOffset", generator, *places)
+        return seed.value, offset.value
 
     def fetch(self, handle: Any) -> tuple[Array, str, Dims]:
         """Elements, dtype and strides of a tensor that the operator allocated."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -21,7 +21,8 @@ LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last")
 class Operand:
     """A tensor argument: sizes, dtype, how its values come about, how it lies in memory.
 
-    `alias` names another parameter whose memory it shares.
+    `alias` names another parameter whose memory it shares; with `shift` above 0 it starts so many of its own elements
+    behind that one's first, which no operator has to take. `on_host` puts it on another device than the others.
     """
 
     shape: tuple[int, ...]
@@ -29,6 +30,8 @@ class Operand:
     values: Drawn | Literal = NORMAL
     layout: str = "contiguous"
     alias: str | None = None
+    shift: int = 0
+    on_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,15 @@ class Number:
 
 
 Value = Union[Operand, Number, tuple["Value", ...], tuple[int, ...], int, float, bool, str, None]
+
+
+def operands_of(values: Iterable[Value]) -> Iterator[Operand]:
+    """All tensors among some arguments, those in lists included."""
+    for value in values:
+        if isinstance(value, Operand):
+            yield value
+        elif isinstance(value, tuple):
+            yield from operands_of(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class Case:
     expect: str = SUCCESS
     about: str = ""
     """What the case is for, where the id does not say it: the constraint that it breaks."""
+    blames: str = ""
+    """The parameter that is spoilt in a case that must be refused; empty where several are at fault together."""
     excuse: Excuse | None = None
 
 
@@ -80,6 +94,7 @@ OUTCOMES: dict[str, str] = {
     "unimplemented": "the library answers diopiNoImplement or asks for the CPU",
     "missing": "the library exports no such function",
     "uncovered": "the call succeeded, but no oracle knows the right values",
+    "inapplicable": "the library's only device is the host, so that nothing can lie on the wrong one",
 }
 FAILURES = frozenset({"failed", "crashed", "hung"})
 
@@ -97,13 +112,15 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of one case. `operands` describes the arguments of a case that failed."""
+    """What came of one case. `operands` describes the arguments of a case that failed; `reason` is what the library
+    said of a call that it refused."""
 
     case: Case
     outcome: str
     seconds: float
     faults: tuple[Fault, ...] = ()
     operands: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

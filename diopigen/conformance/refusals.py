@@ -1,20 +1,31 @@
-"""What a library must refuse, with a status and without touching its outputs: constraints, dtypes, null, shapes."""
+"""What a library must refuse, with a status and without touching its outputs.
+
+Broken constraints come from the spec; the rest are arguments that a library accepts, spoilt in one place: dtypes, null,
+shapes, dimensions and enums here, devices and memory in `refusals_memory`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from diopigen.conformance import refusals_memory
+from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.axes import cases as axis_cases
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
+from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
 from diopigen.conformance.resolve import Arguments, Choice, Resolver, lead_dtypes, read_recipe, shape_rule
 from diopigen.conformance.values import Unfit
-from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, TensorRecipe
 
 _STRANGE = ("complex64", "bool", "float64", "int8", "float32", "int64", "uint16")
 """Dtypes to try where a parameter's list does not hold them."""
+_POINTERS = frozenset({"tensor", "tensors", "new_tensor", "new_tensors", "scalar", "string", "generator"})
+"""Types whose arguments are pointers or handles."""
+_DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "axis"})
+"""Parameters that count dimensions."""
 
 
 def cases(
@@ -27,10 +38,12 @@ def cases(
         return
     dtype, arguments = good
     maker = _Maker(interface, function, dtype, arguments)
-    yield from maker.null_handles()
+    yield from maker.nulls()
     yield from maker.wrong_dtypes()
     yield from maker.wrong_shapes()
+    yield from maker.wrong_dims()
     yield from maker.enums()
+    yield from refusals_memory.cases(function, dtype, arguments)
 
 
 def _constraints(interface: Interface, function: Function, resolver: Resolver) -> Iterator[Case]:
@@ -73,19 +86,28 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
 def _good(
     function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]
 ) -> tuple[str, Arguments] | None:
-    """Arguments that a library accepts, to be spoilt in one place."""
+    """Arguments that a library accepts, to be spoilt in one place: with several elements in every tensor where there
+    are such, never without any."""
     plain = next((case for case in axis_cases(function, resolver) if case.axis == "plain"), None)
+    found: list[tuple[str, Arguments]] = []
     for dtype in ("float32", *lead_dtypes(function)):
         for recipe in recipes:
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype))
             except Unfit:
                 continue
-            if all(0 not in v.shape for v in arguments.values() if isinstance(v, Operand)):
-                return _dtype_of(arguments), arguments
+            if all(0 not in operand.shape for operand in operands_of(arguments.values())):
+                found.append((_dtype_of(arguments), arguments))
         if plain is not None:
-            return plain.dtype, dict(plain.arguments)
-    return None
+            found.append((plain.dtype, dict(plain.arguments)))
+        if found:
+            break
+    return max(found, key=lambda one: _smallest(one[1])) if found else None
+
+
+def _smallest(arguments: Arguments) -> int:
+    """2 where every tensor has several elements, else 1."""
+    return min((min(2, math.prod(operand.shape)) for operand in operands_of(arguments.values())), default=1)
 
 
 class _Maker:
@@ -95,51 +117,74 @@ class _Maker:
         self.dtype = dtype
         self.arguments = arguments
 
-    def _case(self, name: str, about: str, changes: Mapping[str, Value]) -> Case:
+    def _case(self, kind: str, param: Parameter | None, about: str, changes: Mapping[str, Value]) -> Case:
         function = self.function
-        arguments = {**self.arguments, **changes}
+        name = kind if param is None else f"{kind}-{param.name}"
         case_id = f"{function.name}/{name}/error"
-        return Case(case_id, function.name, function.family, self.dtype, "error", arguments, ANY_FAILURE, about)
+        return Case(
+            case_id, function.name, function.family, self.dtype, "error", {**self.arguments, **changes},
+            ANY_FAILURE, about, param.name if param is not None else "",
+        )  # fmt: skip
 
     def _operands(self) -> Iterator[tuple[Parameter, Operand]]:
         for param in self.function.params:
             value = self.arguments.get(param.name)
-            if param.type == "tensor" and isinstance(value, Operand):
+            if (
+                param.type == "tensor"
+                and isinstance(value, Operand)
+                and SPARSE.get(self.function.operator) != param.name
+            ):
                 yield param, value
 
-    def null_handles(self) -> Iterator[Case]:
-        """A null tensor where null is not allowed."""
-        for param, _ in self._operands():
-            if not param.nullable:
-                yield self._case(f"null-{param.name}", f"'{param.name}' must not be null", {param.name: None})
+    def nulls(self) -> Iterator[Case]:
+        """Null where it is not allowed, in every argument that is passed by a pointer."""
+        for param in self.function.params:
+            value = self.arguments.get(param.name)
+            if param.nullable or value is None or (param.type == "tensors" and value == ()):
+                continue
+            if param.type in _POINTERS or param.pointer or (param.direction == "out" and value is True):
+                yield self._case("null", param, f"'{param.name}' must not be null", {param.name: None})
 
     def wrong_dtypes(self) -> Iterator[Case]:
-        """A dtype that is not in the list, and one that differs from what a rule asks of an input."""
-        for param, value in self._operands():
-            if not param.is_read:
-                continue
-            if isinstance(param.dtype, DtypeList):
-                strange = next((d for d in _STRANGE if d not in param.dtype.dtypes and d in STORAGE), None)
-            elif isinstance(param.dtype, DtypeRule) and param.dtype.formula.text.startswith("same("):
-                strange = "float64" if value.dtype != "float64" else "float32"
-            else:
-                strange = None
-            if strange is not None:
-                spoilt = replace(value, dtype=strange, values=0)
-                about = f"'{param.name}' must not be {strange}"
-                yield self._case(f"dtype-{param.name}", about, {param.name: spoilt})
+        """A dtype that is not in the list, and one that differs from what a rule asks for, in tensors, members of
+        arrays and numbers."""
+        for param in self.function.params:
+            value = self.arguments.get(param.name)
+            first = next(operands_of([value]), None)
+            if isinstance(value, Number) and isinstance(param.dtype, DtypeList):
+                strange = next((d for d in ("float64", "int64") if not _suits(d, param.dtype.dtypes)), None)
+                if strange is not None:
+                    about = f"'{param.name}' must not be a number of dtype {strange}"
+                    yield self._case("dtype", param, about, {param.name: Number(value.value, strange)})
+            elif first is not None:
+                strange = self._strange(param, first)
+                if strange is not None:
+                    spoilt = replace(first, dtype=strange, values=0)
+                    about = f"'{param.name}' must not be {strange}"
+                    yield self._case("dtype", param, about, {param.name: _with_first(value, spoilt)})
+
+    def _strange(self, param: Parameter, operand: Operand) -> str | None:
+        if isinstance(param.dtype, DtypeList):
+            return next((d for d in _STRANGE if d not in param.dtype.dtypes and d in STORAGE), None)
+        if isinstance(param.dtype, DtypeRule) and param.dtype.formula.text.startswith("same("):
+            return "float64" if operand.dtype != "float64" else "float32"
+        return None
 
     def wrong_shapes(self) -> Iterator[Case]:
-        """Shapes that do not broadcast, or differ where they must be the same; outputs of another shape."""
+        """Shapes that do not broadcast, or differ where they must be the same or are spelt out; outputs of another
+        shape than their rule gives."""
         for param, value in self._operands():
             rule = shape_rule(param)
             clash = (*value.shape, 3) if value.shape[-1:] != (3,) else (*value.shape, 2)
-            if param.direction == "out" and rule in ("broadcast", "same") and value.shape:
+            if param.direction == "out" and rule not in ("", "any") and value.shape:
                 changes = {param.name: replace(value, shape=clash)}
-                yield self._case(f"shape-{param.name}", f"'{param.name}' has another shape than the rule says", changes)
+                yield self._case("shape", param, f"'{param.name}' has another shape than the rule says", changes)
             elif param.is_read and rule in ("same", "broadcastable") and len(value.shape) > 0:
                 changes = {param.name: replace(value, shape=clash, values=0)}
-                yield self._case(f"shape-{param.name}", f"'{param.name}' does not have the shape of the rule", changes)
+                yield self._case("shape", param, f"'{param.name}' does not have the shape of the rule", changes)
+            elif isinstance(param.shape, ShapeList) and all(d.kind != "variadic" for d in param.shape.dimensions):
+                changes = {param.name: replace(value, shape=clash, values=0 if param.is_read else value.values)}
+                yield self._case("shape", param, f"'{param.name}' has a dimension too many", changes)
         yield from self._no_broadcast()
 
     def _no_broadcast(self) -> Iterator[Case]:
@@ -153,12 +198,34 @@ class _Maker:
             second.name: replace(two, shape=(2, 4), values=1),
             output.name: replace(dict(self._operands())[output], shape=(2, 3)),
         }
-        yield self._case("no-broadcast", "[2, 3] and [2, 4] do not broadcast", changes)
+        yield self._case("no-broadcast", None, "[2, 3] and [2, 4] do not broadcast", changes)
+
+    def wrong_dims(self) -> Iterator[Case]:
+        """Dimensions that no tensor has, at both ends."""
+        for param in self.function.params:
+            if param.name not in _DIMENSIONS or param.type not in ("int64", "sizes"):
+                continue
+            for kind, dim in (("above", 99), ("below", -99)):
+                value = dim if param.type == "int64" else (dim,)
+                yield self._case(f"dim-{kind}", param, f"there is no dimension {dim}", {param.name: value})
 
     def enums(self) -> Iterator[Case]:
-        """The value that only counts the others."""
+        """The value that only counts the others, and texts that are none of the list."""
         for param in self.function.params:
             enum = self.interface.enum(param.type)
             last = next((value.name for value in enum.values if value.name.endswith("END")), None) if enum else None
             if last is not None:
-                yield self._case(f"enum-{param.name}", f"{last} is no value of '{param.name}'", {param.name: last})
+                yield self._case("enum", param, f"{last} is no value of '{param.name}'", {param.name: last})
+            elif param.type == "string" and param.values:
+                yield self._case("text", param, f"'{param.name}' is none of its texts", {param.name: "no such text"})
+
+
+def _suits(dtype: str, allowed: Sequence[str]) -> bool:
+    """Whether a number of the dtype may be passed: a float64 stands for all floats, an int64 for all integers."""
+    floats = {"float16", "bfloat16", "float32", "float64"}
+    return bool(floats & set(allowed)) if dtype == "float64" else any(name not in floats for name in allowed)
+
+
+def _with_first(value: Value, operand: Operand) -> Value:
+    """An argument with its only tensor, or the first of its array, exchanged."""
+    return (operand, *value[1:]) if isinstance(value, tuple) else operand

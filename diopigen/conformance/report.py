@@ -15,7 +15,7 @@ from diopigen.conformance.oracles import oracles
 from diopigen.ir.model import Function
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
-_COLUMNS = ("passed", "failed", "crashed", "hung", "excepted", "unimplemented", "missing", "uncovered")
+_COLUMNS = ("passed", "failed", "crashed", "hung", "excepted", "unimplemented", "missing", "uncovered", "inapplicable")
 
 
 def repro(case_id: str, library: str = "PATH", seed: int = 0, runtime: str = "") -> str:
@@ -195,7 +195,7 @@ def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results
     ElementTree.SubElement(case, tag, message=message).text = _printable(failure_text(result, results))
 
 
-_NOT_JUDGED = ("excepted", "unimplemented", "missing", "uncovered")
+_NOT_JUDGED = ("excepted", "unimplemented", "missing", "uncovered", "inapplicable")
 
 
 def why_not_judged(result: CaseResult) -> str:

@@ -237,7 +237,8 @@ class _Session:
         if "text" in line:
             faults = (Fault(str(line["outcome"]), "", str(line["text"])),)
             operands = describe(case)
-        self._finish(place, CaseResult(case, str(line["outcome"]), float(line["seconds"]), faults, operands))
+        outcome, seconds, reason = str(line["outcome"]), float(line["seconds"]), str(line.get("reason", ""))
+        self._finish(place, CaseResult(case, outcome, seconds, faults, operands, reason))
 
     def _finish(self, place: int, result: CaseResult) -> None:
         if self.results[place] is None:

@@ -68,6 +68,8 @@ def result_line(place: int, result: CaseResult) -> dict[str, Any]:
         names = ("kind", "parameter", "message", "expected", "actual")
         line["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
         line["operands"] = list(result.operands)
+    if result.reason:
+        line["reason"] = result.reason
     return line
 
 

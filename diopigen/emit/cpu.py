@@ -18,6 +18,7 @@ from diopigen.emit.cpp_expression import (
 from diopigen.emit.cpp_lines import Statement, fit
 from diopigen.emit.cpu_call import Body
 from diopigen.emit.cpu_kernels import Group, groups, parameters
+from diopigen.emit.cpu_not_covered import not_covered_files
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
@@ -178,7 +179,7 @@ def _file_name(family: str) -> str:
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`cpu/elementwise_<family>.cpp`. Raises `Failure` where a kernel cannot be printed."""
+    """`cpu/elementwise_<family>.cpp` and `cpu/not_covered.cpp`. Raises `Failure` where a kernel cannot be printed."""
     template = "cpu/elementwise.cpp.j2"
     families: dict[str, list[tuple[Group, LoopText]]] = {}
     problems: list[Diagnostic] = []
@@ -212,4 +213,4 @@ def emit(interface: Interface, templates: Path) -> Plan:
         content = render(templates, template, values)
         inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")
         files.append(PlannedFile(_file_name(family), content, inputs, TARGET))
-    return Plan(tuple(files))
+    return Plan((*files, *not_covered_files(interface, templates, TARGET)))

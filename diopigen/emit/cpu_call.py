@@ -216,7 +216,11 @@ class Body:
             if self.group.uses_coordinates and widens is True:
                 yield f"{INDENT}const Dtype compute = Dtype::kFloat64;"
             elif self.group.uses_coordinates:
-                yield f"{INDENT}const Dtype compute = is_integral({dtype}) ? Dtype::kInt64 : Dtype::kFloat64;"
+                exact = f"is_integral({dtype})"
+                if isinstance(widens, str):  # a true quotient has fractions on the way to whole numbers
+                    yield f"{INDENT}const bool is_true_quotient = {widens};"
+                    exact += " && !is_true_quotient"
+                yield f"{INDENT}const Dtype compute = {exact} ? Dtype::kInt64 : Dtype::kFloat64;"
             else:
                 yield f"{INDENT}const Dtype compute = {dtype};"
             return

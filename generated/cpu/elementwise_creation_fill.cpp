@@ -130,7 +130,8 @@ DIOPI_API diopiError_t diopiLinspace(diopiContextHandle_t /*ctx*/, diopiTensorHa
         const Number start_number = scalar("start", start, kNumber);
         const Number end_number = scalar("end", end, kNumber);
         require_shape(out_tensor, {steps});
-        const Dtype compute = is_integral(out_tensor.dtype) ? Dtype::kInt64 : Dtype::kFloat64;
+        const bool is_true_quotient = steps != 1;
+        const Dtype compute = is_integral(out_tensor.dtype) && !is_true_quotient ? Dtype::kInt64 : Dtype::kFloat64;
         Elementwise call(compute);
         call.constant(steps == 1);
         call.constant(start_number);

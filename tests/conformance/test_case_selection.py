@@ -91,13 +91,24 @@ def test_constraints_and_rules_become_refusals(interface: Interface) -> None:
         "null-out": ANY_FAILURE,
         "null-input": ANY_FAILURE,
         "null-other": ANY_FAILURE,
+        "null-alpha": ANY_FAILURE,
         "dtype-input": ANY_FAILURE,
         "dtype-other": ANY_FAILURE,
         "shape-out": ANY_FAILURE,
         "no-broadcast": ANY_FAILURE,
+        "device-out": ANY_FAILURE,
+        "device-input": ANY_FAILURE,
+        "device-other": ANY_FAILURE,
+        "overlap-out-input": ANY_FAILURE,
+        "overlap-out-other": ANY_FAILURE,
     }
     assert found["diopiAdd/C1/error"].about.startswith("C1: alpha is integral when")
     assert found["diopiAdd/null-input/error"].arguments["input"] is None
+    assert found["diopiAdd/null-input/error"].blames == "input"
+    elsewhere = found["diopiAdd/device-other/error"].arguments
+    assert [name for name, value in elsewhere.items() if isinstance(value, Operand) and value.on_host] == ["other"]
+    shared = found["diopiAdd/overlap-out-other/error"].arguments["other"]
+    assert isinstance(shared, Operand) and (shared.alias, shared.shift) == ("out", 1)
     div = of(interface, "diopiDiv")["diopiDiv/enum-rounding_mode/error"]
     assert div.arguments["rounding_mode"] == "RoundModeEND"
 

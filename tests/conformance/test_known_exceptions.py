@@ -197,7 +197,7 @@ def test_a_looser_tolerance_excuses_what_it_needs_to_and_is_reported_where_it_is
 ) -> None:
     content = "tolerance:\n  - cases: diopiAdd/float32/*\n    factor: 1.5\n    reason: r\n"
     results, _, findings = judged(interface, tiny_library, runtime, tmp_path, content, "Add")
-    assert {result.outcome for result in results} == {"passed"}
+    assert {result.outcome for result in results if "/device-" not in result.case.id} == {"passed"}
     assert findings == (
         "known.yaml:2:12: warning[exception-unneeded]: all cases of 'diopiAdd/float32/*' pass without a looser "
         "tolerance\n  fix: remove the entry"

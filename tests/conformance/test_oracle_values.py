@@ -54,6 +54,22 @@ F32, I64, U8 = "float32", "int64", "uint8"
 
 SMALL: list[tuple[str, dict[str, Any], dict[str, tuple[str, Any]], dict[str, Any]]] = [
     # name, arguments, outputs (dtype, shape), expected by output
+    # [0, 0, 4, 4] covers half of their union with [0, 0, 4, 8]; the third box lies apart.
+    ("Nms", {"boxes": (F32, [[0, 0, 4, 8], [0, 0, 4, 4], [9, 9, 10, 10]]), "confidence": (F32, [0.5, 0.75, 0.25]),
+             "iou_threshold": 0.4}, {"out": (I64, (2,))}, {"out": [1, 2]}),
+    ("Nms", {"boxes": (F32, [[0, 0, 4, 8], [0, 0, 4, 4], [9, 9, 10, 10]]), "confidence": (F32, [0.5, 0.75, 0.25]),
+             "iou_threshold": 0.5}, {"out": (I64, (3,))}, {"out": [1, 0, 2]}),
+    # One bin over the whole map, sampled at its middle and at four points; outside of the map nothing is added.
+    ("RoiAlign", {"input": (F32, [[[[0, 1], [2, 3]]]]), "rois": (F32, [[0, 0, 0, 1, 1]]), "pooled_height": 1,
+                  "pooled_width": 1, "sampling_ratio": 1}, {"out": (F32, (1, 1, 1, 1))}, {"out": [[[[1.5]]]]}),
+    ("RoiAlign", {"input": (F32, [[[[0, 1], [2, 3]]]]), "rois": (F32, [[0, 1, 0, 5, 0]]), "pooled_height": 1,
+                  "pooled_width": 1, "sampling_ratio": 2}, {"out": (F32, (1, 1, 1, 1))}, {"out": [[[[1.0]]]]}),
+    ("RoiAlignBackward", {"grad": (F32, [[[[4]]]]), "rois": (F32, [[0, 0, 0, 1, 1]]), "pooled_height": 1,
+                          "pooled_width": 1, "batch_size": 1, "channels": 1, "height": 2, "width": 2,
+                          "sampling_ratio": 1}, {"out": (F32, (1, 1, 2, 2))}, {"out": [[[[1, 1], [1, 1]]]]}),
+    ("PlusScalarInp", {"inoutput": (I64, [1, 2, 3]), "val": 5, "size": 2}, {}, {"inoutput": [6, 7, 3]}),
+    ("UpdatePaddingCount", {"total_padding_count": (I64, [0, 2]), "input_lengths": (I64, [4, 1]),
+                            "max_input_length": 7, "batch_size": 2}, {}, {"total_padding_count": [3, 8]}),
     ("Add", {"input": (F32, [1, 2]), "other": (F32, [10, 20]), "alpha": 2}, {"out": (F32, (2,))}, {"out": [21, 42]}),
     ("Add", {"input": (U8, [250]), "other": (U8, [10]), "alpha": 1}, {"out": (U8, (1,))}, {"out": [4]}),
     ("Add", {"input": (U8, [250]), "other": (U8, [10]), "alpha": 1}, {"out": (F32, (1,))}, {"out": [4]}),

@@ -44,7 +44,10 @@ def test_a_right_library_passes_every_case(interface: Interface, tiny_library: P
     cases = tiny_cases(interface)
     results = run_tiny(cases, interface, tiny_library, runtime)
     assert {result.case.id: result.faults for result in results.failures} == {}
-    assert results.counts["passed"] == len(cases) > 200
+    on_host = [case.id for case in cases if "/device-" in case.id]
+    # The tiny library registers no device: nothing of it can lie on the wrong one.
+    assert results.counts["inapplicable"] == len(on_host) > 5
+    assert results.counts["passed"] == len(cases) - len(on_host) > 200
     assert (results.vendor, results.library_version) == ("tiny", "1.0")
 
 
@@ -72,6 +75,8 @@ def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimpl
         ("contiguous assumed", "diopiAdd", "guard"),
         ("missing status", "diopiAdd", "status"),
         ("dtype status missing", "diopiRelu", "status"),
+        ("overlap accepted", "diopiAdd", "status"),
+        ("overlap accepted", "diopiSoftmax", "status"),
         ("nothing written", "diopiRelu", "values"),
         ("failure after writing", "diopiRelu", "output of a failure"),
         ("bool byte", "diopiLogicalNot", "bool byte"),
@@ -79,6 +84,7 @@ def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimpl
         ("output missing", "diopiMaskedSelect", "missing output"),
         ("distribution", "diopiUniformInp", "distribution"),
         ("not reproducible", "diopiUniformInp", "reproducibility"),
+        ("offset kept", "diopiUniformInp", "reproducibility"),
     ],
 )
 def test_a_planted_fault_is_found(

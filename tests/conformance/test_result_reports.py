@@ -76,7 +76,7 @@ def test_json_holds_every_case() -> None:
     whole = json.loads(to_json(_results()))
     assert whole["counts"] == {
         "passed": 1, "excepted": 0, "failed": 1, "crashed": 1, "hung": 0, "unimplemented": 0, "missing": 1,
-        "uncovered": 1,
+        "uncovered": 1, "inapplicable": 0,
     }  # fmt: skip
     assert (whole["library"], whole["vendor"], whole["seed"]) == ("libx.so", "acme", 7)
     assert whole["cases"][0] == {

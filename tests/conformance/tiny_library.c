@@ -83,6 +83,22 @@ static int64_t count(const View* v) {
     return n;
 }
 
+/* Whether a tensor that is written shares bytes with another one without being the same elements. All tensors that the
+ * suite lets overlap in part are contiguous, so that the bytes from the first to the last element tell. */
+static bool overlaps(const View* written, const View* other) {
+    const View* both[] = {written, other};
+    char *first[2], *last[2];
+    for (int k = 0; k < 2; ++k) {
+        if (count(both[k]) == 0) return false;
+        first[k] = last[k] = both[k]->data;
+        for (int d = 0; d < both[k]->rank; ++d)
+            last[k] += (both[k]->shape[d] - 1) * both[k]->stride[d] * itemsize(both[k]->dtype);
+        last[k] += itemsize(both[k]->dtype);
+    }
+    bool same = first[0] == first[1] && last[0] == last[1] && written->dtype == other->dtype;
+    return !same && first[0] < last[1] && first[1] < last[0] && !fault("overlap accepted");
+}
+
 /* The address of the element of `v` that stands at position `place` of `frame`, row by row, with broadcasting. */
 static char* at(const View* v, const View* frame, int64_t place) {
     int64_t offset = 0;
@@ -187,6 +203,7 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
     if ((status = view(&out, out_handle)) || (status = view(&a, a_handle)) || (status = view(&b, b_handle)))
         return status;
     if (alpha == NULL) return refuse("alpha is null");
+    if (overlaps(&out, &a) || overlaps(&out, &b)) return refuse("out overlaps an operand");
     diopiDtype_t dtype = order(a.dtype) > order(b.dtype) ? a.dtype : b.dtype;
     bool alpha_floats = alpha->stype == diopi_dtype_float64;
     if (!broadcasts(&a, &b, &out)) return refuse("the shapes do not broadcast");
@@ -250,6 +267,7 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
         return refuse("too late");
     }
     if (in.dtype == diopi_dtype_bool || out.dtype != in.dtype) return diopiDtypeNotSupported;
+    if (overlaps(&out, &in)) return refuse("out overlaps input");
     if (!same_shape(&out, &in)) return refuse("out has another shape");
     for (int64_t i = 0; i < count(&out); ++i) {
         Element x = read_element(at(&in, &out, i), in.dtype);
@@ -267,6 +285,7 @@ diopiError_t diopiLogicalNot(diopiContextHandle_t ctx, diopiTensorHandle_t out_h
     (void)ctx;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
     if (out.dtype != diopi_dtype_bool) return diopiDtypeNotSupported;
+    if (overlaps(&out, &in)) return refuse("out overlaps input");
     if (!same_shape(&out, &in)) return refuse("out has another shape");
     for (int64_t i = 0; i < count(&out); ++i) {
         Element x = read_element(at(&in, &out, i), in.dtype), no = {0, 0};
@@ -283,6 +302,7 @@ diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out_hand
     (void)ctx;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
     if (!floating(in.dtype) || out.dtype != in.dtype) return diopiDtypeNotSupported;
+    if (overlaps(&out, &in)) return refuse("out overlaps input");
     if (!same_shape(&out, &in)) return refuse("out has another shape");
     int64_t span = in.rank > 0 ? in.rank : 1;
     if (dim < -span || dim >= span) return refuse("dim is out of range");
@@ -356,5 +376,5 @@ diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout
         Element e = {from + unit * (to - from), 0};
         write_element(at(&v, &v, i), v.dtype, e, true);
     }
-    return diopiGeneratorSetSeedAndOffset(generator, seed, offset + (uint64_t)n);
+    return diopiGeneratorSetSeedAndOffset(generator, seed, offset + (fault("offset kept") ? 0 : (uint64_t)n));
 }

@@ -40,10 +40,11 @@ class Expected:
 @dataclass(frozen=True, slots=True)
 class Law:
     """What random numbers must obey: `check` takes them, then the outputs that `beside` names, and says what is wrong,
-    or None."""
+    or None. `varies` holds where a large sample is never the same twice: not for a chance of 1, say."""
 
     check: Callable[..., str | None]
     beside: tuple[str, ...] = ()
+    varies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

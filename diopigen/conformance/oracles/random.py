@@ -55,7 +55,7 @@ def _uniform(call: Call) -> Answer:
             return None
         return follows(numbers, lambda x: (x - low) / (high - low), step)
 
-    return {"inout": Law(check)}
+    return {"inout": Law(check, varies=high > low)}
 
 
 @oracle("RandomInp")
@@ -78,7 +78,7 @@ def _random(call: Call) -> Answer:
         count = float(top - low)
         return mean_is(numbers, (low + top - 1) / 2, math.sqrt((count * count - 1) / 12))
 
-    return {"inout": Law(check)}
+    return {"inout": Law(check, varies=top > low + 1)}
 
 
 def _coins(chance: Array | float) -> Law:
@@ -92,7 +92,8 @@ def _coins(chance: Array | float) -> Law:
         deviation = math.sqrt(float((expected * (1 - expected)).mean())) if numbers.size else 0.0
         return mean_is(numbers, float(expected.mean()), deviation) if deviation else None
 
-    return Law(check)
+    chances = np.asarray(chance, dtype=np.float64)
+    return Law(check, varies=bool(np.any((chances > 0) & (chances < 1))))
 
 
 @oracle("BernoulliScalar")
@@ -129,7 +130,7 @@ def _dropout(call: Call, output: str) -> Answer:
             )
         return None
 
-    return {output: Law(check, beside=("mask",)), "mask": kept}
+    return {output: Law(check, ("mask",), kept.varies and bool(np.any(x))), "mask": kept}
 
 
 @oracle("Dropout")
@@ -157,7 +158,7 @@ def _randperm(call: Call) -> Answer:
                 return f"the order is not random: its rank correlation with the sorted one is {correlation:.3f}"
         return None
 
-    return {"out": Law(check)}
+    return {"out": Law(check, varies=count >= 50)}
 
 
 def _gauss(x: Array) -> Array:
@@ -184,7 +185,7 @@ def _bell(mean: Array, std: Array, dtype: str) -> Law:
         largest = float(np.max((np.abs(middle) + 4 * deviation)[~still] / deviation[~still], initial=0.0))
         return mean_is(moving, 0, 1 + step * largest) or follows(moving, _gauss, step * largest)
 
-    return Law(check)
+    return Law(check, varies=bool(np.any(std > 0)))
 
 
 def _complex_bell(mean: float, std: float, dtype: str) -> Law:
@@ -200,7 +201,7 @@ def _complex_bell(mean: float, std: float, dtype: str) -> Law:
             found = mean_is(product, 0, float(std * std / 2))
         return found
 
-    return Law(check)
+    return Law(check, varies=std > 0)
 
 
 @oracle("Normal", "NormalInp", "NormalTensorScalar", "NormalScalarTensor", "NormalTensor")
@@ -235,4 +236,5 @@ def _multinomial(call: Call) -> Answer:
                 return f"category {category} is drawn {count} times instead of about {float(chance.sum()):.0f}"
         return None
 
-    return {"out": Law(check)}
+    draws = math.prod(call.shapes["out"])
+    return {"out": Law(check, varies=draws >= 50 and bool(np.any((chances > 0.01) & (chances < 0.99))))}

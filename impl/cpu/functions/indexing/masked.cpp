@@ -106,6 +106,7 @@ DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t /*ctx*/, d
         const Tensor input_tensor = tensor("input", input, kFloating | kComplex);
         const Tensor mask_tensor = tensor("mask", mask, kBool);
         check(result, gradient, input_tensor, mask_tensor);
+        require_no_overlap(result, input_tensor);
         const Mask places(mask_tensor, shape_of(result));
         require_shape(gradient, {places.count()});
         fill(result, Number::of(0));

@@ -231,6 +231,7 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t /*ctx*/, diopiTe
         require_same_shape(gradient, index_tensor);
         require_one_device({&result, &gradient, &input_tensor, &index_tensor});
         require_disjoint(result, gradient);
+        require_no_overlap(result, input_tensor);
         const Job job(result, result, dim, index_tensor);
         dispatch_compute<kAllowed>(result.dtype, [&](auto sample) {
             using T = decltype(sample);

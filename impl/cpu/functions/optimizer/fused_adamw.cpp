@@ -82,6 +82,11 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t /*ctx*/, diopiTensor
             }
         }
         require_apart(written);
+        for (const Tensor& output : written) {
+            for (const Tensor& step : steps) {
+                require_disjoint(output, step);
+            }
+        }
         for (const bool runs : {false, true}) {
             for (int64_t k = 0; k < nums; ++k) {
                 const double step = Input<double>(steps[k])[0];

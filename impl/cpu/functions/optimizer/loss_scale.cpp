@@ -32,6 +32,7 @@ DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t /*ctx*/, diop
         for (const Tensor* one : {&scale_tensor, &tracker_tensor, &found_tensor}) {
             require_one_element(*one);
         }
+        require_one_device({&scale_tensor, &tracker_tensor, &found_tensor});
         require_disjoint(scale_tensor, tracker_tensor);
         require_disjoint(scale_tensor, found_tensor);
         require_disjoint(tracker_tensor, found_tensor);
@@ -69,7 +70,9 @@ DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHa
         require_one_element(scale_tensor);
         require_apart(gradients);
         require_disjoint(found_tensor, scale_tensor);
+        require_one_device({&found_tensor, &scale_tensor});
         for (const Tensor& gradient : gradients) {
+            require_one_device({&found_tensor, &scale_tensor, &gradient});
             require_disjoint(gradient, found_tensor);
             require_disjoint(gradient, scale_tensor);
         }

@@ -1,0 +1,80 @@
+"""Axis-aligned boxes: suppression of overlapping ones, and averages of a feature map over them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from diopigen.conformance.dtypes import Array
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
+
+
+def _overlap(one: Array, other: Array) -> float:
+    """Intersection over union; NaN for two boxes without area."""
+    sides = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    common = float(np.prod(np.maximum(sides, 0.0)))
+    areas = sum(float(np.prod(box[2:] - box[:2])) for box in (one, other))
+    return common / (areas - common) if areas - common else math.nan
+
+
+@oracle("Nms")
+def _nms(call: Call) -> Answer:
+    boxes, threshold = call.wide("boxes"), float(call["iou_threshold"])
+    kept: list[int] = []
+    for row in np.argsort(-call.wide("confidence"), kind="stable"):
+        if not any(_overlap(boxes[row], boxes[other]) > threshold for other in kept):
+            kept.append(int(row))
+    return {"out": Allocated(Expected(np.array(kept, dtype=np.int64)), "int64")}
+
+
+def _samples(start: float, extent: float, bins: int, size: int, ratio: int) -> tuple[Array, int]:
+    """How much each of `size` pixels weighs in the sum of samples of each bin, [bins, size], and samples per bin."""
+    count = ratio if ratio > 0 else math.ceil(extent / bins)
+    weights = np.zeros((bins, size))
+    for bin_number in range(bins):
+        for sample in range(count):
+            position = start + extent / bins * (bin_number + (sample + 0.5) / count)
+            if -1 <= position <= size:
+                inside = min(max(position, 0.0), size - 1.0)
+                weights[bin_number] += np.maximum(0.0, 1.0 - np.abs(np.arange(size) - inside))
+    return weights, count
+
+
+def _regions(call: Call, height: int, width: int) -> list[tuple[int, Array, Array, float, int]]:
+    """Image, weights of rows and of columns, divisor and number of terms of each region."""
+    found = []
+    shift = 0.5 if call["aligned"] else 0.0
+    for image, *corners in call.wide("rois"):
+        x1, y1, x2, y2 = (float(corner) * float(call["spatial_scale"]) - shift for corner in corners)
+        sides = [x2 - x1, y2 - y1] if call["aligned"] else [max(x2 - x1, 1.0), max(y2 - y1, 1.0)]
+        ratio = int(call["sampling_ratio"])
+        columns, across = _samples(x1, sides[0], int(call["pooled_width"]), width, ratio)
+        rows, down = _samples(y1, sides[1], int(call["pooled_height"]), height, ratio)
+        found.append((int(image), rows, columns, float(max(across * down, 1)), 4 * max(across * down, 1)))
+    return found
+
+
+@oracle("RoiAlign")
+def _roi_align(call: Call) -> Answer:
+    """Bilinear weights of rows and columns multiply, and so do the conditions that leave a sample out."""
+    features = call.wide("input")
+    values, sizes = np.zeros(call.shapes["out"]), np.zeros(call.shapes["out"])
+    terms = 1
+    for place, (image, rows, columns, count, added) in enumerate(_regions(call, *features.shape[2:])):
+        values[place] = rows @ features[image] @ columns.T / count
+        sizes[place] = rows @ np.abs(features[image]) @ columns.T / count
+        terms = max(terms, added)
+    return {"out": Expected(values, sizes, terms)}
+
+
+@oracle("RoiAlignBackward")
+def _roi_align_backward(call: Call) -> Answer:
+    gradient = call.wide("grad")
+    values, sizes = np.zeros(call.shapes["out"]), np.zeros(call.shapes["out"])
+    terms = 1
+    for place, (image, rows, columns, count, added) in enumerate(_regions(call, *values.shape[2:])):
+        values[image] += rows.T @ gradient[place] @ columns / count
+        sizes[image] += rows.T @ np.abs(gradient[place]) @ columns / count
+        terms += added * rows.shape[0] * columns.shape[0]
+    return {"out": Expected(values, sizes, terms)}

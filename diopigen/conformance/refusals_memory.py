@@ -1,0 +1,94 @@
+"""What a library must refuse of where tensors lie: on different devices, or partly in the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from diopigen.conformance.admits import SPARSE
+from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.memory import GUARD
+from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
+from diopigen.conformance.resolve import Arguments
+from diopigen.ir.model import Function, Parameter
+
+_PARTLY_ON_HOST = frozenset({"diopiHardVoxelizeMmcv", "diopiDynamicVoxelizeMmcv"})
+"""Functions of which some tensors belong on the host."""
+
+
+def cases(function: Function, dtype: str, arguments: Arguments) -> Iterator[Case]:
+    """The cases of one function, from arguments that a library accepts."""
+    for name, parameter, about, changes in (*_devices(function, arguments), *_overlaps(function, arguments)):
+        case_id = f"{function.name}/{name}/error"
+        yield Case(
+            case_id, function.name, function.family, dtype, "error", {**arguments, **changes},
+            ANY_FAILURE, about, parameter,
+        )  # fmt: skip
+
+
+_Spoilt = tuple[str, str, str, dict[str, Value]]
+"""Name of a case, parameter at fault, what is wrong, and the arguments that change."""
+
+
+def _first(value: Value) -> Operand | None:
+    """The tensor, or the first one of an array."""
+    one = value[0] if isinstance(value, tuple) and value else value
+    return one if isinstance(one, Operand) else None
+
+
+def _exchanged(value: Value, operand: Operand) -> Value:
+    return (operand, *value[1:]) if isinstance(value, tuple) else operand
+
+
+def _tensors(function: Function, arguments: Arguments) -> list[tuple[Parameter, Operand]]:
+    """The dense tensors of a call; of arrays the first one."""
+    found = []
+    for param in function.params:
+        operand = _first(arguments.get(param.name)) if param.type in ("tensor", "tensors") else None
+        if operand is not None and SPARSE.get(function.operator) != param.name:
+            found.append((param, operand))
+    return found
+
+
+def _devices(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
+    """One tensor on the host, all others on the device. A tensor without dimensions may lie there, as a number may."""
+    tensors = _tensors(function, arguments)
+    on_device = sum(bool(operand.shape) for _, operand in tensors)
+    for param, operand in tensors:
+        if operand.shape and on_device > 1 and function.name not in _PARTLY_ON_HOST:
+            changed = _exchanged(arguments[param.name], replace(operand, on_host=True))
+            about = f"'{param.name}' lies on the host, the others on the device"
+            yield f"device-{param.name}", param.name, about, {param.name: changed}
+
+
+def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
+    """An output that begins one element behind the start of another tensor's memory, or the other way round."""
+    tensors = _tensors(function, arguments)
+    for place, (param, operand) in enumerate(tensors):
+        for other_place, (other, second) in enumerate(tensors):
+            if not param.is_written or place == other_place or (other.is_written and other_place < place):
+                continue
+            pair = _shifted(param, operand, other, second)
+            if pair is None:
+                continue
+            moved, shifted = pair
+            about = f"'{param.name}' and '{other.name}' share a part of their memory"
+            changes = {moved.name: _exchanged(arguments[moved.name], shifted)}
+            yield f"overlap-{param.name}-{other.name}", param.name, about, changes
+
+
+def _shifted(one: Parameter, first: Operand, two: Parameter, second: Operand) -> tuple[Parameter, Operand] | None:
+    """The smaller of two tensors inside the memory of the larger, behind its first byte. None where nothing of it
+    would lie there."""
+    room, taken = _bytes(first), _bytes(second)
+    target, moved, operand = (one, two, second) if room >= taken else (two, one, first)
+    step = STORAGE[operand.dtype].itemsize
+    fits = step < max(room, taken) and min(room, taken) + step <= max(room, taken) + GUARD
+    plain = all(item.alias is None for item in (first, second))
+    shifted = replace(operand, alias=target.name, shift=1, layout="contiguous")
+    return (moved, shifted) if fits and plain and min(room, taken) else None
+
+
+def _bytes(operand: Operand) -> int:
+    return math.prod(operand.shape) * STORAGE[operand.dtype].itemsize
