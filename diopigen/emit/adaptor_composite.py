@@ -70,15 +70,20 @@ def composite_definition(function: Function) -> str:
     written = [param for param in function.params if param.type == "tensor" and param.is_written]
     out = next((param for param in written if param.name in ("out", "attention_out")), written[0])
     lines = [f'Composite c(helpers, ctx, "{function.name}", {out.name});']
+    lines += [f"c.notNull({param.name});" for param in _never_null(function) if param is not out]
     if function.name in _BY_HAND:
         start = f"diopigen::adaptor::composite::{_BY_HAND[function.name]}"
         lines += call_lines(start, ["c", *arguments(function)[1:]], ";", COLUMNS - 4).split("\n")
     else:
         lines += _from_kernel(function)
-    lines.append("return c.status();")
+    lines.append("return c.finish();")
     body = [f"{_INDENT}{line}" for line in lines]
     tail = ["} catch (...) {", f'{_INDENT}return caught(helpers, "{function.name}");', "}"]
     return "\n".join([head(function, " try {"), *body, *tail])
+
+
+def _never_null(function: Function) -> list[Parameter]:
+    return [param for param in function.params if param.type == "tensor" and not param.nullable]
 
 
 def _from_kernel(function: Function) -> Iterator[str]:

@@ -28,18 +28,20 @@ def reference(param: Any, gradients: list[Any], amsgrad: bool) -> list[Any]:
     return [param, first, second, largest]
 
 
+@pytest.fixture(scope="module")
+def library(interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Shims over a vendor whose kernel refuses everything but dense float32."""
+    rules = uniform(interface, casts=(cast("float64", "float32"),), layouts=("NCHW",), common_layouts=("NCHW",))
+    resolved = config(rules, {"diopiAdam", "diopiCastDtype", "diopiCopyInp"}, "mini")
+    folder = tmp_path_factory.mktemp("adam")
+    return Library(base, build_shims(interface, resolved, folder, [*base, MOCK / "arithmetic.cpp"]))
+
+
 @pytest.mark.parametrize("amsgrad", [False, True])
 @pytest.mark.parametrize("strides", [(4, 1), (1, 3), (20, 5)])
 def test_float64_adam_through_a_float32_vendor(
-    interface: Interface,
-    base: list[Path],
-    tmp_path: Path,
-    amsgrad: bool,
-    strides: tuple[int, int],
+    library: Library, interface: Interface, amsgrad: bool, strides: tuple[int, int]
 ) -> None:
-    rules = uniform(interface, casts=(cast("float64", "float32"),), layouts=("NCHW",), common_layouts=("NCHW",))
-    resolved = config(rules, {"diopiAdam", "diopiCastDtype", "diopiCopyInp"}, "mini")
-    library = Library(base, build_shims(interface, resolved, tmp_path, [*base, MOCK / "arithmetic.cpp"]))
     adam = interface.function("diopiAdam")
     assert adam is not None
     random = np.random.default_rng(7)

@@ -10,81 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adaptor_helpers import ERROR, MOCK, NO_IMPLEMENT, SUCCESS, Library, Tensor, build_shims, config, size_of, uniform
+from adaptor_helpers import ERROR, NO_IMPLEMENT, SUCCESS, Library, build_shims, config, size_of, uniform
+from composite_caller import Caller, close, numbers, softmax
 
 from diopigen.emit.adaptors import composite_functions
 from diopigen.ir.model import Interface
-
-PRIMITIVES = frozenset(
-    f"diopi{name}"
-    for name in (
-        *("Mul", "MulScalar", "Add", "AddScalar", "Sub", "Div", "DivScalar", "Abs", "Sqrt", "Exp", "Log", "Erf"),
-        *("Sigmoid", "Minimum", "Maximum", "Lt", "NeScalar", "Where", "Fill", "CastDtype", "CopyInp", "Sum", "Amax"),
-        *("Permute", "Transpose", "Matmul", "Triu", "NLLLoss"),
-    )
-)
-Array = Any
-
-
-@pytest.fixture(scope="module")
-def library(interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Library:
-    rules = [replace(rule, composite=True) for rule in uniform(interface)]
-    resolved = config(rules, PRIMITIVES, "mini")
-    folder = tmp_path_factory.mktemp("mini")
-    shims = build_shims(interface, resolved, folder, [*base, MOCK / "arithmetic.cpp", f"-I{MOCK}"])
-    return Library(base, shims)
-
-
-class Caller:
-    """Calls a composite with NumPy arrays."""
-
-    def __init__(self, library: Library, interface: Interface) -> None:
-        self.library, self.interface = library, interface
-        self.kept: list[Any] = []
-
-    def tensor(self, values: Array, dtype: str = "float32") -> Tensor:
-        array = np.asarray(values, dtype=np.float64)
-        tensor = self.library.tensor(dtype, list(array.shape))
-        self.library.write(tensor, [float(value) for value in array.ravel()])
-        return tensor
-
-    def scalar(self, value: float) -> int:
-        class Scalar(ctypes.Structure):
-            _fields_ = (("stype", ctypes.c_int), ("fval", ctypes.c_double))
-
-        self.kept.append(Scalar(10, value))
-        return ctypes.addressof(self.kept[-1])
-
-    def array(self, tensor: Tensor) -> Array:
-        return np.array([value.real for value in self.library.values(tensor)]).reshape(tensor.size)
-
-    def __call__(self, name: str, **arguments: Any) -> int:
-        function = self.interface.function(name)
-        assert function is not None
-        given = {key: value.handle if isinstance(value, Tensor) else value for key, value in arguments.items()}
-        status = self.library.call(function, given)
-        assert self.library.temporaries() == 0
-        return status
-
-
-@pytest.fixture
-def call(library: Library, interface: Interface) -> Caller:
-    library.vendor.mock_reset()
-    return Caller(library, interface)
-
-
-def numbers(*shape: int, seed: int = 0, scale: float = 3.0) -> Array:
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32).astype(np.float64) * scale
-
-
-def close(found: Array, wanted: Array, tolerance: float = 2e-6) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
-
-
-def softmax(x: Array, axis: int) -> Array:
-    powers = np.exp(x - x.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
-
 
 erf = np.vectorize(math.erf)
 sigmoid = np.vectorize(lambda x: 1 / (1 + math.exp(-x)))
@@ -231,6 +161,23 @@ def test_mean_and_deviation(call: Caller, dims: list[int], kept: bool) -> None:
     close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=kept))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "real"), [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")]
+)
+@pytest.mark.parametrize("dims", [[], [1], [0, -1]])
+def test_deviation_of_complex_numbers_is_real(call: Caller, dtype: str, real: str, dims: list[int]) -> None:
+    x = np.round(numbers(3, 4, 5) * 8) / 8
+    source = call.complex_tensor(x + 1j * np.round(numbers(3, 4, 5, seed=1) * 8) / 8, dtype)
+    values = np.array(call.library.values(source)).reshape(3, 4, 5)
+    assert np.abs(values.imag).max() > 1
+    axis = tuple(dims) or None
+    expected = values.std(axis=axis, ddof=0)
+    out = call.tensor(np.zeros(expected.shape), real)
+    status = call("diopiStd", out=out, input=source, dim=size_of(dims), correction=call.scalar(0.0))
+    assert status == SUCCESS, call.library.last_error()
+    close(call.array(out), expected, 1e-3 if real == "float16" else 1e-5)
+
+
 def test_output_of_another_shape_is_an_error(call: Caller) -> None:
     x = numbers(3, 4)
     for name, shape in (("diopiMean", (4,)), ("diopiSoftmax", (4,)), ("diopiSilu", (3, 1))):
@@ -299,32 +246,6 @@ def test_cross_entropy(call: Caller, reduction: int, smoothing: float, weighted:
     )  # fmt: skip
     assert status == SUCCESS, call.library.last_error()
     close(call.array(out), expected, 1e-5)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("queries", "keys"), [(3, 5), (5, 3)])
-def test_attention(call: Caller, causal: bool, queries: int, keys: int) -> None:
-    q, k, v = numbers(2, queries, 2, 4), numbers(2, keys, 2, 4, seed=1), numbers(2, keys, 2, 4, seed=2)
-    scores = 0.3 * np.einsum("bqhd,bkhd->bhqk", q, k)
-    if causal:
-        hidden = np.arange(keys)[None, :] > np.arange(queries)[:, None] + keys - queries
-        scores = np.where(hidden, -np.inf, scores)
-    with np.errstate(divide="ignore"):
-        powers = np.exp(scores)
-        total = powers.sum(axis=-1, keepdims=True)
-        lse = np.log(total)[..., 0]
-    shares = powers / np.where(total > 0, total, 1)
-    expected = np.einsum("bhqk,bkhd->bqhd", shares, v)
-    out, found = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros(lse.shape))
-    arguments = {"q": call.tensor(q), "k": call.tensor(k), "v": call.tensor(v), "is_causal": causal}
-    assert call("diopiMultiHeadAttention", out=out, softmax_lse=found, scale=0.3, **arguments) == SUCCESS
-    close(call.array(out), expected, 1e-5)
-    close(call.array(found), lse, 1e-5)
-    rest = {"attention_out": out, "softmax_scale": 0.3, "window_size_left": -1, "window_size_right": -1}
-    assert call("diopiFlashAttention", softmax_lse=found, **rest, **arguments) == SUCCESS
-    close(call.array(out), expected, 1e-5)
-    assert call("diopiMultiHeadAttention", out=out, softmax_lse=found, dropout_p=0.5, **arguments) == NO_IMPLEMENT
-    assert call.library.last_error() == "diopiMultiHeadAttention: the composite has no dropout"
 
 
 def test_missing_primitive_is_named(

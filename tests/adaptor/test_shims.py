@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -446,29 +444,3 @@ def test_shims_export_nothing_but_the_interface(interface: Interface, tmp_path: 
     standard = ("_ZSt", "_ZNSt", "_ZNKSt", "_ZTS", "_ZTI", "DW.ref.")
     own = {name: kind for name, kind in symbols.items() if not name.startswith(standard)}
     assert own == dict.fromkeys([*USED, *BUILT_IN, "diopiGetLastErrorString"], "W")
-
-
-@pytest.mark.skipif(os.environ.get("DIOPIGEN_ADAPTOR_SANITIZED") == "1", reason="runs the others under sanitizers")
-def test_under_sanitizers() -> None:
-    """The tests of this folder again, with AddressSanitizer and UndefinedBehaviorSanitizer."""
-    preloaded = [
-        subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
-        for name in ("libasan.so", "libubsan.so")
-    ]
-    finished = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-s", "-x", "-p", "no:cacheprovider", str(Path(__file__).parent)),
-            *("-k", "test_shims or test_every_operator or test_composites"),
-        ],
-        env={
-            **os.environ,
-            "LD_PRELOAD": " ".join(preloaded),
-            # Python and its modules leak on purpose, and its objects are not instrumented.
-            "ASAN_OPTIONS": "detect_leaks=0",
-            "UBSAN_OPTIONS": "print_stacktrace=1",
-            "DIOPIGEN_ADAPTOR_SANITIZED": "1",
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert finished.returncode == 0, finished.stdout[-4000:] + finished.stderr[-4000:]

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <vector>
 
@@ -22,6 +23,10 @@ using ::mock::store;
 namespace {
 
 using Real = long double;
+using Complex = std::complex<Real>;
+
+Complex complexOf(const Number& number) { return Complex(number.real, number.imaginary); }
+Number numberOf(const Complex& value) { return Number{value.real(), value.imag()}; }
 
 std::vector<std::int64_t> coordinates(const Layout& layout, std::int64_t position) {
     std::vector<std::int64_t> found(static_cast<std::size_t>(layout.size.len));
@@ -42,8 +47,8 @@ char* seen(const Layout& layout, const std::vector<std::int64_t>& place) {
     return layout.data + offset * layout.itemsize;
 }
 
-diopiError_t each(diopiTensorHandle_t out, std::vector<diopiConstTensorHandle_t> inputs,
-                  const std::function<Real(const std::vector<Real>&)>& formula) {
+diopiError_t eachComplex(diopiTensorHandle_t out, std::vector<diopiConstTensorHandle_t> inputs,
+                         const std::function<Complex(const std::vector<Complex>&)>& formula) {
     const Layout result = describe(out);
     std::vector<Layout> layouts;
     for (const diopiConstTensorHandle_t input : inputs) {
@@ -51,13 +56,24 @@ diopiError_t each(diopiTensorHandle_t out, std::vector<diopiConstTensorHandle_t>
     }
     for (std::int64_t i = 0; i < count(result); ++i) {
         const std::vector<std::int64_t> place = coordinates(result, i);
-        std::vector<Real> values;
+        std::vector<Complex> values;
         for (const Layout& layout : layouts) {
-            values.push_back(load(seen(layout, place), layout.dtype).real);
+            values.push_back(complexOf(load(seen(layout, place), layout.dtype)));
         }
-        store(at(result, i), result.dtype, Number{formula(values), 0});
+        store(at(result, i), result.dtype, numberOf(formula(values)));
     }
     return diopiSuccess;
+}
+
+diopiError_t each(diopiTensorHandle_t out, std::vector<diopiConstTensorHandle_t> inputs,
+                  const std::function<Real(const std::vector<Real>&)>& formula) {
+    return eachComplex(out, inputs, [&](const std::vector<Complex>& values) {
+        std::vector<Real> reals;
+        for (const Complex& value : values) {
+            reals.push_back(value.real());
+        }
+        return Complex(formula(reals), 0);
+    });
 }
 
 Real number(const diopiScalar_t* scalar) {
@@ -66,10 +82,10 @@ Real number(const diopiScalar_t* scalar) {
 
 // Reduces with `join`; dimensions that stay with one element or not at all are the same to it.
 diopiError_t reduce(diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t dims, Real start,
-                    const std::function<Real(Real, Real)>& join) {
+                    const std::function<Complex(Complex, Complex)>& join) {
     const Layout result = describe(out);
     const Layout source = describe(input);
-    std::vector<Real> totals(static_cast<std::size_t>(count(result)), start);
+    std::vector<Complex> totals(static_cast<std::size_t>(count(result)), start);
     for (std::int64_t i = 0; i < count(source); ++i) {
         const std::vector<std::int64_t> place = coordinates(source, i);
         std::int64_t position = 0;
@@ -77,11 +93,11 @@ diopiError_t reduce(diopiTensorHandle_t out, diopiConstTensorHandle_t input, dio
             const bool reduced = std::find(dims.data, dims.data + dims.len, k) != dims.data + dims.len;
             position = reduced ? position : position * source.size.data[k] + place[static_cast<std::size_t>(k)];
         }
-        Real& total = totals[static_cast<std::size_t>(position)];
-        total = join(total, load(at(source, i), source.dtype).real);
+        Complex& total = totals[static_cast<std::size_t>(position)];
+        total = join(total, complexOf(load(at(source, i), source.dtype)));
     }
     for (std::int64_t i = 0; i < count(result); ++i) {
-        store(at(result, i), result.dtype, Number{totals[static_cast<std::size_t>(i)], 0});
+        store(at(result, i), result.dtype, numberOf(totals[static_cast<std::size_t>(i)]));
     }
     return diopiSuccess;
 }
@@ -105,16 +121,19 @@ diopiError_t diopiAddScalar(CTX, OUT, IN a, const diopiScalar_t* s, const diopiS
     return each(out, {a}, [=](auto& v) { return v[0] + number(alpha) * number(s); });
 }
 diopiError_t diopiSub(CTX, OUT, IN a, IN b, const diopiScalar_t* alpha) {
-    return each(out, {a, b}, [alpha](auto& v) { return v[0] - number(alpha) * v[1]; });
+    return eachComplex(out, {a, b}, [alpha](auto& v) { return v[0] - number(alpha) * v[1]; });
 }
 diopiError_t diopiDiv(CTX, OUT, IN a, IN b, diopiRoundMode_t) {
     return each(out, {a, b}, [](auto& v) { return v[0] / v[1]; });
 }
-diopiError_t diopiDivScalar(CTX, OUT, IN a, const diopiScalar_t* s, diopiRoundMode_t) {
-    return each(out, {a}, [s](auto& v) { return v[0] / number(s); });
+diopiError_t diopiDivScalar(CTX, OUT, IN a, const diopiScalar_t* s, diopiRoundMode_t mode) {
+    if (mode == RoundModeFloor) {
+        return each(out, {a}, [s](auto& v) { return std::floor(v[0] / number(s)); });
+    }
+    return eachComplex(out, {a}, [s](auto& v) { return v[0] / number(s); });
 }
 diopiError_t diopiAbs(CTX, OUT, IN a) {
-    return each(out, {a}, [](auto& v) { return std::fabs(v[0]); });
+    return eachComplex(out, {a}, [](auto& v) { return Complex(std::abs(v[0]), 0); });
 }
 diopiError_t diopiSqrt(CTX, OUT, IN a) {
     return each(out, {a}, [](auto& v) { return std::sqrt(v[0]); });
@@ -150,16 +169,16 @@ diopiError_t diopiFill(CTX, OUT, const diopiScalar_t* s) {
     return each(out, {}, [s](auto&) { return number(s); });
 }
 diopiError_t diopiCastDtype(CTX, OUT, IN a) {
-    return each(out, {a}, [](auto& v) { return v[0]; });
+    return eachComplex(out, {a}, [](auto& v) { return v[0]; });
 }
 diopiError_t diopiCopyInp(CTX, IN a, OUT) {
     return each(out, {a}, [](auto& v) { return v[0]; });
 }
 diopiError_t diopiSum(CTX, OUT, IN a, diopiSize_t dims) {
-    return reduce(out, a, dims, 0, [](Real l, Real r) { return l + r; });
+    return reduce(out, a, dims, 0, [](Complex l, Complex r) { return l + r; });
 }
 diopiError_t diopiAmax(CTX, OUT, IN a, diopiSize_t dims, bool) {
-    return reduce(out, a, dims, -HUGE_VALL, [](Real l, Real r) { return std::max(l, r); });
+    return reduce(out, a, dims, -HUGE_VALL, [](Complex l, Complex r) { return l.real() < r.real() ? r : l; });
 }
 diopiError_t diopiPermute(CTX, OUT, IN a, diopiSize_t dims) {
     const Layout result = describe(out);
@@ -200,13 +219,48 @@ diopiError_t diopiMatmul(CTX, OUT, IN a, IN b) {
     }
     return diopiSuccess;
 }
-diopiError_t diopiTriu(CTX, OUT, IN a, std::int64_t diagonal) {
+diopiError_t diopiArange(CTX, OUT, const diopiScalar_t* start, const diopiScalar_t* end, const diopiScalar_t* step) {
+    const Layout result = describe(out);
+    if (count(result) != static_cast<std::int64_t>(std::ceil((number(end) - number(start)) / number(step)))) {
+        return diopiErrorOccurred;
+    }
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        store(at(result, i), result.dtype, Number{number(start) + static_cast<Real>(i) * number(step), 0});
+    }
+    return diopiSuccess;
+}
+diopiError_t diopiExpand(CTX, OUT, IN a) {
+    return each(out, {a}, [](auto& v) { return v[0]; });
+}
+diopiError_t diopiIndexSelect(CTX, OUT, IN a, std::int64_t dim, IN index) {
     const Layout result = describe(out);
     const Layout source = describe(a);
+    const Layout chosen = describe(index);
     for (std::int64_t i = 0; i < count(result); ++i) {
-        const std::vector<std::int64_t> place = coordinates(result, i);
-        const bool kept = place[1] - place[0] >= diagonal;
-        store(at(result, i), result.dtype, kept ? load(at(source, i), source.dtype) : Number{0, 0});
+        std::vector<std::int64_t> place = coordinates(result, i);
+        std::int64_t& position = place[static_cast<std::size_t>(dim)];
+        position = static_cast<std::int64_t>(load(at(chosen, position), chosen.dtype).real);
+        if (position < 0 || position >= source.size.data[dim]) {
+            return diopiErrorOccurred;
+        }
+        store(at(result, i), result.dtype, load(seen(source, place), source.dtype));
+    }
+    return diopiSuccess;
+}
+// Not random: the same elements at every call. It wants a generator all the same.
+diopiError_t diopiDropout(CTX, OUT, diopiTensorHandle_t mask, IN a, double p, bool train,
+                          diopiGeneratorHandle_t generator) {
+    if (generator == nullptr || !train) {
+        return diopiErrorOccurred;
+    }
+    const Layout result = describe(out);
+    const Layout kept = describe(mask);
+    const Layout source = describe(a);
+    for (std::int64_t i = 0; i < count(result); ++i) {
+        const bool keeps = static_cast<double>(i * 37 % 101) >= p * 101;
+        store(at(kept, i), kept.dtype, Number{keeps ? 1.0L : 0.0L, 0});
+        const Real value = load(at(source, i), source.dtype).real;
+        store(at(result, i), result.dtype, Number{keeps ? value / (1 - static_cast<Real>(p)) : 0, 0});
     }
     return diopiSuccess;
 }

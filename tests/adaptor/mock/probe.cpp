@@ -324,10 +324,12 @@ void mock_read(diopiConstTensorHandle_t tensor, double* real, double* imaginary)
         imaginary[i++] = static_cast<double>(number.imaginary);
     }
 }
-void mock_write(diopiConstTensorHandle_t tensor, const double* real) {
+// `imaginary` may be null.
+void mock_write(diopiConstTensorHandle_t tensor, const double* real, const double* imaginary) {
     const mock::Layout layout = mock::describe(tensor);
     for (int64_t i = 0; i < mock::count(layout); ++i) {
-        mock::store(mock::at(layout, i), layout.dtype, {static_cast<long double>(real[i]), 0});
+        const long double second = imaginary == nullptr ? 0 : static_cast<long double>(imaginary[i]);
+        mock::store(mock::at(layout, i), layout.dtype, {static_cast<long double>(real[i]), second});
     }
 }
 

@@ -1,0 +1,84 @@
+// What a tensor of the caller is, and what its rule wants it to become.
+#ifndef DIOPIGEN_ADAPTOR_EXAMINATION_H_
+#define DIOPIGEN_ADAPTOR_EXAMINATION_H_
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+
+#include "conversion.h"
+#include "error.h"
+#include "geometry.h"
+#include "rule.h"
+
+namespace diopigen {
+namespace adaptor {
+namespace {
+
+// Whether both are the same elements of the same memory: a framework may have several handles of one tensor.
+inline bool sameMemory(const Tensor& left, const Tensor& right) {
+    return left.handle == right.handle ||
+           (left.data != nullptr && left.data == right.data && left.dtype == right.dtype &&
+            sameSizes(left.size, right.size) && sameStrides(left.size, left.stride, right.stride));
+}
+
+// Whether a tensor that has none of the layouts gets its channels last.
+inline bool wantsChannelsLast(std::uint8_t layouts) {
+    return (layouts & rowMajor) == 0 || (layouts & ratherChannelsLast) != 0;
+}
+
+// Fills in `tensor` and `target`. `needed` stays false for a tensor that can stay as it is.
+inline diopiError_t examine(const Place& at, const Rule& rule, diopiConstTensorHandle_t handle, Tensor& tensor,
+                            Target& target, bool& needed) {
+    tensor.handle = handle;
+    DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDtype", diopiGetTensorDtype(handle, &tensor.dtype));
+    const bool casts = rule.converts(tensor.dtype);
+    if (!casts && !rule.demandsLayout) {
+        return diopiSuccess;
+    }
+    bool isSparse = false;
+    if (diopiIsTensorSparse != nullptr) {
+        DIOPIGEN_ADAPTOR_CALL(at, "diopiIsTensorSparse", diopiIsTensorSparse(handle, &isSparse));
+    }
+    if (isSparse) {
+        // It has no strides, so no layout either.
+        return !casts ? diopiSuccess
+                      : fail(at.helpers, diopiDtypeNotSupported,
+                             "%s, parameter '%s': a sparse tensor of %s cannot be converted", at.function, at.parameter,
+                             dtypeName(tensor.dtype));
+    }
+    DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorShape", diopiGetTensorShape(handle, &tensor.size));
+    DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStride", diopiGetTensorStride(handle, &tensor.stride));
+    if (tensor.size.len != tensor.stride.len || tensor.size.len < 0 || tensor.size.len > maxRank) {
+        return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': %lld sizes with %lld strides", at.function,
+                    at.parameter, static_cast<long long>(tensor.size.len), static_cast<long long>(tensor.stride.len));
+    }
+    const std::uint8_t layouts = rule.layoutsOf(tensor.size.len);
+    const bool fits = layoutFits(layouts, tensor.size, tensor.stride);
+    if (!casts && fits) {
+        return diopiSuccess;
+    }
+    // The limits are those of the device: what lies in host memory is read by the CPU.
+    diopiDevice_t device = diopi_device;
+    if (diopiGetTensorDevice != nullptr) {
+        DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDevice", diopiGetTensorDevice(handle, &device));
+    }
+    if (device == diopi_host) {
+        return diopiSuccess;
+    }
+    DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDataConst", diopiGetTensorDataConst(handle, &tensor.data));
+    target.dtype = rule.targetOf(tensor.dtype);
+    if (fits) {
+        target.stride = compactStrides(tensor.size, tensor.stride);
+    } else {
+        target.stride = wantsChannelsLast(layouts) ? channelsLastStrides(tensor.size) : rowMajorStrides(tensor.size);
+    }
+    needed = true;
+    return diopiSuccess;
+}
+
+}  // namespace
+}  // namespace adaptor
+}  // namespace diopigen
+
+#endif  // DIOPIGEN_ADAPTOR_EXAMINATION_H_

@@ -1,0 +1,13 @@
+// For the kernels behind shims, which are functions of the vendor's own namespace with the names of the interface.
+#ifndef DIOPIGEN_ADAPTOR_KERNEL_H_
+#define DIOPIGEN_ADAPTOR_KERNEL_H_
+
+#include <type_traits>
+
+// Behind the definition of a kernel: a signature that differs does not compile. Without it such a kernel would be a
+// function that no shim calls, since C++ lets it stand beside the one that is declared.
+#define DIOPIGEN_KERNEL(name)                                              \
+    static_assert(std::is_same<decltype(&name), decltype(&::name)>::value, \
+                  "the parameters of " #name " are not those of the interface")
+
+#endif  // DIOPIGEN_ADAPTOR_KERNEL_H_

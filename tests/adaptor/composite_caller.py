@@ -1,0 +1,83 @@
+"""Composites over a vendor of a few exact primitives, called with NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from adaptor_helpers import MOCK, Library, Tensor, build_shims, config, uniform
+
+from diopigen.ir.model import Interface
+
+Array = Any
+PRIMITIVES = frozenset(
+    f"diopi{name}"
+    for name in (
+        *("Mul", "MulScalar", "Add", "AddScalar", "Sub", "Div", "DivScalar", "Abs", "Sqrt", "Exp", "Log", "Erf"),
+        *("Sigmoid", "Minimum", "Maximum", "Lt", "NeScalar", "Where", "Fill", "CastDtype", "CopyInp", "Sum", "Amax"),
+        *("Permute", "Transpose", "Matmul", "NLLLoss", "Arange", "Expand", "IndexSelect", "Dropout"),
+    )
+)
+
+
+def build_composites(interface: Interface, base: Sequence[Path], folder: Path) -> Library:
+    """A vendor that has the primitives and nothing else, with everything made of them that can be."""
+    rules = [replace(rule, composite=True) for rule in uniform(interface)]
+    shims = build_shims(
+        interface, config(rules, PRIMITIVES, "mini"), folder, [*base, MOCK / "arithmetic.cpp", f"-I{MOCK}"]
+    )
+    return Library(base, shims)
+
+
+class Caller:
+    """Calls a composite with NumPy arrays."""
+
+    def __init__(self, library: Library, interface: Interface) -> None:
+        self.library, self.interface = library, interface
+        self.kept: list[Any] = []
+
+    def tensor(self, values: Array, dtype: str = "float32") -> Tensor:
+        array = np.asarray(values, dtype=np.float64)
+        tensor = self.library.tensor(dtype, list(array.shape))
+        self.library.write(tensor, [float(value) for value in array.ravel()])
+        return tensor
+
+    def complex_tensor(self, values: Array, dtype: str) -> Tensor:
+        tensor = self.library.tensor(dtype, list(values.shape))
+        self.library.write(tensor, *([float(value) for value in part.ravel()] for part in (values.real, values.imag)))
+        return tensor
+
+    def scalar(self, value: float) -> int:
+        class Scalar(ctypes.Structure):
+            _fields_ = (("stype", ctypes.c_int), ("fval", ctypes.c_double))
+
+        self.kept.append(Scalar(10, value))
+        return ctypes.addressof(self.kept[-1])
+
+    def array(self, tensor: Tensor) -> Array:
+        return np.array([value.real for value in self.library.values(tensor)]).reshape(tensor.size)
+
+    def __call__(self, name: str, **arguments: Any) -> int:
+        function = self.interface.function(name)
+        assert function is not None
+        given = {key: value.handle if isinstance(value, Tensor) else value for key, value in arguments.items()}
+        status = self.library.call(function, given)
+        assert self.library.temporaries() == 0
+        return status
+
+
+def numbers(*shape: int, seed: int = 0, scale: float = 3.0) -> Array:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32).astype(np.float64) * scale
+
+
+def close(found: Array, wanted: Array, tolerance: float = 2e-6) -> None:
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def softmax(x: Array, axis: int) -> Array:
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)

@@ -1,0 +1,198 @@
+"""Attention made of other functions, against its definition in float64."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from adaptor_helpers import ERROR, SUCCESS
+from composite_caller import Array, Caller, close, numbers
+
+SCALE = 0.3
+UNEQUAL = "q, k and v are not [batch, sequence, heads, head_dim] of one attention"
+
+
+def visible(queries: int, keys: int, left: int, right: int) -> Array:
+    """Which keys a query sees: [seq_q, seq_k]. Its own place is aligned to the last query and the last key."""
+    distance = np.arange(keys)[None, :] - (np.arange(queries)[:, None] + keys - queries)
+    seen = np.ones((queries, keys), dtype=bool)
+    seen &= (distance >= -left) if left >= 0 else True
+    seen &= (distance <= right) if right >= 0 else True
+    return seen
+
+
+def attention(
+    q: Array, k: Array, v: Array, seen: Array, slopes: Array | None = None, kept: Array | None = None
+) -> tuple[Array, Array]:
+    """Result and logarithm of the sum of exponentials, one query of one head at a time."""
+    batch, queries, heads, _ = q.shape
+    keys, share = k.shape[1], heads // k.shape[2]
+    out, lse = np.zeros(q.shape), np.full((batch, heads, queries), np.inf)
+    for b, h, i in np.ndindex(batch, heads, queries):
+        places = np.flatnonzero(seen[i])
+        if len(places) == 0:
+            continue
+        scores = SCALE * k[b, places, h // share] @ q[b, i, h]
+        if slopes is not None:
+            slope = slopes[h] if slopes.ndim == 1 else slopes[b, h]
+            scores = scores - slope * np.abs(i + keys - queries - places)
+        powers = np.exp(scores)
+        lse[b, h, i] = np.log(powers.sum())
+        weights = powers / powers.sum()
+        out[b, i, h] = (weights if kept is None else weights * kept[b, h, i, places]) @ v[b, places, h // share]
+    return out, lse
+
+
+def operands(queries: int, keys: int, heads: int = 2, kv_heads: int = 2) -> tuple[Array, Array, Array]:
+    return (
+        numbers(2, queries, heads, 4, scale=1.0),
+        numbers(2, keys, kv_heads, 4, seed=1, scale=1.0),
+        numbers(2, keys, kv_heads, 4, seed=2),
+    )
+
+
+def given(call: Caller, q: Array, k: Array, v: Array) -> dict[str, Any]:
+    return {"q": call.tensor(q), "k": call.tensor(k), "v": call.tensor(v)}
+
+
+def flash(call: Caller, q: Array, k: Array, v: Array, **options: Any) -> tuple[Array, Array]:
+    """Result and statistics of diopiFlashAttention."""
+    out, lse = call.tensor(np.full(q.shape, 7.0)), call.tensor(np.full((q.shape[0], q.shape[2], q.shape[1]), 7.0))
+    windows = {"window_size_left": -1, "window_size_right": -1}
+    arguments = {**given(call, q, k, v), "softmax_scale": SCALE, **windows, **options}
+    status = call("diopiFlashAttention", attention_out=out, softmax_lse=lse, **arguments)
+    assert status == SUCCESS, call.library.last_error()
+    return call.array(out), call.array(lse)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(3, 5), (5, 3), (4, 4), (1, 3)])
+@pytest.mark.parametrize(("heads", "kv_heads"), [(2, 2), (4, 2), (3, 1), (6, 2)])
+def test_heads_and_causal_masks(call: Caller, causal: bool, queries: int, keys: int, heads: int, kv_heads: int) -> None:
+    q, k, v = operands(queries, keys, heads, kv_heads)
+    expected, statistics = attention(q, k, v, visible(queries, keys, -1, 0 if causal else -1))
+    out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros(statistics.shape))
+    status = call(
+        "diopiMultiHeadAttention", **given(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=causal
+    )
+    assert status == SUCCESS, call.library.last_error()
+    close(call.array(out), expected, 1e-5)
+    close(call.array(lse), statistics, 1e-5)
+    found, found_lse = flash(call, q, k, v, is_causal=causal)
+    close(found, expected, 1e-5)
+    close(found_lse, statistics, 1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("right", [-1, 0, 1])
+@pytest.mark.parametrize("left", [-1, 0, 2])
+@pytest.mark.parametrize(("queries", "keys"), [(4, 6), (6, 4)])
+def test_windows(call: Caller, queries: int, keys: int, left: int, right: int, causal: bool) -> None:
+    q, k, v = operands(queries, keys)
+    seen = visible(queries, keys, left, 0 if causal else right)
+    expected, statistics = attention(q, k, v, seen)
+    out, lse = flash(call, q, k, v, is_causal=causal, window_size_left=left, window_size_right=right)
+    close(out, expected, 1e-5)
+    close(lse, statistics, 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4)])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(3, 5), (5, 3)])
+def test_linear_bias(call: Caller, shape: tuple[int, ...], causal: bool, queries: int, keys: int) -> None:
+    q, k, v = operands(queries, keys, 4, 2)
+    slopes = np.abs(numbers(*shape, seed=3, scale=0.5))
+    expected, statistics = attention(q, k, v, visible(queries, keys, -1, 0 if causal else -1), slopes)
+    out, lse = flash(call, q, k, v, is_causal=causal, alibi_slopes=call.tensor(slopes))
+    close(out, expected, 1e-5)
+    close(lse, statistics, 1e-5)
+
+
+@pytest.fixture
+def generator(call: Caller) -> Iterator[int]:
+    made = ctypes.c_void_p()
+    create = call.library.runtime.diopiHostCreateGenerator
+    assert create(ctypes.byref(made), ctypes.c_uint64(1), ctypes.c_uint64(0)) == SUCCESS
+    yield made.value or 0
+    assert call.library.runtime.diopiHostDestroyGenerator(made) == SUCCESS
+
+
+def test_dropout(call: Caller, generator: int) -> None:
+    q, k, v = operands(5, 7, 4, 2)
+    mask = call.tensor(np.zeros((2, 4, 5, 7)), "bool")
+    out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros((2, 4, 5)))
+    status = call(
+        "diopiMultiHeadAttention", **given(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=True,
+        dropout_p=0.4, return_debug_mask=True, gen=generator, debug_attn_mask=mask,
+    )  # fmt: skip
+    assert status == SUCCESS, call.library.last_error()
+    kept = call.array(mask)
+    assert set(kept.ravel()) == {0.0, 1.0}
+    expected, statistics = attention(q, k, v, visible(5, 7, -1, 0), kept=kept / 0.6)
+    close(call.array(out), expected, 1e-5)
+    close(call.array(lse), statistics, 1e-5)
+    # The mock drops the same at every call.
+    found, _ = flash(call, q, k, v, is_causal=True, p_dropout=0.4, gen=generator)
+    close(found, attention(q, k, v, visible(5, 7, -1, 0), kept=kept / (1 - np.float64(np.float32(0.4))))[0], 1e-5)
+
+
+def test_mask_without_dropout_keeps_everything(call: Caller) -> None:
+    q, k, v = operands(3, 4)
+    mask = call.tensor(np.zeros((2, 2, 3, 4)), "bool")
+    out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros((2, 2, 3)))
+    arguments = {**given(call, q, k, v), "out": out, "softmax_lse": lse, "scale": SCALE}
+    assert call("diopiMultiHeadAttention", **arguments, return_debug_mask=True, debug_attn_mask=mask) == SUCCESS
+    assert (call.array(mask) == 1).all()
+    close(call.array(out), attention(q, k, v, visible(3, 4, -1, -1))[0], 1e-5)
+
+
+def test_no_keys(call: Caller) -> None:
+    q, k, v = operands(3, 0)
+    out, lse = flash(call, q, k, v)
+    assert (out == 0).all()
+    assert (lse == np.inf).all()
+
+
+def test_nan_stays_visible(call: Caller) -> None:
+    q, k, v = operands(3, 4)
+    k[1, 2, 0, 0] = np.nan
+    out, lse = flash(call, q, k, v)
+    assert np.isnan(lse[1, 0]).all()
+    assert np.isnan(out[1, :, 0]).all()
+    assert not np.isnan(out[0]).any()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"k": (2, 4, 3, 4), "v": (2, 4, 3, 4)}, "C1: kv_heads divides heads"),
+        ({"k": (2, 4, 2, 4), "v": (2, 5, 2, 4)}, UNEQUAL),
+        ({"k": (2, 4, 2, 3), "v": (2, 4, 2, 3)}, UNEQUAL),
+        ({"p_dropout": 1.0}, "C2: the probability of dropout is at least 0 and below 1"),
+        ({"p_dropout": -0.5}, "C2: the probability of dropout is at least 0 and below 1"),
+        ({"alibi_slopes": (3,)}, "C3: alibi_slopes has the shape [heads] or [batch, heads]"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused(call: Caller, wrong: dict[str, Any], text: str) -> None:
+    q, k, v = operands(3, 4)
+    out, lse = call.tensor(np.full(q.shape, 7.0)), call.tensor(np.full((2, 2, 3), 7.0))
+    changed = {
+        name: call.tensor(np.ones(value)) if isinstance(value, tuple) else value for name, value in wrong.items()
+    }
+    arguments = {**given(call, q, k, v), "window_size_left": -1, "window_size_right": -1, **changed}
+    assert call("diopiFlashAttention", attention_out=out, softmax_lse=lse, **arguments) == ERROR
+    assert call.library.last_error() == f"diopiFlashAttention: {text}"
+    assert (call.array(out) == 7).all()
+    assert (call.array(lse) == 7).all()
+
+
+def test_wanted_mask_that_is_null_is_refused(call: Caller) -> None:
+    q, k, v = operands(3, 4)
+    out, lse = call.tensor(q), call.tensor(np.zeros((2, 2, 3)))
+    arguments = {**given(call, q, k, v), "out": out, "softmax_lse": lse, "scale": SCALE}
+    assert call("diopiMultiHeadAttention", **arguments, return_debug_mask=True) == ERROR
+    expected = "diopiMultiHeadAttention: C3: debug_attn_mask is not null where return_debug_mask is true"
+    assert call.library.last_error() == expected
