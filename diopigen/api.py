@@ -15,6 +15,7 @@ from diopigen.diagnostics import Sink, failure, nearest
 from diopigen.emit.plan import Plan, merge_plans
 from diopigen.ir.load import Loaded, load_interface
 from diopigen.ir.model import Interface
+from diopigen.ir.models import Model, load_models
 
 RULES = {"unknown-target": "A target that is named is one of those that diopigen generates."}
 
@@ -55,6 +56,22 @@ def load(where: Workspace, sink: Sink, *, check: bool = True) -> Loaded:
         if check:
             check_interface(loaded.interface, sink, complete=loaded.complete)
     return loaded
+
+
+def models(where: Workspace, sink: Sink) -> Mapping[str, Model]:
+    """The model tables of a workspace by name; `Model.functions()` counts the calls of each function by phase.
+
+    What breaks the grammar goes to `sink`; whether the calls fit the interface is checked by `check_models`.
+    """
+    with _no_collection():
+        return {model.name: model for model in load_models(where.spec, sink, where.spec_name)}
+
+
+def check_models(interface: Interface, found: Iterable[Model], sink: Sink) -> None:
+    """Reports every call of the tables that is none of the interface."""
+    from diopigen.conformance.models import check_models as check
+
+    check(interface, tuple(found), sink)
 
 
 @contextmanager

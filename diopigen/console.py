@@ -15,9 +15,11 @@ from diopigen.diagnostics import Severity, Sink
 if TYPE_CHECKING:
     from diopigen.api import Workspace
     from diopigen.ir.load import Loaded
+    from diopigen.ir.models import Model
 
 FORMATS = ("text", "json", "github", "sarif", "junit")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Value = TypeVar("_Value")
 
 
 class Session:
@@ -36,15 +38,53 @@ class Session:
 
         return api.workspace(self.spec, self.templates)
 
-    def load(self) -> Loaded:
-        """The checked interface, read once; findings end the command with 1."""
+    def load(self, *, fresh: bool = False) -> Loaded:
+        """The checked interface, read once; findings end the command with 1. Unless `fresh`, an interface without
+        findings comes from the cache."""
         from diopigen import api
 
         if self._loaded is None:
-            self._loaded = api.load(self.workspace(), self.sink)
+            where = self.workspace()
+
+            def work() -> Loaded:
+                return api.load(where, self.sink)
+
+            self._loaded = work() if fresh else self.cached("interface", (where.spec,), (where.spec_name,), work)
             if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
                 self.finish()
         return self._loaded
+
+    def models(self, *, fresh: bool = False) -> Sequence[Model]:
+        """The model tables of the spec, by name; findings end the command with 1. As for the cache see `load`."""
+        from diopigen import api
+
+        where = self.workspace()
+
+        def work() -> Sequence[Model]:
+            return tuple(api.models(where, self.sink).values())
+
+        found = work() if fresh else self.cached("models", (where.spec,), (where.spec_name,), work)
+        if self.sink.has_errors:
+            self.finish()
+        return found
+
+    def cached(self, kind: str, folders: Sequence[Path], words: Sequence[str], work: Callable[[], _Value]) -> _Value:
+        """What `work` gives, from the cache where it gave it before: for the same bytes in `folders`, the same `words`
+        and the same diopigen. Only work without findings is kept, and only where no file changed meanwhile."""
+        from diopigen.output import cache
+
+        try:
+            key = cache.key_of(folders, words)
+        except OSError:
+            return work()  # says what is wrong
+        known: _Value | None = cache.read(kind, key)
+        if known is not None:
+            return known
+        before = len(self.sink)
+        made = work()
+        if len(self.sink) == before and cache.key_of(folders, words) == key:
+            cache.write(kind, key, made)
+        return made
 
     def finish(self, summary: str = "", *, clean: str = "") -> NoReturn:
         """Shows the findings and ends the command with 0 or 1.

@@ -116,13 +116,17 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
 def _cases(config: pytest.Config) -> tuple[Interface, list[Case]]:
     option = config.getoption
     sink = Sink()
-    interface = api.load(api.workspace(option("--diopi-spec")), sink).interface
+    where = api.workspace(option("--diopi-spec"))
+    interface = api.load(where, sink).interface
+    tables = tuple(api.models(where, sink).values())
     cases = select(
         interface,
         ops=option("--diopi-ops"),
         families=option("--diopi-family"),
         dtypes=option("--diopi-dtype"),
         axes=option("--diopi-axis"),
+        tables=tables,
+        models=option("--diopi-model"),
     )
     file = option("--diopi-exceptions")
     if file and not sink.has_errors:

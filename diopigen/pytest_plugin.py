@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-_REPEATED = ("ops", "family", "dtype", "axis")
+_REPEATED = ("ops", "family", "dtype", "axis", "model")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

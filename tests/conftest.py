@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parent.parent
 
+os.environ["DIOPIGEN_CACHE"] = "off"  # every test does the work; those of the cache turn it on
 sys.path.insert(0, str(Path(__file__).parent / "header"))  # the facts of the interface, for more than one folder
 
 

@@ -35,6 +35,7 @@ def selection_options(command: _Command) -> _Command:
         click.option("--family", multiple=True, metavar="F", help="A family (may be repeated)."),
         click.option("--dtype", multiple=True, metavar="D", help="A dtype (may be repeated)."),
         click.option("--axis", multiple=True, metavar="A", help="An axis, such as recipe or error (may be repeated)."),
+        click.option("--model", multiple=True, metavar="M", help="The calls of a model: resnet50 (may be repeated)."),
     )
     for option in reversed(options):
         command = option(command)
@@ -82,6 +83,7 @@ def list_cases(
     family: tuple[str, ...],
     dtype: tuple[str, ...],
     axis: tuple[str, ...],
+    model: tuple[str, ...],
     shard: str | None,
     output_format: str,
     spec: str | None,
@@ -89,7 +91,7 @@ def list_cases(
     """List the cases."""
     from diopigen.conformance.report import case_record
 
-    cases = _part(_select(Session(spec, None, "text", False), ops, family, dtype, axis), shard)
+    cases = _part(_select(Session(spec, None, "text", False), ops, family, dtype, axis, model), shard)
     if output_format == "json":
         click.echo(json.dumps([case_record(case) for case in cases], indent=1))
         return
@@ -119,6 +121,7 @@ def run(
     family: tuple[str, ...],
     dtype: tuple[str, ...],
     axis: tuple[str, ...],
+    model: tuple[str, ...],
     shard: str | None,
     exceptions_file: str | None,
     jobs: int | None,
@@ -134,7 +137,7 @@ def run(
     from diopigen.conformance.report import text
 
     session = Session(spec, None, "text", False)
-    cases = _part(_select(session, ops, family, dtype, axis), shard)
+    cases = _part(_select(session, ops, family, dtype, axis, model), shard)
     known = _known_exceptions(session, exceptions_file)
     cases = _excused(session, cases, known)
     results = replace(
@@ -163,18 +166,24 @@ def repro(
     from diopigen.conformance.report import failure_text
 
     session = Session(spec, None, "text", False)
-    case = find(session.load().interface, case_id)
+    case = find(session.load().interface, case_id, session.models())
     results = _run(session, [case], lib, runtime, seed, (time_limit, memory_limit), 1)
     click.echo(failure_text(results.results[0], results))
     sys.exit(1 if results.failures else 0)
 
 
 def _select(
-    session: Session, ops: tuple[str, ...], family: tuple[str, ...], dtype: tuple[str, ...], axis: tuple[str, ...]
+    session: Session,
+    ops: tuple[str, ...],
+    family: tuple[str, ...],
+    dtype: tuple[str, ...],
+    axis: tuple[str, ...],
+    model: tuple[str, ...],
 ) -> list[Case]:
     from diopigen.conformance.cases import select
 
-    return select(session.load().interface, ops=ops, families=family, dtypes=dtype, axes=axis)
+    interface, tables = session.load().interface, session.models()
+    return select(interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model)
 
 
 def _part(cases: list[Case], shard: str | None) -> list[Case]:

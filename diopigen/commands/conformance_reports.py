@@ -114,6 +114,7 @@ def coverage(
     family: Sequence[str],
     dtype: Sequence[str],
     axis: Sequence[str],
+    model: Sequence[str],
     by: str,
     output_format: str,
     holes: bool,
@@ -125,10 +126,12 @@ def coverage(
     from diopigen.conformance.coverage import coverage as coverage_of
     from diopigen.conformance.coverage import summary, text, to_record
 
-    interface = Session(spec, None, "text", False).load().interface
-    cases = select(interface, ops=ops, families=family, dtypes=dtype, axes=axis)
+    session = Session(spec, None, "text", False)
+    interface = session.load().interface
+    tables = session.models()
+    cases = select(interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model)
     chosen = {case.function for case in cases}
-    everything = not (ops or family or dtype or axis)
+    everything = not (ops or family or dtype or axis or model)
     functions = [function for function in tested(interface) if everything or function.name in chosen]
     found = coverage_of(functions, cases)
     shown = [row for row in found if row.holes or not holes]

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 @common_options
 def check(spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
     """Check the spec against every rule (diopigen explain --rules lists them)."""
+    from diopigen import api
+
     session = Session(spec, templates, output_format, strict)
-    interface = session.load().interface
-    session.finish(clean=f"{len(interface.functions)} functions in {len(interface.files)} files: nothing found")
+    interface = session.load(fresh=True).interface
+    models = session.models(fresh=True)
+    api.check_models(interface, models, session.sink)
+    summary = f"{len(interface.functions)} functions in {len(interface.files)} files"
+    session.finish(clean=f"{summary}, {len(models)} model tables: nothing found")
 
 
 @click.command()
@@ -61,8 +66,10 @@ def generate(
         raise click.UsageError("--depfile needs --stamp: the file that depends on the inputs")
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
-    interface = session.load().interface
-    plan = api.plan(interface, where, session.sink, chosen)
+    folders = (where.spec, where.templates)
+    plan = session.cached(
+        "plan", folders, (*chosen,), lambda: api.plan(session.load().interface, where, session.sink, chosen)
+    )
     root = Path(out)
     if session.sink.has_errors:
         session.finish()

@@ -6,7 +6,7 @@ A case has a readable, stable id: `diopiAdd/float32/broadcast-1`. The seed of it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -14,10 +14,13 @@ from diopigen.conformance import axes, refusals
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.dtypes import STORAGE, category
 from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.models import AXIS as MODEL_AXIS
+from diopigen.conformance.models import is_small, model_cases
 from diopigen.conformance.resolve import Choice, Resolver, lead_dtypes, lead_parameter, read_recipe
 from diopigen.conformance.values import Unfit, storable
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Function, Interface
+from diopigen.ir.models import Model
 from diopigen.ir.recipe import Argument, TensorRecipe
 from diopigen.spec.nodes import ScalarNode
 
@@ -37,9 +40,15 @@ def select(
     families: Sequence[str] = (),
     dtypes: Sequence[str] = (),
     axes: Sequence[str] = (),
+    tables: Sequence[Model] = (),
+    models: Sequence[str] = (),
 ) -> list[Case]:
     """The cases whose function matches one of the globs (with or without `diopi`), and that are of one of the families,
-    dtypes and axes; an empty list admits all. Raises `Failure` for a name that nothing has."""
+    dtypes and axes; an empty list admits all. Raises `Failure` for a name that nothing has.
+
+    `models` are names of `tables`: where some are given, the cases are the calls of these models, of whatever size.
+    Otherwise small calls of all tables come with the cases of their function.
+    """
     functions = tested(interface)
     literal = [op for op in ops if not set("*?[") & set(op)]
     _known("function", literal, [name for f in functions for name in (f.name, f.short_name)])
@@ -47,7 +56,14 @@ def select(
     _known("dtype", dtypes, [*STORAGE, "none"])
     found = [f for f in functions if not ops or any(_matches(f, op) for op in ops)]
     found = [f for f in found if not families or f.family in families]
-    cases = [case for function in found for case in cases_of(interface, function)]
+    _known("model", models, [model.name for model in tables])
+    if models:
+        cases = [case for model in tables if model.name in models for case in model_cases(interface, model)]
+        names = {function.name for function in found}
+        cases = [case for case in cases if case.function in names]
+    else:
+        small = _small(interface, tables, {function.name for function in found})
+        cases = [case for f in found for case in (*cases_of(interface, f), *small.get(f.name, ()))]
     cases = [case for case in cases if not dtypes or case.dtype in dtypes]
     if axes:
         _known("axis", axes, AXES)
@@ -55,7 +71,17 @@ def select(
     return cases
 
 
-AXES = ("recipe", *axes.NAMES, "strided", "distribution", "error")
+AXES = ("recipe", *axes.NAMES, "strided", "distribution", "error", MODEL_AXIS)
+
+
+def _small(interface: Interface, tables: Sequence[Model], functions: Set[str]) -> Mapping[str, list[Case]]:
+    """The calls of models that are small enough for every run, by function."""
+    found: dict[str, list[Case]] = {}
+    for table in tables:
+        for case in model_cases(interface, table, functions):
+            if is_small(case):
+                found.setdefault(case.function, []).append(case)
+    return found
 
 
 def _matches(function: Function, glob: str) -> bool:
@@ -70,14 +96,15 @@ def _known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
             raise failure(code, f"there is no {what} '{name}'", fix=fix)
 
 
-def find(interface: Interface, case_id: str) -> Case:
-    """The case of an id. Raises `Failure` where there is none."""
+def find(interface: Interface, case_id: str, tables: Sequence[Model] = ()) -> Case:
+    """The case of an id, calls of the models in `tables` included. Raises `Failure` where there is none."""
     name = case_id.partition("/")[0]
     function = interface.function(name)
     if function is None or function not in tested(interface):
         fix = did_you_mean(name, [f.name for f in tested(interface)]) or "list them with `diopigen conformance list`"
         raise failure("unknown-case", f"there is no function '{name}'", fix=fix)
-    cases = {case.id: case for case in cases_of(interface, function)}
+    calls = [case for table in tables for case in model_cases(interface, table, {function.name})]
+    cases = {case.id: case for case in (*cases_of(interface, function), *calls)}
     if case_id not in cases:
         raise failure("unknown-case", f"there is no case '{case_id}'", fix=did_you_mean(case_id, cases))
     return cases[case_id]

@@ -15,7 +15,9 @@ SPECS = Path(__file__).parents[2] / "specs"
 def kind_of_file(path: Path) -> str:
     """The key of `grammar.FILES` for a file of a spec folder."""
     parents = {parent.name for parent in path.parents}
-    return "ops" if "ops" in parents else "aten" if path.parent.name == "aten" else path.stem
+    if "ops" in parents:
+        return "ops"
+    return {"aten": "aten", "models": "model"}.get(path.parent.name, path.stem)
 
 
 def root_of(path: Path) -> Node:

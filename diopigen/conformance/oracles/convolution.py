@@ -32,14 +32,18 @@ class _Filters:
 
     def responses(self, images: Array, places: Dims, weight: Array) -> Array:
         """The sum over a window of elements times weights, for every filter at every place."""
-        found: Array = np.einsum("vngc...,gkcv->ngk...", self.layers(images, places), self.grouped(weight))
+        layers, grouped = self.layers(images, places), self.grouped(weight)
+        count = math.prod(places)
+        found = np.zeros((images.shape[0], self.groups, grouped.shape[1], count))
+        for element, layer in enumerate(layers):  # products of matrices: far faster than one sum over everything
+            found += grouped[..., element] @ layer.reshape(*layer.shape[:3], count)
         return found.reshape(images.shape[0], weight.shape[0], *places)
 
     def placed(self, responses: Array, sizes: Dims, weight: Array) -> Array:
         """The filters placed at every response and multiplied by it, added up."""
         batch, places = responses.shape[0], responses.shape[2:]
-        grouped = responses.reshape(batch, self.groups, weight.shape[0] // self.groups, *places)
-        layers = np.einsum("ngk...,gkcv->vngc...", grouped, self.grouped(weight))
+        flat = responses.reshape(batch, self.groups, weight.shape[0] // self.groups, math.prod(places))
+        layers = np.stack([element.swapaxes(-1, -2) @ flat for element in np.moveaxis(self.grouped(weight), -1, 0)])
         channels = self.groups * weight.shape[1]
         return self.sliding.put_back(layers.reshape(self.sliding.volume, batch, channels, *places), sizes)
 
@@ -47,10 +51,10 @@ class _Filters:
         """The sum over batch and places of a response times what its filter saw."""
         batch, places = responses.shape[0], responses.shape[2:]
         layers = self.layers(images, places)
-        grouped = responses.reshape(batch, self.groups, responses.shape[1] // self.groups, math.prod(places))
-        flat = layers.reshape(*layers.shape[:4], math.prod(places))
-        found: Array = np.einsum("ngkp,vngcp->gkcv", grouped, flat)
-        return found.reshape(self.weight.shape)
+        count = math.prod(places)
+        grouped = responses.reshape(batch, self.groups, responses.shape[1] // self.groups, count)
+        sums = [(grouped @ layer.reshape(*layer.shape[:3], count).swapaxes(-1, -2)).sum(axis=0) for layer in layers]
+        return np.stack(sums, axis=-1).reshape(self.weight.shape)
 
 
 def _filters(call: Call) -> _Filters:

@@ -1,0 +1,127 @@
+"""What was worked out before, kept in the user's cache folder: always right, or not used.
+
+An entry is found by a digest over every byte that it follows from, so that nothing has to be invalidated. It is
+written beside its place and renamed, so that runs side by side see whole entries; a digest over its content stands in
+front, and an entry that does not have it counts as absent. Trouble with the folder is no fault: the work is done again.
+
+Entries are pickles. They are read from a folder that belongs to the user and that nobody else may write to.
+`DIOPIGEN_CACHE` names another folder, or is `off`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import os
+import pickle
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+KEPT = 8
+"""Entries of one kind that stay; the oldest go first."""
+_DIGEST = 32
+_LIBRARIES = ("pyyaml", "jinja2")
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def key_of(folders: Iterable[Path], words: Iterable[str] = ()) -> str:
+    """A digest over diopigen's own sources, the versions of Python and of the libraries that read specs and templates,
+    the names and bytes of all files below `folders`, and `words`. Raises `OSError` where a file cannot be read."""
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    digest.update(repr((sys.version, *(version(library) for library in _LIBRARIES), *words)).encode())
+    for folder in (_PACKAGE, *folders):
+        digest.update(b"folder")
+        for path, name in _files(folder):
+            content = Path(path).read_bytes()
+            digest.update(f"{len(name)} {name} {len(content)} ".encode(errors="surrogateescape"))
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _files(folder: Path) -> list[tuple[str, str]]:
+    """Path and relative name of every file, sorted; links are followed, as the readers of the spec do."""
+    found = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        found += [(f"{place}/{name}", f"{place[len(str(folder)) :]}/{name}") for name in names]
+    return sorted(found)
+
+
+def folder() -> Path | None:
+    """The cache folder, made where it is missing; None where there is to be none or it is not safe to read from."""
+    named = os.environ.get("DIOPIGEN_CACHE", "")
+    if named.lower() in ("off", "0", "no"):
+        return None
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        chosen = Path(named) if named else (Path(base) if base else Path.home() / ".cache") / "diopigen"
+        chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = chosen.lstat()
+    except (OSError, RuntimeError):
+        return None
+    mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    safe = stat.S_ISDIR(found.st_mode) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return chosen if mine and safe else None
+
+
+def read(kind: str, key: str) -> Any:
+    """The entry, or None where there is none that is whole."""
+    place = folder()
+    if place is None:
+        return None
+    try:
+        path = place / f"{kind}-{key}"
+        data = path.read_bytes()
+        content = memoryview(data)[_DIGEST:]
+        if hashlib.blake2b(content, digest_size=_DIGEST).digest() != data[:_DIGEST]:
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return _loaded(content)
+    except Exception:  # whatever a broken entry does: the work is done again
+        return None
+
+
+def _loaded(content: memoryview) -> Any:
+    """The objects of a pickle. The garbage collector rests, as all of them stay alive."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return pickle.loads(content)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def write(kind: str, key: str, value: Any) -> None:
+    """Keeps an entry, and lets the oldest ones of its kind go."""
+    place = folder()
+    if place is None:
+        return
+    with contextlib.suppress(OSError, pickle.PicklingError, RecursionError):
+        content = pickle.dumps(value, protocol=5)
+        digest = hashlib.blake2b(content, digest_size=_DIGEST).digest()
+        handle, temporary = tempfile.mkstemp(prefix=f".{kind}-", dir=place)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(digest)
+                file.write(content)
+            os.replace(temporary, place / f"{kind}-{key}")  # noqa: PTH105
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)  # noqa: PTH108
+            raise
+        _prune(place, kind)
+
+
+def _prune(place: Path, kind: str) -> None:
+    entries = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(place) if entry.name.startswith(f"{kind}-")]
+    for _, path in sorted(entries, reverse=True)[KEPT:]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # noqa: PTH108

@@ -1,0 +1,163 @@
+"""The cache of what was worked out: found again for the same bytes, never for others, and never broken."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from diopigen import api
+from diopigen.diagnostics import Sink
+from diopigen.output import cache
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own."""
+    monkeypatch.setenv("DIOPIGEN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_what_was_written_is_read_again(place: Path) -> None:
+    cache.write("thing", "a1", {"numbers": [1, 2]})
+    assert cache.read("thing", "a1") == {"numbers": [1, 2]}
+    assert cache.read("thing", "a2") is None
+    assert cache.read("other", "a1") is None
+    assert place.stat().st_mode & 0o777 == 0o700
+
+
+def _flipped(data: bytes) -> bytes:
+    return data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "one bit": _flipped,
+    "a pickle without digest": lambda data: data[32:],
+    "more behind": lambda data: data + b"x",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_entry_counts_as_absent(damage: str, place: Path) -> None:
+    cache.write("thing", "a1", list(range(100)))
+    (path,) = place.iterdir()
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    assert cache.read("thing", "a1") is None
+    cache.write("thing", "a1", [7])
+    assert cache.read("thing", "a1") == [7]
+
+
+def test_a_folder_that_others_may_write_to_is_not_read(place: Path) -> None:
+    cache.write("thing", "a1", 7)
+    place.chmod(0o777)
+    assert cache.read("thing", "a1") is None
+    place.chmod(0o700)
+    assert cache.read("thing", "a1") == 7
+    moved = place.rename(place.with_name("moved"))
+    place.symlink_to(moved)
+    assert cache.read("thing", "a1") is None
+
+
+def test_it_can_be_turned_off(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIOPIGEN_CACHE", "off")
+    cache.write("thing", "a1", 7)
+    assert cache.read("thing", "a1") is None and not place.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DIOPIGEN_CACHE", str(tmp_path / "file" / "cache"))
+    cache.write("thing", "a1", 7)
+    assert cache.read("thing", "a1") is None
+
+
+def test_only_the_newest_entries_stay(place: Path) -> None:
+    for number in range(cache.KEPT + 3):
+        cache.write("thing", f"a{number}", number)
+        os.utime(place / f"thing-a{number}", (number, number))
+    cache.write("other", "a0", 0)
+    cache.write("thing", "last", 0)
+    found = sorted(path.name for path in place.iterdir())
+    assert len(found) == cache.KEPT + 1
+    assert "thing-last" in found and "other-a0" in found and "thing-a0" not in found
+
+
+def test_the_key_follows_every_byte_and_name(tmp_path: Path) -> None:
+    folder = tmp_path / "spec"
+    (folder / "ops").mkdir(parents=True)
+    (folder / "a.yaml").write_text("one")
+    keys = {cache.key_of([folder])}
+    assert cache.key_of([folder]) in keys
+    changes: list[Callable[[], object]] = [
+        lambda: (folder / "a.yaml").write_text("two"),
+        lambda: (folder / "a.yaml").rename(folder / "b.yaml"),
+        lambda: (folder / "b.yaml").rename(folder / "ops" / "b.yaml"),
+        lambda: (folder / "ops" / "c.yaml").touch(),
+    ]
+    for change in changes:
+        change()
+        key = cache.key_of([folder])
+        assert key not in keys
+        keys.add(key)
+    assert cache.key_of([folder], ["word"]) not in keys
+    assert cache.key_of([folder], ["wo", "rd"]) != cache.key_of([folder], ["word"])
+
+
+def test_the_key_follows_the_sources_of_diopigen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "diopigen" / "output", tmp_path / "package")
+    monkeypatch.setattr(cache, "_PACKAGE", tmp_path / "package")
+    before = cache.key_of([])
+    (tmp_path / "package" / "cache.py").write_text("# another version\n")
+    assert cache.key_of([]) != before
+
+
+def test_an_interface_out_of_the_cache_gives_the_same_files() -> None:
+    where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
+    loaded = api.load(where, Sink())
+    again = pickle.loads(pickle.dumps(loaded))
+    assert dict(api.plan(again.interface, where, Sink())) == dict(api.plan(loaded.interface, where, Sink()))
+
+
+def diopigen(folder: Path, *arguments: str, code: int = 0) -> str:
+    command = [sys.executable, "-m", "diopigen", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_an_edit_of_the_spec_is_seen_at_once(tmp_path: Path, place: Path) -> None:
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+    assert "0 written" not in diopigen(tmp_path, "generate")
+    assert {path.name.partition("-")[0] for path in place.iterdir()} == {"interface", "plan"}
+    assert "0 written" in diopigen(tmp_path, "generate")
+    ops = tmp_path / "specs" / "ops" / "elementwise_unary.yaml"
+    ops.write_text(ops.read_text().replace("    doc: ", "    doc: Now ", 1))
+    assert "0 written" not in diopigen(tmp_path, "generate")
+    ops.write_text(ops.read_text().replace("direction: out", "direction: sideways", 1))
+    assert "unknown-word" in diopigen(tmp_path, "generate", code=1)
+    assert "unknown-word" in diopigen(tmp_path, "generate", "--check", code=1)
+
+
+def test_runs_side_by_side_see_whole_entries(tmp_path: Path, place: Path) -> None:
+    script = (
+        "from diopigen.output import cache\n"
+        "for turn in range(60):\n"
+        "    cache.write('thing', 'a1', [turn] * 200_000)\n"
+        "    found = cache.read('thing', 'a1')\n"
+        "    assert found is not None and len(set(found)) == 1 and len(found) == 200_000\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(3)]
+    assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
+    assert [path.name for path in place.iterdir()] == ["thing-a1"]

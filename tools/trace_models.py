@@ -1,0 +1,69 @@
+"""Writes `specs/models/*.yaml`: the calls of well-known models, traced and mapped to the functions of the spec.
+
+Run it from the root with a Python that has torch and what diopigen needs: `python tools/trace_models.py [MODEL...]`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import torch  # noqa: E402
+from tracing.mapping import Mapper, Row, Unmapped  # noqa: E402
+from tracing.recorder import Recorder  # noqa: E402
+from tracing.runs import RUNS, Run  # noqa: E402
+from tracing.table import row_text, table_text  # noqa: E402
+
+from diopigen import api  # noqa: E402
+from diopigen.conformance.models import check_models  # noqa: E402
+from diopigen.diagnostics import Sink  # noqa: E402
+from diopigen.ir.models import load_models  # noqa: E402
+
+
+def traced(run: Run, mapper: Mapper) -> str:
+    """The table of a model."""
+    recorder = Recorder(mapper.known)
+    torch.set_default_device("meta")
+    run.trace(recorder)
+    torch.set_default_device(None)
+    rows: Counter[str] = Counter()
+    kept: dict[str, Row] = {}
+    unmapped: dict[tuple[str, str, str], int] = {}
+    for call in recorder.calls:
+        try:
+            row = mapper.row(call)
+        except Unmapped as reason:
+            key = (call.phase, call.overload, str(reason))
+            unmapped[key] = unmapped.get(key, 0) + 1
+            continue
+        key_text = row_text(row, 0)
+        rows[key_text] += 1
+        kept.setdefault(key_text, row)
+    return table_text(run, [(row, rows[key]) for key, row in kept.items()], unmapped, recorder)
+
+
+def main() -> None:
+    interface = api.load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink()).interface
+    mapper = Mapper(interface)
+    chosen = sys.argv[1:]
+    folder = ROOT / "specs" / "models"
+    folder.mkdir(exist_ok=True)
+    for run in RUNS:
+        if not chosen or run.name in chosen:
+            text: Any = traced(run, mapper)
+            (folder / f"{run.name}.yaml").write_text(text, encoding="utf-8")
+            print(run.name, text.count("\n"), "lines")
+    sink = Sink()
+    check_models(interface, load_models(ROOT / "specs", sink, "specs"), sink)
+    for found in sink.sorted():
+        print(found.span, found.message)
+    sys.exit(1 if sink.has_errors else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,302 @@
+"""From ATen calls to rows of a model table: the function of the spec, and its arguments as a recipe.
+
+Which function serves an overload stands in the spec (`aten`). Here stands what its names cannot say: arguments that
+are called differently, and numbers in the place of tensors. Every row is resolved by the suite itself, and the shapes
+and dtypes of its outputs must be those that were traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from diopigen.conformance.model import Operand
+from diopigen.conformance.resolve import Choice, Resolver, lead_parameter
+from diopigen.conformance.values import Unfit
+from diopigen.ir.model import Function, Interface
+from diopigen.ir.recipe import Drawn, TensorRecipe
+from diopigen.ir.types import TENSORS
+from diopigen.spec.expression import Call as Formula
+from diopigen.spec.expression import Number, Unary, parse
+from tracing.recorder import AtenCall, Seen
+
+_AS = {
+    "convolution": "convolution_overrideable",
+    "convolution_backward": "convolution_backward_overrideable",
+    "ones_like": "fill_.Scalar",
+    "zeros_like": "fill_.Scalar",
+    "zeros": "fill_.Scalar",
+    "new_zeros": "fill_.Scalar",
+    "full": "fill_.Scalar",
+    "full_like": "fill_.Scalar",
+    "scalar_tensor": "fill_.Scalar",
+    "zero_": "fill_.Scalar",
+    "_unsafe_index.Tensor": "index.Tensor",
+    "_unsafe_index_put": "index_put",
+}
+"""Overloads that a device serves by the kernel of another one: convolutions as PrivateUse1 sees them, copies, fills."""
+
+_FUNCTIONS = {"_to_copy": "diopiCastDtype", "clone": "diopiCopyInp", "copy_": "diopiCopyInp"}
+"""Overloads that no entry of the spec names, because their function has no counterpart of one meaning in ATen."""
+
+_RENAMED: dict[str, dict[str, str]] = {
+    "native_batch_norm_backward": {"grad_output": "grad_out", "training": "train"},
+    "native_layer_norm_backward": {"grad_output": "grad_out"},
+    "_fused_rms_norm_backward": {"grad_output": "grad_out", "inv_rms": "rstd"},
+    "nll_loss_backward": {"totalWeight": "total_weight"},
+    "nll_loss2d_backward": {"totalWeight": "total_weight"},
+    "embedding": {"scale_grad_byfreq": "scale_grad_by_freq"},
+    "embedding_dense_backward": {"grad": "grad_output", "scale_grad_byfreq": "scale_grad_by_freq"},
+    "upsample_nearest2d": {"size": "output_size"},
+    "upsample_nearest2d_backward": {"out_size": "output_size", "in_size": "input_size"},
+}
+_REDUCTIONS = ("ReductionNone", "ReductionMean", "ReductionSum")
+
+_DRAWN: dict[tuple[str, str], str] = {
+    ("Sqrt", "input"): "uniform(0, 1)",
+    ("Div", "other"): "uniform(0.5, 2)",
+    ("DivInp", "other"): "uniform(0.5, 2)",
+    ("AddcdivInp", "tensor2"): "uniform(0.5, 2)",
+    ("AdamW", "exp_avg_sq"): "uniform(0, 1)",
+    ("BatchNorm", "running_var"): "uniform(0.5, 2)",
+    ("BatchNormBackward", "save_invstd"): "uniform(0.5, 2)",
+    ("LayerNormBackward", "rstd"): "uniform(0.5, 2)",
+    ("RMSNormBackward", "inv_rms"): "uniform(0.5, 2)",
+    ("BCEWithLogits", "target"): "uniform(0, 1)",
+    ("Nms", "boxes"): "uniform(0, 640)",
+}
+"""Values that normal numbers are no example of."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table; `arguments` are recipes, tensors as `TensorRecipe`."""
+
+    phase: str
+    function: str
+    dtype: str
+    aten: str
+    arguments: Mapping[str, Any]
+
+
+class Unmapped(Exception):
+    """No function serves the call, or none takes its arguments; the text says why."""
+
+
+class Mapper:
+    """Maps calls to rows by the spec."""
+
+    def __init__(self, interface: Interface) -> None:
+        self.interface = interface
+        self.by_overload: dict[str, list[Function]] = {}
+        for function in interface.functions:
+            for overload in function.aten:
+                self.by_overload.setdefault(overload.name, []).append(function)
+
+    def known(self, overload: str) -> bool:
+        """Whether a function may serve the overload."""
+        return overload in _FUNCTIONS or _AS.get(overload, overload) in self.by_overload
+
+    def row(self, call: AtenCall) -> Row:
+        """The row of a call. Raises `Unmapped`."""
+        overload, arguments = _as_numbers(call)
+        if "function" in arguments:
+            functions = [f for f in self.interface.functions if f.short_name == arguments["function"]]
+        elif overload in _FUNCTIONS:
+            functions = [f for f in self.interface.functions if f.name == _FUNCTIONS[overload]]
+        elif overload == "convolution" and arguments["transposed"]:
+            functions = self.by_overload["conv_transpose2d.input"]
+        elif overload == "convolution_backward" and arguments["transposed"]:
+            functions = [f for f in self.interface.functions if f.name == "diopiConvTranspose2dBackward"]
+        else:
+            functions = self.by_overload.get(_AS.get(overload, overload), [])
+        reasons = []
+        for function in functions:
+            try:
+                return self._bound(function, call, overload, arguments)
+            except Unmapped as reason:
+                reasons.append(str(reason))
+        raise Unmapped("; ".join(reasons) or "no function of the spec names the overload")
+
+    def _bound(self, function: Function, call: AtenCall, overload: str, arguments: Mapping[str, Any]) -> Row:
+        given = _arguments(function, overload, arguments, call.results)
+        lead = lead_parameter(function)
+        first = given.get(lead.name) if lead is not None else None
+        first = first[0] if isinstance(first, list) else first
+        dtype = (
+            first.dtype
+            if isinstance(first, Seen)
+            else next((value.dtype for value in [*given.values(), *call.results] if isinstance(value, Seen)), "none")
+        )
+        recipe = {name: _recipe(function, name, value, dtype, given) for name, value in given.items()}
+        self._verify(function, recipe, given, call, dtype)
+        return Row(call.phase, function.short_name, dtype, call.overload, recipe)
+
+    def _verify(
+        self, function: Function, recipe: dict[str, Any], given: Mapping[str, Any], call: AtenCall, dtype: str
+    ) -> None:
+        """Resolves the row; outputs whose shape or dtype the spec leaves open, or gives otherwise, are written down."""
+        written = [p for p in function.params if p.is_written and p.type in TENSORS and not p.is_read]
+        for param, result in zip(written, call.results, strict=False):
+            if param.type == "tensor" and isinstance(result, Seen) and param.name not in recipe:
+                recipe[param.name] = TensorRecipe(result.shape, result.dtype)
+        try:
+            resolved = Resolver(self.interface, function).resolve(recipe, Choice(dtype))
+        except Unfit as reason:
+            raise Unmapped(f"{function.name}: {reason}") from None
+        for name, value in given.items():
+            operand = resolved.get(name)
+            if isinstance(value, Seen) and isinstance(operand, Operand):
+                assert (operand.shape, operand.dtype) == (value.shape, value.dtype), (call, name, operand)
+        for param in written:
+            if recipe.get(param.name) is None:
+                continue
+            short = {name: value for name, value in recipe.items() if name != param.name}
+            try:
+                follows = Resolver(self.interface, function).resolve(short, Choice(dtype))
+            except Unfit:
+                continue
+            if follows.get(param.name) == resolved[param.name]:
+                del recipe[param.name]
+
+
+def _as_numbers(call: AtenCall) -> tuple[str, Mapping[str, Any]]:
+    """The overload for numbers, where a tensor's place holds one."""
+    name, _, kind = call.overload.partition(".")
+    other = call.arguments.get("other")
+    if kind == "Tensor" and isinstance(other, (int, float)):
+        return f"{name}.Scalar", call.arguments
+    if kind == "Tensor_mode" and isinstance(other, (int, float)):
+        return f"{name}.Scalar_mode", call.arguments
+    return call.overload, call.arguments
+
+
+_FILLS = {"ones_like": 1, "zeros_like": 0, "zeros": 0, "new_zeros": 0, "zero_": 0}
+
+
+def _arguments(
+    function: Function, overload: str, arguments: Mapping[str, Any], results: tuple[Any, ...]
+) -> dict[str, Any]:
+    """The values of a function's parameters, by the names of the schema."""
+    base = overload.partition(".")[0]
+    if _AS.get(overload) == "fill_.Scalar":
+        number = _FILLS.get(base, arguments.get("fill_value", arguments.get("s")))
+        return {"input": results[0], "value": number}
+    if overload == "clone":
+        return {"src": arguments["self"], "dest": results[0]}
+    if overload == "copy_":
+        return {"src": arguments["src"], "dest": arguments["self"]}
+    if overload == "_to_copy":
+        return {"out": results[0], "input": arguments["self"]}
+    if "function" in arguments:
+        return {name: value for name, value in arguments.items() if name != "function"}
+    renamed = _RENAMED.get(base, {})
+    mask = arguments.get("output_mask")
+    found: dict[str, Any] = {}
+    if mask is not None:
+        wanted = dict(zip([p.name for p in function.params if p.is_written], mask, strict=False))
+        found.update({name: None for name, keep in wanted.items() if not keep})
+    for param in function.params:
+        name = renamed.get(param.name, param.name)
+        if name not in arguments and param.name == "input" and "self" in arguments:
+            name = "self"
+        if param.direction == "out" or name not in arguments:
+            continue
+        value = arguments[name]
+        if param.type == "diopiReduction_t":
+            value = _REDUCTIONS[value]
+        elif param.type == "diopiRoundMode_t":
+            value = {None: "RoundModeNone", "floor": "RoundModeFloor", "trunc": "RoundModeTrunc"}[value]
+        elif value is None and not param.nullable:
+            continue
+        elif param.type == "tensor" and not isinstance(value, (Seen, type(None))):
+            raise Unmapped(f"{function.name} takes no number for '{param.name}'")
+        elif param.name == "bias_sizes" and value == [0]:
+            continue  # how autograd says that there is no bias
+        elif param.type == "sizes" and not isinstance(value, list):
+            value = [value]
+        found[param.name] = value
+    return _shortened(function, found)
+
+
+def _shortened(function: Function, found: dict[str, Any]) -> dict[str, Any]:
+    """Without what the spec gives by default, and with two entries where ATen lets one stand for both."""
+    kept: dict[str, Any] = {}
+    for name, value in found.items():
+        param = function.param(name)
+        assert param is not None
+        if param.type == "sizes" and isinstance(value, list) and len(value) == 1 and name in _PAIRS:
+            value = value * 2
+        if param.type == "sizes" and value == [] and name == "stride" and "kernel_size" in found:
+            value = found["kernel_size"] * (2 // len(found["kernel_size"]))
+        default = param.default
+        if default is not None and not isinstance(value, Seen) and _plain(default.value) == value and name != "value":
+            continue
+        kept[name] = value
+    return kept
+
+
+_PAIRS = frozenset({"stride", "padding", "dilation", "kernel_size", "output_padding"})
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _recipe(function: Function, name: str, value: Any, dtype: str, given: Mapping[str, Any]) -> Any:
+    if isinstance(value, Seen):
+        return _tensor(function, name, value, dtype, given)
+    if isinstance(value, list):
+        param = function.param(name)
+        assert param is not None
+        if param.type in TENSORS:
+            return tuple(None if item is None else _tensor(function, name, item, dtype, given) for item in value)
+        return tuple(value)
+    return value
+
+
+def _tensor(function: Function, name: str, value: Seen, dtype: str, given: Mapping[str, Any]) -> TensorRecipe:
+    drawn = _DRAWN.get((function.short_name, name))
+    limit = _limit(function, name, given)
+    values: Any = Drawn("normal")
+    if limit is not None:
+        values = Drawn("integers", (0, limit))
+    elif value.dtype == "bool":
+        values = Drawn("bools")
+    elif drawn is not None:
+        values = _drawn(drawn)
+    return TensorRecipe(value.shape, None if value.dtype == dtype else value.dtype, values)
+
+
+def _limit(function: Function, name: str, given: Mapping[str, Any]) -> int | None:
+    """Below what indices must stay; None for what is no index."""
+    short = function.short_name
+    if name == "target" and short.startswith("NLLLoss"):
+        shape = given["input"].shape
+        return int(shape[min(1, len(shape) - 1)])
+    if name != "indices" and name != "index":
+        return None
+    if short == "Embedding":
+        return int(given["weight"].shape[0])
+    if short == "EmbeddingBackward":
+        return int(given["num_weights"])
+    if short == "MaxPool2dBackward":
+        return int(given["input"].shape[-1] * given["input"].shape[-2])
+    if short in ("Gather", "IndexSelect"):
+        return int(given["input"].shape[given["dim"]])
+    if short in ("Index", "IndexPut", "IndexPutInp"):
+        place = next(place for place, item in enumerate(given["indices"]) if item is not None)
+        return int(given["input"].shape[place])
+    return None
+
+
+def _drawn(text: str) -> Drawn:
+    parsed = parse(text)
+    assert isinstance(parsed, Formula)
+    numbers: list[int | float] = []
+    for argument in parsed.arguments:
+        sign, argument = (-1, argument.operand) if isinstance(argument, Unary) else (1, argument)
+        assert isinstance(argument, Number)
+        numbers.append(sign * argument.value)
+    return Drawn(parsed.function, tuple(numbers))

@@ -1,0 +1,142 @@
+"""What is run of each network: its inputs, its loss, its optimizer, in phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tracing.convolutional import MobileNetV2, ResNet50, UNet, Yolo
+from tracing.recorder import Recorder
+from tracing.transformers import BertBase, Llama7B, SwinT, VitB16
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model of a table: its name, what it is, and what is run."""
+
+    name: str
+    doc: str
+    trace: Callable[[Recorder], None]
+
+
+def _train(
+    recorder: Recorder, model: nn.Module, loss: Callable[[], Tensor], optimizer: torch.optim.Optimizer | None
+) -> None:
+    """Two training steps; the second one is recorded, when the optimizer's state is there."""
+    for step in range(2):
+        model.zero_grad()
+        with recorder.during("forward" if step else None):
+            found = loss()
+        with recorder.during("backward" if step else None):
+            found.backward()
+        if optimizer is not None:
+            with recorder.during("optimizer" if step else None):
+                optimizer.step()
+
+
+def _sgd(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, weight_decay=1e-4, foreach=False)
+
+
+def _adamw(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0.05, foreach=False)
+
+
+def _classifier(network: Callable[[], nn.Module], optimizer: Callable[[nn.Module], torch.optim.Optimizer], batch: int):  # type: ignore[no-untyped-def]
+    def trace(recorder: Recorder) -> None:
+        model = network()
+        images = torch.randn(batch, 3, 224, 224)
+        classes = torch.zeros(batch, dtype=torch.int64)
+        _train(recorder, model, lambda: functional.cross_entropy(model(images), classes), optimizer(model))
+
+    return trace
+
+
+def _unet(recorder: Recorder) -> None:
+    model = UNet()
+    images, classes = torch.randn(1, 3, 256, 256), torch.zeros(1, 256, 256, dtype=torch.int64)
+    _train(recorder, model, lambda: functional.cross_entropy(model(images), classes), _sgd(model))
+
+
+def _yolo(recorder: Recorder) -> None:
+    model = Yolo()
+    images = torch.randn(1, 3, 640, 640)
+
+    def loss() -> Tensor:
+        total = torch.zeros(())
+        for level in model(images):
+            place, rest = level.split((4, 81), 4)
+            wanted, classes = torch.empty_like(place), torch.empty_like(rest)
+            total = total + functional.smooth_l1_loss(place.sigmoid() * 2, wanted)
+            total = total + functional.binary_cross_entropy_with_logits(rest, classes)
+        return total
+
+    _train(recorder, model, loss, _sgd(model))
+    model.eval()
+    with torch.no_grad(), recorder.during("detection"):
+        boxes = model.boxes(model(images))[0]
+        confidence, label = (boxes[:, 5:] * boxes[:, 4:5]).max(1)
+        best, order = torch.topk(confidence, 300)
+        middle, half = boxes[:, :2], boxes[:, 2:4] / 2
+        corners = torch.cat((middle - half, middle + half), 1).index_select(0, order)
+        recorder.call("Nms", "torchvision::nms", {"boxes": corners, "confidence": best, "iou_threshold": 0.45})
+        label.gather(0, order)
+
+
+def _bert(recorder: Recorder) -> None:
+    model = BertBase()
+    words = torch.zeros(1, 128, dtype=torch.int64)
+    mask = torch.ones(1, 128, dtype=torch.int64)
+
+    def loss() -> Tensor:
+        found = model(words, words, words, mask)
+        return functional.cross_entropy(found.view(-1, found.shape[-1]), words.view(-1))
+
+    _train(recorder, model, loss, _adamw(model))
+
+
+def _llama(recorder: Recorder) -> None:
+    model = Llama7B().to(torch.bfloat16)
+    words = torch.zeros(1, 128, dtype=torch.int64)
+
+    def turns(count: int) -> tuple[Tensor, Tensor]:
+        return tuple(torch.empty(1, 1, count, 128, dtype=torch.bfloat16) for _ in range(2))  # type: ignore[return-value]
+
+    mask = torch.empty(1, 1, 128, 128, dtype=torch.bfloat16)
+    with torch.no_grad():
+        with recorder.during("prefill"):
+            model(words, *turns(128), mask)
+        with recorder.during("decode"):
+            model(words[:, :1], *turns(1), None, 128)
+
+    def loss() -> Tensor:
+        found = model(words, *turns(128), mask)
+        return functional.cross_entropy(found.view(-1, found.shape[-1]).float(), words.view(-1))
+
+    _train(recorder, model, loss, _adamw(model))
+
+
+_STEP = "a training step with cross-entropy"
+RUNS = (
+    Run("resnet50", f"ResNet-50, 2 images of 224x224: {_STEP} and SGD.", _classifier(ResNet50, _sgd, 2)),
+    Run("mobilenetv2", f"MobileNetV2, 2 images of 224x224: {_STEP} and SGD.", _classifier(MobileNetV2, _sgd, 2)),
+    Run("vit_b16", f"ViT-B/16, 1 image of 224x224: {_STEP} and AdamW.", _classifier(VitB16, _adamw, 1)),
+    Run("swin_t", f"Swin-T, 1 image of 224x224: {_STEP} and AdamW.", _classifier(SwinT, _adamw, 1)),
+    Run(
+        "yolo",
+        "A detector of the YOLO kind (small), 1 image of 640x640: a training step with SGD, and detection with "
+        "non-maximum suppression.",
+        _yolo,
+    ),
+    Run("unet", f"U-Net, 1 image of 256x256, two classes: {_STEP} and SGD.", _unet),
+    Run(
+        "llama7b",
+        "LLaMA 7B in bfloat16: prefill of 128 tokens, decoding of one more, a training step with AdamW.",
+        _llama,
+    ),
+    Run("bert_base", f"BERT-base, 1 sequence of 128 tokens: {_STEP} over words, and AdamW.", _bert),
+)
