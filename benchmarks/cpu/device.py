@@ -76,8 +76,22 @@ class Device:
 
         return run
 
+    def allocating(self, name: str, *arguments: Any) -> Callable[[], None]:
+        """The same for a function that allocates its first output: the tensor is released after each call, as
+        PyTorch's result is."""
+        handle = ctypes.c_void_p()
+        call = self.call(name, ctypes.pointer(handle), *arguments)
+        release = self.host.functions["diopiHostReleaseTemporary"]
+        release(self.context, handle)
+
+        def run() -> None:
+            call()
+            release(self.context, handle)
+
+        return run
+
     def _argument(self, c_type: str, value: Any, keep: list[Any]) -> Any:
-        if value is None or isinstance(value, ctypes._SimpleCData | ctypes.Array):
+        if value is None or isinstance(value, ctypes._SimpleCData | ctypes.Array | ctypes._Pointer):
             return value
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
@@ -99,6 +113,11 @@ class Device:
             keep.append(cell)
             return ctypes.pointer(cell)
         return value
+
+    @staticmethod
+    def int64(value: int) -> Any:
+        """A pointer to an optional number, as some functions take a dimension."""
+        return ctypes.pointer(ctypes.c_int64(value))
 
     def generator(self, seed: int) -> ctypes.c_void_p:
         """A random generator."""

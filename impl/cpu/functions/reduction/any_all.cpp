@@ -1,44 +1,50 @@
 // Any and All: whether elements differ from zero (NaN does).
 #include <diopi/functions.h>
 
-#include <cstring>
-
-#include "diopi_cpu/reduction.h"
+#include "checks.h"
+#include "diopi_cpu/fold.h"
 
 using namespace diopi::cpu;
 
 namespace {
 
-// Whether a byte of the wanted sort (0 for All, 1 for Any) occurs decides each row.
-void search(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const int64_t* dim, bool is_any) {
+// States are 0 and 1: bytes, which go through the same loops as other elements.
+template <typename S>
+struct Any {
+    uint8_t identity() const { return 0; }
+    uint8_t add(uint8_t state, S x) const { return state | cast<Bool>(x).value; }
+    uint8_t join(uint8_t a, uint8_t b) const { return a | b; }
+};
+
+template <typename S>
+struct All {
+    uint8_t identity() const { return 1; }
+    uint8_t add(uint8_t state, S x) const { return state & cast<Bool>(x).value; }
+    uint8_t join(uint8_t a, uint8_t b) const { return a & b; }
+};
+
+template <template <typename> typename Op>
+void search(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const int64_t* dim) {
     const Tensor out_tensor = tensor("out", out, kMask);
     const Tensor input_tensor = tensor("input", input, kAny);
     const Rows rows = rows_over(input_tensor, "dim", dim);
-    require_reduced(out_tensor, input_tensor, rows, KeepDim::kEither);
-    require_one_device({&out_tensor, &input_tensor});
-    require_no_overlap(out_tensor);
-    require_disjoint(out_tensor, input_tensor);
-    const View view = permuted(input_tensor, rows.order());
-    const Input<Bool> data(view.tensor());
-    const Output<Bool> result(out_tensor);
-    parallel_for(rows.count, row_grain(rows.length), [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            const Bool* values = data.data() + row * rows.length;
-            const bool occurs = std::memchr(values, is_any ? 1 : 0, static_cast<size_t>(rows.length)) != nullptr;
-            result[row] = Bool(occurs == is_any);
-        }
+    check_reduction(out_tensor, input_tensor, rows, KeepDim::kEither);
+    const FoldLayout layout(input_tensor, rows, Walk::kMemory);
+    dispatch<kAny>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const auto states = fold_elements<S>(layout, Op<S>());
+        store_states<Bool>(layout, out_tensor, states, [](uint8_t state) { return Bool(state); });
     });
-    result.store();
 }
 
 }  // namespace
 
 DIOPI_API diopiError_t diopiAny(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 const int64_t* dim) {
-    return guarded("diopiAny", [&] { search(out, input, dim, true); });
+    return guarded("diopiAny", [&] { search<Any>(out, input, dim); });
 }
 
 DIOPI_API diopiError_t diopiAll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 const int64_t* dim) {
-    return guarded("diopiAll", [&] { search(out, input, dim, false); });
+    return guarded("diopiAll", [&] { search<All>(out, input, dim); });
 }

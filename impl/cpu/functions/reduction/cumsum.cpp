@@ -1,7 +1,8 @@
 // Cumsum and its gradient, which runs from the end. Sums are kept in double, complex<double> or int64 (which wraps).
 #include <diopi/functions.h>
 
-#include "diopi_cpu/reduction.h"
+#include "diopi_cpu/clones.h"
+#include "diopi_cpu/words.h"
 
 using namespace diopi::cpu;
 
@@ -9,32 +10,63 @@ namespace {
 
 enum class Direction { kForward, kBackward };
 
+// The sums of each of some columns, row by row.
+template <typename A, typename T, typename R>
+DIOPI_CPU_CLONES void sum_columns(A* __restrict sums, int64_t width, const T* from, R* to, int64_t step,
+                                  int64_t count) {
+    std::fill_n(sums, width, A(0));
+    for (int64_t i = 0; i < count; ++i) {
+        for (int64_t k = 0; k < width; ++k) {
+            sums[k] = sums[k] + cast<A>(from[k]);
+            to[k] = cast<R>(sums[k]);
+        }
+        from += step;
+        to += step;
+    }
+}
+
+template <typename A, typename T, typename R>
+void sum_row(const T* from, R* to, int64_t step, int64_t count) {
+    A sum(0);
+    for (int64_t i = 0; i < count; ++i) {
+        sum = sum + cast<A>(from[i * step]);
+        to[i * step] = cast<R>(sum);
+    }
+}
+
 void running_sums(const Tensor& out, const Tensor& input, const char* name, int64_t dim, Direction direction) {
-    const Rows rows = rows_over(input, name, &dim);
+    const int64_t at = dimension(name, dim, input.rank);
     require_same_shape(out, input);
     require_one_device({&out, &input});
     require_no_overlap(out);
     require_no_overlap(out, input);
-    const View source = permuted(input, rows.order());
-    const View target = permuted(out, rows.order());
+    const Around place = around(shape_at_least_1d(input), at);
     dispatch_compute<kAny>(input.dtype, [&](auto sample) {
         using A = Accumulator<decltype(sample)>;
         using T = decltype(sample);
         using R = std::conditional_t<dtype_of<A> == Dtype::kInt64, Int64, T>;
-        const Input<T> data(source.tensor());
-        const Output<R> result(target.tensor());
-        parallel_for(rows.count, row_grain(rows.length), [&](int64_t begin, int64_t end) {
-            for (int64_t row = begin; row < end; ++row) {
-                const T* from = data.data() + row * rows.length;
-                R* to = result.data() + row * rows.length;
-                A sum(0);
-                for (int64_t i = 0; i < rows.length; ++i) {
-                    const int64_t at = direction == Direction::kForward ? i : rows.length - 1 - i;
-                    sum = sum + cast<A>(from[at]);
-                    to[at] = cast<R>(sum);
-                }
-            }
-        });
+        constexpr int64_t kWidth = 512;
+        const Input<T> data(input);
+        const Output<R> result(out);
+        const int64_t blocks = (place.inner + kWidth - 1) / kWidth;
+        // From the end the rows are walked with a step backwards.
+        const bool is_forward = direction == Direction::kForward;
+        const int64_t step = is_forward ? place.inner : -place.inner;
+        const int64_t start = is_forward ? 0 : (place.size - 1) * place.inner;
+        parallel_for(place.outer * blocks, row_grain(std::min(place.inner, kWidth) * place.size),
+                     [&](int64_t begin, int64_t end) {
+                         A sums[kWidth];
+                         for (int64_t part = begin; part < end; ++part) {
+                             const int64_t column = part % blocks * kWidth;
+                             const int64_t first = part / blocks * place.size * place.inner + start + column;
+                             if (place.inner == 1) {
+                                 sum_row<A>(data.data() + first, result.data() + first, step, place.size);
+                             } else {
+                                 sum_columns(sums, std::min(kWidth, place.inner - column), data.data() + first,
+                                             result.data() + first, step, place.size);
+                             }
+                         }
+                     });
         result.store();
     });
 }

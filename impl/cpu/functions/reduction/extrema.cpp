@@ -3,72 +3,36 @@
 #include <diopi/functions.h>
 
 #include "checks.h"
-#include "diopi_cpu/chunks.h"
-#include "diopi_cpu/math.h"
+#include "extremes.h"
 
 using namespace diopi::cpu;
 
 namespace {
 
-struct Largest {
-    template <typename T>
-    static bool precedes(T a, T b) {
-        return a > b;
-    }
-};
-
-struct Smallest {
-    template <typename T>
-    static bool precedes(T a, T b) {
-        return a < b;
-    }
-};
-
-template <typename T>
-struct Found {
-    T value;
-    int64_t at;  // -1 for none
-};
-
-// The extreme element of each row; every row has one.
-template <typename Extreme, typename T>
-std::vector<Found<T>> extremes(const T* data, const Rows& rows) {
-    // `b` stands behind `a` in the chunk, but running values of a chunk are joined in any order.
-    const auto better = [](Found<T> a, Found<T> b) {
-        if (a.at < 0 || b.at < 0) {
-            return a.at < 0 ? b : a;
-        }
-        if (isnan(a.value) || isnan(b.value)) {
-            return isnan(b.value) && (!isnan(a.value) || b.at < a.at) ? b : a;
-        }
-        return Extreme::precedes(b.value, a.value) || (b.value == a.value && b.at < a.at) ? b : a;
-    };
-    return fold_rows(
-        rows.count, rows.length, Found<T>{T(0), -1},
-        [&](Found<T> best, int64_t /*row*/, int64_t i) {
-            const T value = data[i];
-            const bool wins = best.at < 0 || Extreme::precedes(value, best.value) || isnan(value);
-            return wins && (best.at < 0 || !isnan(best.value)) ? Found<T>{value, i} : best;
-        },
-        better);
+// Writes extreme elements.
+template <typename Extreme>
+void search_values(const Tensor& values, const Tensor& input, const Rows& rows) {
+    const FoldLayout layout(input, rows, Walk::kMemory);
+    dispatch<kNumber | kBool>(input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        using T = Computed<S>;
+        const auto found = fold_elements<S>(layout, ExtremeValue<Extreme, S>());
+        store_states<T>(layout, values, found, [](T value) { return value; });
+    });
 }
 
 // Writes extreme elements to `values` and their positions in the row to `places`; a null tensor drops them.
 template <typename Extreme>
 void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows) {
-    const View view = permuted(input, rows.order());
-    dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> data(view.tensor());
-        const Output<T> value(values, rows.count);
-        const Output<Int64> place(places, rows.count);
-        const std::vector<Found<T>> found = extremes<Extreme>(data.data(), rows);
-        for (int64_t row = 0; row < rows.count; ++row) {
-            value[row] = found[row].value;
-            place[row] = Int64(found[row].at - row * rows.length);
+    const FoldLayout layout(input, rows, Walk::kLogical);
+    dispatch<kNumber | kBool>(input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        using T = Computed<S>;
+        const auto found = fold<S>(layout, ExtremePlace<Extreme, S>());
+        if (!values.is_null()) {
+            store_states<T>(layout, values, found, [](const Found<T>& best) { return best.value; });
         }
-        value.store();
-        place.store();
+        store_states<Int64>(layout, places, found, [](const Found<T>& best) { return Int64(best.at); });
     });
 }
 
@@ -95,7 +59,7 @@ void of_all(const char* name, diopiTensorHandle_t value, diopiConstTensorHandle_
     require_same_dtype(value_tensor, input_tensor);
     check_reduction(value_tensor, input_tensor, rows, KeepDim::kNo);
     require(rows.length > 0, "parameter 'input' has no elements");
-    search<Extreme>(value_tensor, Tensor(), input_tensor, rows);
+    search_values<Extreme>(value_tensor, input_tensor, rows);
 }
 
 template <typename Extreme>
@@ -119,7 +83,7 @@ DIOPI_API diopiError_t diopiAmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle
         require_same_dtype(out_tensor, self_tensor);
         check_reduction(out_tensor, self_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
         require(rows.length > 0, "parameter 'self' has no elements along a dimension of 'dim'");
-        search<Largest>(out_tensor, Tensor(), self_tensor, rows);
+        search_values<Largest>(out_tensor, self_tensor, rows);
     });
 }
 

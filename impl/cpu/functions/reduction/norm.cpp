@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "checks.h"
-#include "diopi_cpu/chunks.h"
+#include "diopi_cpu/fold.h"
 #include "diopi_cpu/vector_norm.h"
 
 using namespace diopi::cpu;
@@ -13,23 +13,24 @@ namespace {
 
 constexpr DtypeSet kVectors = kFloating | kComplex;
 
+// A norm's fold over elements, of which it takes the absolute values.
+template <typename Norm, typename S>
+struct OfSizes {
+    Norm norm;
+    double identity() const { return norm.identity(); }
+    double add(double state, S x) const { return norm.add(state, size_of_element(cast<Computed<S>>(x))); }
+    double join(double a, double b) const { return norm.join(a, b); }
+};
+
 void norms(const Tensor& out, const Tensor& input, const Number& order, const Rows& rows, const char* empty) {
     require(rows.length > 0 || !needs_elements(order.value()), empty);
-    const View view = permuted(input, rows.order());
-    dispatch_compute<kVectors>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> data(view.tensor());
-        const Output<Real<T>> result(out);
-        dispatch_norm(order.value(), [&](auto fold) {
-            const std::vector<double> found = fold_rows(
-                rows.count, rows.length, fold.identity(),
-                [&](double value, int64_t /*row*/, int64_t i) { return fold.add(value, size_of_element(data[i])); },
-                [&](double a, double b) { return fold.join(a, b); });
-            for (int64_t row = 0; row < rows.count; ++row) {
-                result[row] = cast<Real<T>>(fold.finish(found[row]));
-            }
+    const FoldLayout layout(input, rows, Walk::kMemory);
+    dispatch<kVectors>(input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        dispatch_norm(order.value(), [&](auto norm) {
+            const auto states = fold_elements<S>(layout, OfSizes<decltype(norm), S>{norm});
+            store_states<double>(layout, out, states, [&](double state) { return norm.finish(state); });
         });
-        result.store();
     });
 }
 
