@@ -16,7 +16,7 @@ namespace {
 // grad_input = where(input <= min_val or input >= max_val, 0, grad_output)
 struct HardtanhBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* input = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -32,7 +32,7 @@ struct HardtanhBackwardLoop {
 // grad_input = where(input <= -3, 0, where(input < 3, grad_output * (input / 3 + 0.5), grad_output))
 struct HardswishBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* input = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -47,7 +47,7 @@ struct HardswishBackwardLoop {
 // grad_input = where(input <= threshold, 0, grad_output)
 struct ThresholdBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* input = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -68,7 +68,7 @@ struct ThresholdBackwardLoop {
 // grad_input = grad_output * where(approximate == 'tanh', approximate_slope, exact_slope)
 struct GeluBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* input = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -89,7 +89,7 @@ struct GeluBackwardLoop {
 // grad_input = where(input > 0, grad_output, grad_output * negative_slope)
 struct LeakyReluBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* input = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -104,7 +104,7 @@ struct LeakyReluBackwardLoop {
 // grad_input = grad_output * conj(1 - output * output)
 struct TanhBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* output = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -118,7 +118,7 @@ struct TanhBackwardLoop {
 // grad_input = grad_output * conj((1 - output) * output)
 struct SigmoidBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* output = block.input<T>(1);
         T* grad_input = block.output<T>(0);
@@ -133,7 +133,7 @@ struct SigmoidBackwardLoop {
 // grad_input = grad_output * gate * (1 + input * (1 - gate))
 struct SiluBackwardLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* grad_output = block.input<T>(0);
         const T* input = block.input<T>(1);
         T* grad_input = block.output<T>(0);

@@ -16,7 +16,7 @@ namespace {
 // out = max(input, 0)
 struct ReluLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -29,7 +29,7 @@ struct ReluLoop {
 // out = min(max(input, min_val), max_val)
 struct HardtanhLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         const T min_val = block.constant<T>(0);
@@ -44,7 +44,7 @@ struct HardtanhLoop {
 // out = input * min(max(input + 3, 0), 6) / 6
 struct HardswishLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -57,7 +57,7 @@ struct HardswishLoop {
 // out = where(input <= threshold, value, input)
 struct ThresholdLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         const T threshold = block.constant<T>(0);
@@ -73,7 +73,7 @@ struct ThresholdLoop {
 // out = where(approximate == 'tanh', input * sigmoid(cubic), 0.5 * input * erfc(-input * sqrt(0.5)))
 struct GeluLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         const bool condition1 = block.flag(0);  // approximate == 'tanh'
@@ -89,7 +89,7 @@ struct GeluLoop {
 // out = where(input > 0, input, input * negative_slope)
 struct LeakyReluLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         const T negative_slope = block.constant<T>(0);
@@ -103,7 +103,7 @@ struct LeakyReluLoop {
 // out = tanh(input)
 struct TanhLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -116,7 +116,7 @@ struct TanhLoop {
 // out = sigmoid(input)
 struct SigmoidLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -129,7 +129,7 @@ struct SigmoidLoop {
 // out = input * sigmoid(input)
 struct SiluLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT

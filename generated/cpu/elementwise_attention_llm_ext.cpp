@@ -16,7 +16,7 @@ namespace {
 // inoutput = where(linear_index() < size, inoutput + val, inoutput)
 struct PlusScalarInpLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* inoutput = block.input<T>(0);
         T* inoutput_out = block.output<T>(0);
         const int64_t size = block.whole(0);
@@ -32,7 +32,7 @@ struct PlusScalarInpLoop {
 // total_padding_count = total_padding_count + (max_input_length - input_lengths)
 struct UpdatePaddingCountLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* total_padding_count = block.input<T>(0);
         const T* input_lengths = block.input<T>(1);
         T* total_padding_count_out = block.output<T>(0);

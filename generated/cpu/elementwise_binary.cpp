@@ -16,7 +16,7 @@ namespace {
 // out = pow(input, exponent)
 struct PowTensorLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* exponent = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -30,7 +30,7 @@ struct PowTensorLoop {
 // out = input + alpha * other
 struct AddLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -45,7 +45,7 @@ struct AddLoop {
 // out = input - alpha * other
 struct SubLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -60,7 +60,7 @@ struct SubLoop {
 // out = input * other
 struct MulLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -75,7 +75,7 @@ struct MulLoop {
 //     trunc_div(input, other), input / other))
 struct DivLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -92,7 +92,7 @@ struct DivLoop {
 // out = min(input, max)
 struct ClampMaxLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* max = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -106,7 +106,7 @@ struct ClampMaxLoop {
 // out = max(input, min)
 struct ClampMinLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* min = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -120,7 +120,7 @@ struct ClampMinLoop {
 // out = max(input, other)
 struct MaximumLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -134,7 +134,7 @@ struct MaximumLoop {
 // out = min(input, other)
 struct MinimumLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -148,7 +148,7 @@ struct MinimumLoop {
 // out = input % other
 struct RemainderTensorLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -162,7 +162,7 @@ struct RemainderTensorLoop {
 // out = polar(abs, angle)
 struct PolarLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* abs = block.input<T>(0);
         const T* angle = block.input<T>(1);
         std::complex<T>* out = block.output<std::complex<T>>(0);
@@ -176,7 +176,7 @@ struct PolarLoop {
 // out = complex(real, imag)
 struct ComplexLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* real = block.input<T>(0);
         const T* imag = block.input<T>(1);
         std::complex<T>* out = block.output<std::complex<T>>(0);

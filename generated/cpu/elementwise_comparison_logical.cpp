@@ -16,7 +16,7 @@ namespace {
 // out = input and other
 struct LogicalAndLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -30,7 +30,7 @@ struct LogicalAndLoop {
 // out = input or other
 struct LogicalOrLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -44,7 +44,7 @@ struct LogicalOrLoop {
 // out = not input
 struct LogicalNotLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         Bool* out = block.output<Bool>(0);
         DIOPI_CPU_INDEPENDENT
@@ -57,7 +57,7 @@ struct LogicalNotLoop {
 // out = input & other
 struct BitwiseAndLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -71,7 +71,7 @@ struct BitwiseAndLoop {
 // out = input | other
 struct BitwiseOrLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* out = block.output<T>(0);
@@ -85,7 +85,7 @@ struct BitwiseOrLoop {
 // out = ~input
 struct BitwiseNotLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -98,7 +98,7 @@ struct BitwiseNotLoop {
 // out = input == other
 struct EqLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -112,7 +112,7 @@ struct EqLoop {
 // out = input != other
 struct NeLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -126,7 +126,7 @@ struct NeLoop {
 // out = input >= other
 struct GeLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -140,7 +140,7 @@ struct GeLoop {
 // out = input > other
 struct GtLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -154,7 +154,7 @@ struct GtLoop {
 // out = input <= other
 struct LeLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -168,7 +168,7 @@ struct LeLoop {
 // out = input < other
 struct LtLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* other = block.input<T>(1);
         Bool* out = block.output<Bool>(0);
@@ -182,7 +182,7 @@ struct LtLoop {
 // out = isnan(input)
 struct IsNanLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         Bool* out = block.output<Bool>(0);
         DIOPI_CPU_INDEPENDENT

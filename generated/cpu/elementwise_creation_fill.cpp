@@ -16,7 +16,7 @@ namespace {
 // input = value
 struct FillLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         T* input = block.output<T>(0);
         const T value = block.constant<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -30,7 +30,7 @@ struct FillLoop {
 //     (end - start) / (steps - 1) * (steps - 1 - index(0))))
 struct LinspaceLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         T* out = block.output<T>(0);
         const bool condition1 = block.flag(0);  // steps == 1
         const T start = block.constant<T>(1);
@@ -51,7 +51,7 @@ struct LinspaceLoop {
 // out = start + linear_index() * step
 struct ArangeLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         T* out = block.output<T>(0);
         const T start = block.constant<T>(0);
         const T step = block.constant<T>(1);
@@ -66,7 +66,7 @@ struct ArangeLoop {
 // out = 1
 struct OnesLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
@@ -78,7 +78,7 @@ struct OnesLoop {
 // out = 0
 struct ZerosLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
@@ -90,7 +90,7 @@ struct ZerosLoop {
 // self = 0
 struct ZeroInpLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         T* self = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {

@@ -16,7 +16,7 @@ namespace {
 // outs = inputs + other
 struct ForeachaddScalarLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* inputs = block.input<T>(0);
         T* outs = block.output<T>(0);
         const T other = block.constant<T>(0);
@@ -30,7 +30,7 @@ struct ForeachaddScalarLoop {
 // outs = inputs * other
 struct ForeachmulTensorLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* inputs = block.input<T>(0);
         const T* other = block.input<T>(1);
         T* outs = block.output<T>(0);

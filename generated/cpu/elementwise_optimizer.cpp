@@ -20,7 +20,7 @@ namespace {
 // buf = where(momentum == 0, buf, velocity)
 struct SgdLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* param = block.input<T>(0);
         const T* grad = block.input<T>(1);
         const T* buf = block.input<T>(2);
@@ -58,7 +58,7 @@ struct SgdLoop {
 // max_exp_avg_sq = where(amsgrad, largest, max_exp_avg_sq)
 struct AdamWLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* param = block.input<T>(0);
         const T* grad = block.input<T>(1);
         const T* exp_avg = block.input<T>(2);
@@ -106,7 +106,7 @@ struct AdamWLoop {
 // acc_delta = rho * acc_delta + (1 - rho) * delta * delta
 struct AdadeltaLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* param = block.input<T>(0);
         const T* grad = block.input<T>(1);
         const T* square_avg = block.input<T>(2);
@@ -146,7 +146,7 @@ struct AdadeltaLoop {
 // max_exp_avg_sq = where(amsgrad, largest, max_exp_avg_sq)
 struct AdamLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* param = block.input<T>(0);
         const T* grad = block.input<T>(1);
         const T* exp_avg = block.input<T>(2);
@@ -199,7 +199,7 @@ struct AdamLoop {
 // momentum_buf = where(momentum > 0, velocity, momentum_buf)
 struct RmspropLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* param = block.input<T>(0);
         const T* grad = block.input<T>(1);
         const T* square_avg = block.input<T>(2);

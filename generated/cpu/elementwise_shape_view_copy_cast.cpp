@@ -16,7 +16,7 @@ namespace {
 // out = where(index(-1) - index(-2) <= diagonal, input, 0)
 struct TrilLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         const int64_t diagonal = block.whole(0);
@@ -32,7 +32,7 @@ struct TrilLoop {
 // out = input
 struct ExpandLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -45,7 +45,7 @@ struct ExpandLoop {
 // dest = src
 struct CopyInpLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* src = block.input<T>(0);
         T* dest = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -58,7 +58,7 @@ struct CopyInpLoop {
 // out = input
 struct CastDtypeLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -71,7 +71,7 @@ struct CastDtypeLoop {
 // out = where(index(-1) - index(-2) >= diagonal, input, 0)
 struct TriuLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         const int64_t diagonal = block.whole(0);

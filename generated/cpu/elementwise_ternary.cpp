@@ -16,7 +16,7 @@ namespace {
 // out = input + value * tensor1 * tensor2
 struct AddcmulLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* tensor1 = block.input<T>(1);
         const T* tensor2 = block.input<T>(2);
@@ -32,7 +32,7 @@ struct AddcmulLoop {
 // out = input + value * (tensor1 / tensor2)
 struct AddcdivLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* tensor1 = block.input<T>(1);
         const T* tensor2 = block.input<T>(2);
@@ -49,7 +49,7 @@ struct AddcdivLoop {
 //     min(max(input, min), max)))
 struct ClampLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* min = block.input<T>(1);
         const T* max = block.input<T>(2);
@@ -68,7 +68,7 @@ struct ClampLoop {
 // out = where(condition, input, other)
 struct WhereLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const Bool* condition = block.input<Bool>(0);
         const T* input = block.input<T>(1);
         const T* other = block.input<T>(2);
@@ -83,7 +83,7 @@ struct WhereLoop {
 // out = where(mask, value, input)
 struct MaskedFillLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const Bool* mask = block.input<Bool>(1);
         const T* value = block.input<T>(2);
@@ -98,7 +98,7 @@ struct MaskedFillLoop {
 // out = where(abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight))
 struct LerpTensorLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         const T* end = block.input<T>(1);
         const T* weight = block.input<T>(2);

@@ -16,7 +16,7 @@ namespace {
 // out = sign(input)
 struct SignLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -29,7 +29,7 @@ struct SignLoop {
 // out = abs(input)
 struct AbsLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         Real<T>* out = block.output<Real<T>>(0);
         DIOPI_CPU_INDEPENDENT
@@ -42,7 +42,7 @@ struct AbsLoop {
 // out = -input
 struct NegLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -55,7 +55,7 @@ struct NegLoop {
 // out = floor(input)
 struct FloorLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -68,7 +68,7 @@ struct FloorLoop {
 // out = ceil(input)
 struct CeilLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -81,7 +81,7 @@ struct CeilLoop {
 // out = sqrt(input)
 struct SqrtLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -94,7 +94,7 @@ struct SqrtLoop {
 // out = rsqrt(input)
 struct RsqrtLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -107,7 +107,7 @@ struct RsqrtLoop {
 // out = sin(input)
 struct SinLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -120,7 +120,7 @@ struct SinLoop {
 // out = asin(input)
 struct AsinLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -133,7 +133,7 @@ struct AsinLoop {
 // out = cos(input)
 struct CosLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -146,7 +146,7 @@ struct CosLoop {
 // out = acos(input)
 struct AcosLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -159,7 +159,7 @@ struct AcosLoop {
 // out = tan(input)
 struct TanLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -172,7 +172,7 @@ struct TanLoop {
 // out = sinh(input)
 struct SinhLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -185,7 +185,7 @@ struct SinhLoop {
 // out = cosh(input)
 struct CoshLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -198,7 +198,7 @@ struct CoshLoop {
 // out = atan(input)
 struct AtanLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -211,7 +211,7 @@ struct AtanLoop {
 // out = asinh(input)
 struct AsinhLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -224,7 +224,7 @@ struct AsinhLoop {
 // out = acosh(input)
 struct AcoshLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -237,7 +237,7 @@ struct AcoshLoop {
 // out = atanh(input)
 struct AtanhLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -250,7 +250,7 @@ struct AtanhLoop {
 // out = exp(input)
 struct ExpLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -263,7 +263,7 @@ struct ExpLoop {
 // out = expm1(input)
 struct Expm1Loop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -276,7 +276,7 @@ struct Expm1Loop {
 // out = log(input)
 struct LogLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -289,7 +289,7 @@ struct LogLoop {
 // out = log2(input)
 struct Log2Loop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -302,7 +302,7 @@ struct Log2Loop {
 // out = log10(input)
 struct Log10Loop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -315,7 +315,7 @@ struct Log10Loop {
 // out = log1p(input)
 struct Log1pLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -328,7 +328,7 @@ struct Log1pLoop {
 // out = erf(input)
 struct ErfLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -341,7 +341,7 @@ struct ErfLoop {
 // out = reciprocal(input)
 struct ReciprocalLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -354,7 +354,7 @@ struct ReciprocalLoop {
 // out = erfinv(input)
 struct ErfinvLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -367,7 +367,7 @@ struct ErfinvLoop {
 // out = conj(input)
 struct ConjLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
@@ -380,7 +380,7 @@ struct ConjLoop {
 // out = imag(input)
 struct ImagLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         Real<T>* out = block.output<Real<T>>(0);
         DIOPI_CPU_INDEPENDENT
@@ -393,7 +393,7 @@ struct ImagLoop {
 // out = real(input)
 struct RealLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         Real<T>* out = block.output<Real<T>>(0);
         DIOPI_CPU_INDEPENDENT
@@ -406,7 +406,7 @@ struct RealLoop {
 // out = sgn(input)
 struct SgnLoop {
     template <typename T>
-    static void run(const Block& block) {
+    DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT

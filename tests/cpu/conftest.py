@@ -37,7 +37,7 @@ def libraries(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
     given = os.environ.get(SANITIZED)
     if given:
         return Path(given) / "libdiopirt.so", Path(given) / "libdiopi_impl.so"
-    return build_libraries(generated, tmp_path_factory.mktemp("libraries"), ["-O1", "-fopenmp"])
+    return build_libraries(generated, tmp_path_factory.mktemp("libraries"))
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,12 @@
-"""How the tests build the runtime and the CPU library."""
+"""How the tests build the runtime and the CPU library: with the build description that users build them with."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,33 +14,42 @@ SANITIZED = "DIOPI_CPU_TEST_LIBRARIES"
 """Set in the child process that runs these tests again over libraries built with the sanitizers."""
 
 
-def run_checked(command: Sequence[str | Path]) -> None:
+def run_checked(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
     finished = subprocess.run(
-        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1800,
+        env=None if environment is None else dict(environment),
     )
     assert finished.returncode == 0, f"{command}\n{finished.stdout[-8000:]}"
 
 
-def build_libraries(generated: Path, output: Path, flags: Sequence[str]) -> tuple[Path, Path]:
-    """libdiopirt.so and libdiopi_impl.so, compiled two files at a time."""
-    includes = [f"-I{ROOT / 'impl/cpu/include'}", f"-I{generated / 'include'}", f"-I{ROOT / 'runtime/include'}"]
-    common = ["g++", "-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", *flags, *includes]
-    runtime = output / "libdiopirt.so"
-    runtime_sources = sorted((ROOT / "runtime/src").glob("*.cpp"))
-    version_script = f"-Wl,--version-script={ROOT / 'runtime/libdiopirt.map'}"
-    own = [*(ROOT / "impl/cpu/src").glob("*.cpp"), *(ROOT / "impl/cpu/functions").rglob("*.cpp")]
-    sources = [*sorted((generated / "cpu").glob("*.cpp")), *sorted(own), ROOT / "runtime/src/host_device.cpp"]
+def _tool(name: str) -> str:
+    """A tool of the environment that the tests run in, else the one of the machine."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if beside.exists() else name
 
-    def compile_one(item: tuple[int, Path]) -> Path:
-        compiled = output / f"{item[0]}_{item[1].stem}.o"
-        run_checked([*common, "-c", item[1], "-o", compiled])
-        return compiled
 
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        building = pool.submit(run_checked, [*common, "-shared", *runtime_sources, version_script, "-o", runtime])
-        objects = list(pool.map(compile_one, enumerate(sources)))
-        building.result()
-    library = output / "libdiopi_impl.so"
-    own_script = f"-Wl,--version-script={ROOT / 'impl/cpu/libdiopi_impl.map'}"
-    run_checked([*common, "-shared", *objects, own_script, "-pthread", "-o", library])
-    return runtime, library
+def build_libraries(generated: Path, output: Path, *, sanitize: bool = False) -> tuple[Path, Path]:
+    """libdiopirt.so and libdiopi_impl.so in `output`: as released, or with the address and undefined behaviour
+    sanitizers."""
+    flags = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all" if sanitize else ""
+    # Relative paths, so that a compiler cache knows the files of an earlier run.
+    environment = {**os.environ, "CCACHE_BASEDIR": os.path.commonpath([generated, output]), "CCACHE_NOHASHDIR": "1"}
+    options = [
+        f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={output}",
+        f"-DCMAKE_BUILD_TYPE={'Debug' if sanitize else 'Release'}",
+        f"-DCMAKE_CXX_FLAGS={flags}",
+        *(["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []),
+    ]
+    folders = {
+        "runtime": [f"-DDIOPIGEN_INCLUDE_DIR={generated / 'include'}"],
+        "impl/cpu": [f"-DDIOPIGEN_GENERATED_DIR={generated}", f"-DDIOPIGEN_SANITIZE={'ON' if sanitize else 'OFF'}"],
+    }
+    for folder, own in folders.items():
+        build = output / "build" / folder
+        run_checked([_tool("cmake"), "-S", ROOT / folder, "-B", build, *options, *own], environment)
+        run_checked([_tool("cmake"), "--build", build, "--parallel", "2"], environment)
+    return output / "libdiopirt.so", output / "libdiopi_impl.so"

@@ -16,7 +16,7 @@ FILES = ("test_elementwise_values.py", "test_elementwise_edges.py", "test_functi
 
 @pytest.mark.skipif(SANITIZED in os.environ, reason="this is the run over sanitized libraries already")
 def test_all_again_under_sanitizers(generated: Path, tmp_path: Path) -> None:
-    build_libraries(generated, tmp_path, ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
+    build_libraries(generated, tmp_path, sanitize=True)
     preloaded = [
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so", "libstdc++.so")

@@ -14,13 +14,7 @@
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/promotion.h"
 #include "diopi_cpu/tensor.h"
-
-// The loop that follows has no dependence between elements: outputs are disjoint from inputs or exactly the same.
-#if defined(__clang__)
-#define DIOPI_CPU_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define DIOPI_CPU_INDEPENDENT _Pragma("GCC ivdep")
-#endif
+#include "diopi_cpu/vectorize.h"
 
 namespace diopi::cpu {
 

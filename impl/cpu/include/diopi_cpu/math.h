@@ -8,12 +8,11 @@
 #include <type_traits>
 
 #include "diopi_cpu/cast.h"
+#include "diopi_cpu/choose.h"
 #include "diopi_cpu/dtype.h"
+#include "diopi_cpu/transcendental.h"
 
 namespace diopi::cpu {
-
-template <typename T>
-constexpr bool is_float_type = std::is_floating_point_v<T>;
 
 template <typename T>
 inline bool is_true(T x) {
@@ -117,7 +116,7 @@ inline T fmod(T a, T b) {
 template <typename T>
 inline T power(T base, T exponent) {
     if constexpr (is_float_type<T>) {
-        return std::pow(base, exponent);
+        return vector_math::pow(base, exponent);
     } else if constexpr (is_complex_type<T>) {
         // Not by way of the logarithm, which zero has not.
         return exponent == T(0) ? T(1) : std::pow(base, exponent);
@@ -159,12 +158,12 @@ inline T rsqrt(T x) {
 
 template <typename T>
 inline T hypot(T a, T b) {
-    return std::hypot(a, b);
+    return vector_math::hypot(a, b);
 }
 
 template <typename T>
 inline T atan2(T a, T b) {
-    return std::atan2(a, b);
+    return vector_math::atan2(a, b);
 }
 
 // ---- Sign and rounding: whole numbers stay as they are. ----
@@ -237,73 +236,6 @@ inline bool isfinite(T x) {
     return !isnan(x) && !isinf(x);
 }
 
-// ---- Floating and complex functions. ----
-
-#define DIOPI_CPU_STANDARD(name) \
-    template <typename T>        \
-    inline T name(T x) {         \
-        return std::name(x);     \
-    }
-
-DIOPI_CPU_STANDARD(sqrt)
-DIOPI_CPU_STANDARD(exp)
-DIOPI_CPU_STANDARD(expm1)
-DIOPI_CPU_STANDARD(log)
-DIOPI_CPU_STANDARD(log10)
-DIOPI_CPU_STANDARD(log1p)
-DIOPI_CPU_STANDARD(sin)
-DIOPI_CPU_STANDARD(cos)
-DIOPI_CPU_STANDARD(tan)
-DIOPI_CPU_STANDARD(asin)
-DIOPI_CPU_STANDARD(acos)
-DIOPI_CPU_STANDARD(atan)
-DIOPI_CPU_STANDARD(sinh)
-DIOPI_CPU_STANDARD(cosh)
-DIOPI_CPU_STANDARD(tanh)
-DIOPI_CPU_STANDARD(asinh)
-DIOPI_CPU_STANDARD(acosh)
-DIOPI_CPU_STANDARD(atanh)
-DIOPI_CPU_STANDARD(erf)
-DIOPI_CPU_STANDARD(erfc)
-#undef DIOPI_CPU_STANDARD
-
-template <typename T>
-inline T exp2(T x) {
-    if constexpr (is_complex_type<T>) {
-        return std::exp(x * Real<T>(0.6931471805599453));
-    } else {
-        return std::exp2(x);
-    }
-}
-
-template <typename T>
-inline T log2(T x) {
-    if constexpr (is_complex_type<T>) {
-        return std::log(x) / Real<T>(0.6931471805599453);
-    } else {
-        return std::log2(x);
-    }
-}
-
-// Without overflow on either side.
-template <typename T>
-inline T sigmoid(T x) {
-    if constexpr (is_complex_type<T>) {
-        return T(1) / (T(1) + std::exp(-x));
-    } else {
-        const T decay = std::exp(-std::abs(x));
-        return (x >= 0 ? T(1) : decay) / (T(1) + decay);
-    }
-}
-
-// The inverse of erf: the estimate of M. Giles, "Approximating the erfinv function" (2012), then Newton's steps on
-// erfc, which does not cancel in the tails.
-double erfinv(double x);
-inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
-
-double lgamma(double x);
-inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
-
 // ---- Complex numbers. ----
 
 template <typename T>
@@ -341,7 +273,7 @@ inline std::complex<T> complex(T real, T imag) {
 // Not std::polar, which leaves negative and infinite lengths undefined.
 template <typename T>
 inline std::complex<T> polar(T length, T angle) {
-    return {length * std::cos(angle), length * std::sin(angle)};
+    return {length * cos(angle), length * sin(angle)};
 }
 
 }  // namespace diopi::cpu

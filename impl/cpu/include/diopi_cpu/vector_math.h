@@ -1,0 +1,71 @@
+// Transcendental functions of one number, of which GCC knows vector forms: in a loop without branches it calls them for
+// 4, 8 or 16 floats (2, 4 or 8 doubles) at once. The vector forms are those of SLEEF, within 1 ULP; vector_math.cpp
+// binds them. Without SLEEF (DIOPI_CPU_SLEEF is not defined) the functions are those of the C library, one at a time.
+//
+// A call under a condition is not vectorised: choose with `where` (math.h) instead.
+#ifndef DIOPI_CPU_VECTOR_MATH_H_
+#define DIOPI_CPU_VECTOR_MATH_H_
+
+#include <cmath>
+
+// X(name) for functions of one argument and of two, as std:: names them.
+#define DIOPI_CPU_VECTOR_UNARY(X)                                                                                 \
+    X(exp)                                                                                                        \
+    X(expm1)                                                                                                      \
+    X(exp2) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
+        X(asinh) X(acosh) X(atanh) X(erf)
+#define DIOPI_CPU_VECTOR_BINARY(X) X(pow) X(atan2) X(hypot)
+
+#if defined(DIOPI_CPU_SLEEF)
+
+// GCC alone reads the attribute; the translation unit that defines the functions must not see it.
+#if defined(DIOPI_CPU_VECTOR_MATH_DEFINITIONS)
+#define DIOPI_CPU_SIMD
+#else
+#define DIOPI_CPU_SIMD __attribute__((simd("notinbranch"), const, nothrow))
+#endif
+
+#define DIOPI_CPU_DECLARE_UNARY(name)                      \
+    DIOPI_CPU_SIMD float diopi_cpu_##name##f(float value); \
+    DIOPI_CPU_SIMD double diopi_cpu_##name(double value);
+#define DIOPI_CPU_DECLARE_BINARY(name)                                   \
+    DIOPI_CPU_SIMD float diopi_cpu_##name##f(float first, float second); \
+    DIOPI_CPU_SIMD double diopi_cpu_##name(double first, double second);
+#define DIOPI_CPU_CALL_UNARY(name)                                        \
+    inline float name(float value) { return diopi_cpu_##name##f(value); } \
+    inline double name(double value) { return diopi_cpu_##name(value); }
+#define DIOPI_CPU_CALL_BINARY(name)                                                             \
+    inline float name(float first, float second) { return diopi_cpu_##name##f(first, second); } \
+    inline double name(double first, double second) { return diopi_cpu_##name(first, second); }
+
+#pragma GCC visibility push(hidden)
+extern "C" {
+DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_DECLARE_UNARY)
+DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_DECLARE_BINARY)
+}
+#pragma GCC visibility pop
+
+#else
+
+#define DIOPI_CPU_CALL_UNARY(name)                              \
+    inline float name(float value) { return std::name(value); } \
+    inline double name(double value) { return std::name(value); }
+#define DIOPI_CPU_CALL_BINARY(name)                                                   \
+    inline float name(float first, float second) { return std::name(first, second); } \
+    inline double name(double first, double second) { return std::name(first, second); }
+
+#endif
+
+namespace diopi::cpu::vector_math {
+
+DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_CALL_UNARY)
+DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_CALL_BINARY)
+
+}  // namespace diopi::cpu::vector_math
+
+#undef DIOPI_CPU_DECLARE_UNARY
+#undef DIOPI_CPU_DECLARE_BINARY
+#undef DIOPI_CPU_CALL_UNARY
+#undef DIOPI_CPU_CALL_BINARY
+
+#endif  // DIOPI_CPU_VECTOR_MATH_H_
