@@ -107,7 +107,7 @@ def _show(results: Results, failures: int, by: str) -> None:
 @click.option("--by", type=click.Choice(("dtype", "axis")), default="dtype", show_default=True, help="Table columns.")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
 @click.option("--holes", is_flag=True, help="Only the functions that have holes.")
-@click.option("--strict", is_flag=True, help="Let holes fail the command.")
+@click.option("--strict", is_flag=True, help="Let holes without a known reason fail the command.")
 @spec_option
 def coverage(
     ops: Sequence[str],
@@ -140,4 +140,4 @@ def coverage(
         click.echo(json.dumps(whole, indent=1))
     else:
         click.echo(text(found, by=by, holes_only=holes), nl=False)
-    sys.exit(1 if strict and any(row.holes for row in found) else 0)
+    sys.exit(1 if strict and any(row.unknown for row in found) else 0)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from diopigen.conformance import axes, refusals
+from diopigen.conformance import axes, reach, refusals
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.dtypes import STORAGE, category
 from diopigen.conformance.model import Case, Operand, Value
@@ -131,11 +131,11 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     recipes = recipes_of(interface, function)
     found: dict[str, Case] = {}
     made = [*_recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
+    made += _carried_over(function, resolver, recipes, {case.dtype for case in made})
+    made += [*_strided_cases(function, resolver, recipes), *_distribution_cases(function, resolver, recipes)]
     for case in (
         *made,
-        *_carried_over(function, resolver, recipes, {case.dtype for case in made}),
-        *_strided_cases(function, resolver, recipes),
-        *_distribution_cases(function, resolver, recipes),
+        *reach.cases(function, resolver, recipes, made),
         *refusals.cases(interface, function, resolver, recipes),
     ):
         name, number = case.id, 2

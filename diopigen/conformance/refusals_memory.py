@@ -13,7 +13,7 @@ from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
 from diopigen.conformance.resolve import Arguments
 from diopigen.ir.model import Function, Parameter
 
-_PARTLY_ON_HOST = frozenset({"diopiHardVoxelizeMmcv", "diopiDynamicVoxelizeMmcv"})
+PARTLY_ON_HOST = frozenset({"diopiHardVoxelizeMmcv", "diopiDynamicVoxelizeMmcv"})
 """Functions of which some tensors belong on the host."""
 
 
@@ -54,9 +54,8 @@ def _tensors(function: Function, arguments: Arguments) -> list[tuple[Parameter, 
 def _devices(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
     """One tensor on the host, all others on the device. A tensor without dimensions may lie there, as a number may."""
     tensors = _tensors(function, arguments)
-    on_device = sum(bool(operand.shape) for _, operand in tensors)
     for param, operand in tensors:
-        if operand.shape and on_device > 1 and function.name not in _PARTLY_ON_HOST:
+        if operand.shape and len(tensors) > 1 and function.name not in PARTLY_ON_HOST:
             changed = _exchanged(arguments[param.name], replace(operand, on_host=True))
             about = f"'{param.name}' lies on the host, the others on the device"
             yield f"device-{param.name}", param.name, about, {param.name: changed}

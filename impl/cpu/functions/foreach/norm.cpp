@@ -18,6 +18,7 @@ DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t /*ctx*/, diop
         for (size_t k = 0; k < vectors.size(); ++k) {
             require_dtype(results[k], to_real(vectors[k].dtype));
             require_shape(results[k], std::initializer_list<int64_t>{});
+            require_one_device({&results[k], &vectors[k]});
             require(vectors[k].numel > 0 || !needs_elements(order),
                     "parameter 'inputs' has an empty tensor, which has no norm of negative or infinite order 'ord'");
             for (const Tensor& result : results) {
