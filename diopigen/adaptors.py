@@ -178,3 +178,14 @@ def check_owner(out: Path, resolved: ResolvedConfig, sink: Sink) -> None:
         message = f"'{out}' holds the shims of {owner}, not of {resolved.vendor}"
         fix = "give another folder with --out, or leave --out away"
         Reporter(RULES, sink)("adaptors-other-vendor", message, Span(str(path)), fix=fix)
+
+
+def vendor_definitions(
+    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink
+) -> tuple[VendorFunction, ...] | None:
+    """The operators that a vendor's sources define, exported or in `impl::VENDOR`; None where they cannot be read."""
+    sources = _scan(interface, c_interface(interface), where, vendor, prelude, sink)
+    if sources is None:
+        return None
+    operators = {function.name for function in interface.functions if function.family != "runtime"}
+    return tuple(found for found in sources.functions if found.function.name in operators)

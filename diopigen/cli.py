@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from diopigen import __version__
-from diopigen.commands import adaptors, conformance, conformance_reports, headers, scaffold, spec
+from diopigen.commands import adaptors, conformance, conformance_reports, headers, scaffold, spec, vendor
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
@@ -37,6 +37,7 @@ for command in (
     headers.breaking,
     scaffold.scaffold,
     adaptors.adaptors,
+    vendor.coverage,
     conformance.conformance,
 ):
     cli.add_command(command)

@@ -1,0 +1,69 @@
+"""Commands on a vendor's tree as a whole: coverage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from diopigen.console import Session, common_options
+
+
+@click.command("coverage")
+@click.argument("directory", metavar="DIR")
+@click.option("--model", "wanted", multiple=True, metavar="M", help="Only this model (may be repeated).")
+@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@click.option(
+    "--next", "suggestions", type=click.IntRange(0), default=10, show_default=True, help="Operators to suggest."
+)
+@click.option("--html", "html_file", metavar="FILE", help="Write a page, made to be read.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON.")
+@common_options
+def coverage(
+    directory: str,
+    wanted: tuple[str, ...],
+    proto: tuple[str, ...],
+    suggestions: int,
+    html_file: str | None,
+    json_file: str | None,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, composites, the fallback, nobody.
+
+    Which models run with that, what is in the way of the others, and which operators are worth writing next.
+    """
+    from diopigen.diagnostics import nearest
+    from diopigen.emit.adaptors import composite_functions
+    from diopigen.output.disk import write_file
+    from diopigen.vendor.coverage import cover
+    from diopigen.vendor.coverage_text import as_page, as_text
+    from diopigen.vendor.tree import read_tree
+
+    session = Session(spec, templates, output_format, strict)
+    where = session.workspace()
+    interface = session.load().interface
+    models = {model.name: model for model in session.models()}
+    for name in wanted:
+        if name not in models:
+            near = nearest(name, models)
+            raise click.UsageError(
+                f"there is no model '{name}'; " + (f"did you mean '{near}'?" if near else "see specs/models")
+            )
+    chosen = [models[name] for name in wanted] or list(models.values())
+    tree = read_tree(interface, where, Path(directory), [Path(header) for header in proto], session.sink)
+    if tree is None:
+        session.finish()
+    composites = composite_functions(interface)
+    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, composites, chosen)
+    if json_file:
+        write_file(Path(json_file), (json.dumps(report.as_json(), indent=2) + "\n").encode())
+    if html_file:
+        write_file(Path(html_file), as_page(report, where.templates))
+    if output_format == "text":
+        click.echo(as_text(report, suggestions), nl=False)
+    kernels = report.count("native") + report.count("shim")
+    session.finish(f"{directory}: {kernels} of {len(report.functions)} functions have a kernel")

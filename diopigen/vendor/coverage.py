@@ -1,0 +1,171 @@
+"""What a vendor's tree amounts to: who serves each operator, which models run, and what is worth writing next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diopigen.config.model import FunctionRule
+from diopigen.emit.dispatch import is_dispatched
+from diopigen.ir.model import Interface
+from diopigen.ir.models import Model
+
+STATES: Mapping[str, str] = {
+    "native": "a kernel of the vendor, called as it is",
+    "shim": "a kernel of the vendor, behind conversions of dtype or layout",
+    "composite": "made of other operators",
+    "fallback": "the reference library, through host memory",
+    "missing": "nobody: calls answer diopiNoImplement",
+}
+"""Who serves an operator, the best first."""
+
+REFERENCE_HEADERS = frozenset({"functions.h", "functions_ext.h", "functions_sparse.h"})
+"""The headers whose operators the reference library has, every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCoverage:
+    """One function. `skeleton`: there is a definition, but it does nothing yet."""
+
+    name: str
+    family: str
+    state: str
+    skeleton: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCoverage:
+    """One model: calls by state, the functions that nobody serves, and ATen calls that no function is for."""
+
+    name: str
+    doc: str
+    calls: Mapping[str, int]
+    blocked: tuple[str, ...]
+    slowed: tuple[str, ...]
+    unmapped: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """In a few words, whether the model runs."""
+        if self.blocked:
+            return "blocked"
+        return "runs, in part on the host" if self.slowed else "runs on the device"
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An operator worth writing: models that call it without a kernel, and its share of all their calls."""
+
+    function: str
+    state: str
+    models: tuple[str, ...]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The whole report."""
+
+    vendor: str
+    functions: tuple[FunctionCoverage, ...]
+    models: tuple[ModelCoverage, ...]
+    suggestions: tuple[Suggestion, ...]
+
+    def count(self, state: str) -> int:
+        """Functions in a state."""
+        return sum(function.state == state for function in self.functions)
+
+    def families(self) -> Mapping[str, Counter[str]]:
+        """Functions by family and state."""
+        found: dict[str, Counter[str]] = {}
+        for function in self.functions:
+            found.setdefault(function.family, Counter())[function.state] += 1
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for machines."""
+        return {
+            "vendor": self.vendor,
+            "counts": {state: self.count(state) for state in STATES},
+            "functions": [
+                {"name": f.name, "family": f.family, "state": f.state, "skeleton": f.skeleton} for f in self.functions
+            ],
+            "models": [
+                {
+                    "name": model.name,
+                    "verdict": model.verdict,
+                    "calls": dict(model.calls),
+                    "blocked": list(model.blocked),
+                    "on the host": list(model.slowed),
+                    "without a function": list(model.unmapped),
+                }
+                for model in self.models
+            ],
+            "next": [
+                {"function": s.function, "state": s.state, "models": list(s.models), "share": round(s.share, 4)}
+                for s in self.suggestions
+            ],
+        }
+
+
+def cover(
+    interface: Interface,
+    vendor: str,
+    implemented: Collection[str],
+    skeletons: Collection[str],
+    rules: Mapping[str, FunctionRule],
+    composites: Collection[str],
+    models: Sequence[Model],
+) -> Coverage:
+    """The coverage of a vendor that defines `implemented`, of which `skeletons` do nothing yet, under the conversion
+    rules of its configuration. `composites` are the functions that have a composite implementation."""
+    written = frozenset(implemented) - frozenset(skeletons)
+    functions = []
+    for function in interface.functions:
+        if not is_dispatched(function):
+            continue
+        rule = rules.get(function.name)
+        if function.name in written:
+            state = "shim" if rule is not None and rule.converts else "native"
+        elif rule is not None and rule.composite and function.name in composites:
+            state = "composite"
+        else:
+            state = "fallback" if function.header in REFERENCE_HEADERS else "missing"
+        functions.append(FunctionCoverage(function.name, function.family, state, function.name in skeletons))
+    states = {function.name: function.state for function in functions}
+    covered = tuple(_model(model, states) for model in models)
+    return Coverage(vendor, tuple(functions), covered, _suggestions(models, states))
+
+
+def _model(model: Model, states: Mapping[str, str]) -> ModelCoverage:
+    calls: Counter[str] = Counter()
+    by_state: dict[str, list[str]] = {}
+    for name, phases in model.functions().items():
+        state = states.get(name, "missing")
+        calls[state] += sum(phases.values())
+        by_state.setdefault(state, []).append(name)
+    ordered = {state: calls[state] for state in STATES if calls[state]}
+    unmapped = tuple(dict.fromkeys(leftover.aten for leftover in model.unmapped))
+    blocked, slowed = by_state.get("missing", []), by_state.get("fallback", [])
+    return ModelCoverage(model.name, model.doc, ordered, tuple(blocked), tuple(slowed), unmapped)
+
+
+def _suggestions(models: Iterable[Model], states: Mapping[str, str]) -> tuple[Suggestion, ...]:
+    """Operators without a kernel by their share of the calls of a model, summed over models."""
+    shares: dict[str, float] = {}
+    users: dict[str, list[str]] = {}
+    count = 0
+    for model in models:
+        count += 1
+        calls = {name: sum(phases.values()) for name, phases in model.functions().items()}
+        whole = sum(calls.values())
+        for name, number in calls.items():
+            if states.get(name, "missing") in ("composite", "fallback", "missing"):
+                shares[name] = shares.get(name, 0.0) + number / whole
+                users.setdefault(name, []).append(model.name)
+    order = sorted(shares, key=lambda name: (-shares[name], name))
+    return tuple(
+        Suggestion(name, states.get(name, "missing"), tuple(users[name]), shares[name] / count) for name in order
+    )
