@@ -1,0 +1,139 @@
+#include "allocation.h"
+
+#include <execinfo.h>
+
+#include <deque>
+#include <mutex>
+#include <new>
+
+namespace diopigen::sim {
+
+void Stack::capture() { count = backtrace(frames, kDepth); }
+
+void Stack::writeTo(int file) const { backtrace_symbols_fd(frames, count, file); }
+
+Text& operator<<(Text& text, const Allocation& allocation) {
+    text << "allocation #" << allocation.index.load() << " (" << allocation.bytes.load() << " bytes on device "
+         << allocation.device.load() << " at ";
+    return text.address(allocation.base) << ")";
+}
+
+void writeOrigin(int file, const Allocation& allocation) {
+    const struct {
+        const char* title;
+        const Stack& stack;
+    } stacks[] = {{"  allocated by:\n", allocation.made}, {"  freed by:\n", allocation.gone}};
+    for (const auto& [title, stack] : stacks) {
+        if (stack.count > 0) {
+            (Text() << title).writeTo(file);
+            stack.writeTo(file);
+        }
+    }
+}
+
+namespace allocations {
+namespace {
+
+// Records never move and are never given back, so that a signal handler can walk over them.
+constexpr std::size_t kChunk = 1024;
+constexpr std::size_t kMaxChunks = 8192;
+constexpr std::size_t kKeptFreed = 16384;
+
+std::atomic<Allocation*> chunks[kMaxChunks];
+std::atomic<std::size_t> used{0};
+
+struct Book {
+    std::mutex mutex;
+    std::deque<Allocation*> freed;  // oldest first
+    uint64_t nextIndex = 1;
+};
+
+Book& book() {
+    static Book* const made = new Book;  // outlives static destructors that free device memory
+    return *made;
+}
+
+Allocation* record(std::size_t position) { return chunks[position / kChunk].load() + position % kChunk; }
+
+Allocation* unusedRecord(Book& book) {
+    const std::size_t position = used;
+    const bool full = position == kChunk * kMaxChunks;
+    if (!book.freed.empty() && (full || book.freed.size() > kKeptFreed)) {
+        Allocation* const oldest = book.freed.front();
+        book.freed.pop_front();
+        return oldest;
+    }
+    if (full) {
+        return nullptr;
+    }
+    if (position % kChunk == 0) {
+        auto* const chunk = new (std::nothrow) Allocation[kChunk];
+        if (chunk == nullptr) {
+            return nullptr;
+        }
+        chunks[position / kChunk] = chunk;
+    }
+    used = position + 1;
+    return record(position);
+}
+
+}  // namespace
+
+Allocation* add(int device, uintptr_t base, uint64_t bytes, bool stack) {
+    Book& shared = book();
+    const std::lock_guard<std::mutex> lock(shared.mutex);
+    Allocation* const made = unusedRecord(shared);
+    if (made == nullptr) {
+        return nullptr;
+    }
+    made->state = Allocation::unused;
+    made->device = device;
+    made->base = base;
+    made->bytes = bytes;
+    made->index = shared.nextIndex++;
+    made->made.count = 0;
+    made->gone.count = 0;
+    if (stack) {
+        made->made.capture();
+    }
+    made->state = Allocation::live;
+    return made;
+}
+
+void retire(Allocation* allocation, bool stack) {
+    Book& shared = book();
+    const std::lock_guard<std::mutex> lock(shared.mutex);
+    if (stack) {
+        allocation->gone.capture();
+    }
+    allocation->state = Allocation::freed;
+    shared.freed.push_back(allocation);
+}
+
+const Allocation* find(uintptr_t address, uintptr_t low, uintptr_t high) {
+    const Allocation* freed = nullptr;
+    const Allocation* before = nullptr;
+    const std::size_t count = used;
+    for (std::size_t position = 0; position < count; ++position) {
+        const Allocation* const one = record(position);
+        const int state = one->state;
+        if (state == Allocation::unused || one->base < low || one->base >= high) {
+            continue;
+        }
+        if (one->contains(address)) {
+            if (state == Allocation::live) {
+                return one;
+            }
+            if (freed == nullptr || freed->index < one->index) {
+                freed = one;
+            }
+        } else if (state == Allocation::live && one->base <= address &&
+                   (before == nullptr || before->base < one->base)) {
+            before = one;
+        }
+    }
+    return freed != nullptr ? freed : before;
+}
+
+}  // namespace allocations
+}  // namespace diopigen::sim

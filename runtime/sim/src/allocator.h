@@ -1,0 +1,71 @@
+// The caching allocator of one device.
+#ifndef DIOPIGEN_SIM_SRC_ALLOCATOR_H_
+#define DIOPIGEN_SIM_SRC_ALLOCATOR_H_
+
+#include <diopigen_sim/memory.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "allocation.h"
+#include "arena.h"
+#include "settings.h"
+
+namespace diopigen::sim {
+
+/// Freed memory is kept by size and handed out again at once. Only when the range is used up is it joined into larger
+/// pieces. Under the memory check nothing is handed out again as long as there are fresh addresses: every allocation
+/// ends right before a closed page, and its own pages are closed when it is freed.
+class Allocator {
+  public:
+    Allocator(int device, const Settings& settings);
+
+    /// The limit without an environment's; ignored after the first allocation.
+    void suggestLimit(uint64_t bytes);
+
+    Status allocate(uint64_t bytes, void** pointer);
+
+    /// The live allocation that starts at `pointer`, out of the books: nobody finds it any more. Null for none. Its
+    /// memory is used again after recycle().
+    Allocation* take(uintptr_t pointer);
+    Status recycle(Allocation* allocation);
+
+    /// The live allocation that holds an address; null for none.
+    Allocation* find(uintptr_t address);
+    bool contains(uintptr_t address);
+    unsigned char* translate(uintptr_t address) const { return arena_.translate(address); }
+
+    MemoryUse use();
+    void emptyCache();
+    std::vector<const Allocation*> live();
+
+  private:
+    Status reserve();
+    bool place(uint64_t rounded, uint64_t* offset);
+    bool placeGuarded(uint64_t rounded, uint64_t* offset);
+    bool carve(uint64_t bytes, uint64_t* offset);
+    void giveBack(uint64_t offset, uint64_t bytes);
+    void joinCache(bool discard);
+    Status checkTail(const Allocation& allocation) const;
+
+    const int device_;
+    const Settings& settings_;
+    std::mutex mutex_;
+    Arena arena_;
+    MemoryUse use_;
+    std::map<uintptr_t, Allocation*> live_;
+    std::map<uint64_t, uint64_t> spans_;                         // offset to size of what is free
+    std::set<std::pair<uint64_t, uint64_t>> spansBySize_;        // the same as {size, offset}
+    std::unordered_map<uint64_t, std::vector<uint64_t>> cache_;  // size to offsets
+    std::deque<std::pair<uint64_t, uint64_t>> quarantine_;       // {offset, size}, oldest first; when guarded
+};
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_SRC_ALLOCATOR_H_

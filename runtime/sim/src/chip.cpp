@@ -1,0 +1,171 @@
+#include <diopigen_sim/chip.h>
+#include <diopigen_sim/launch.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diopigen::sim {
+namespace {
+
+struct NamedBit {
+    uint32_t bit;
+    const char* name;
+};
+
+constexpr NamedBit kDtypes[] = {
+    {bitOf(diopi_dtype_int8), "int8"},
+    {bitOf(diopi_dtype_uint8), "uint8"},
+    {bitOf(diopi_dtype_int16), "int16"},
+    {bitOf(diopi_dtype_uint16), "uint16"},
+    {bitOf(diopi_dtype_int32), "int32"},
+    {bitOf(diopi_dtype_uint32), "uint32"},
+    {bitOf(diopi_dtype_int64), "int64"},
+    {bitOf(diopi_dtype_uint64), "uint64"},
+    {bitOf(diopi_dtype_float16), "float16"},
+    {bitOf(diopi_dtype_float32), "float32"},
+    {bitOf(diopi_dtype_float64), "float64"},
+    {bitOf(diopi_dtype_bool), "bool"},
+    {bitOf(diopi_dtype_bfloat16), "bfloat16"},
+    {bitOf(diopi_dtype_tfloat32), "tfloat32"},
+    {bitOf(diopi_dtype_complex32), "complex32"},
+    {bitOf(diopi_dtype_complex64), "complex64"},
+    {bitOf(diopi_dtype_complex128), "complex128"},
+};
+
+/// A layout: its rank, and whether the channels (dimension 1) come last in memory.
+struct LayoutFacts {
+    uint32_t bit;
+    const char* name;
+    std::size_t rank;
+    bool channelsLast;
+};
+
+constexpr LayoutFacts kLayouts[] = {
+    {NCL, "NCL", 3, false},  {NLC, "NLC", 3, true},      {NCHW, "NCHW", 4, false},
+    {NHWC, "NHWC", 4, true}, {NCDHW, "NCDHW", 5, false}, {NDHWC, "NDHWC", 5, true},
+};
+
+template <class Table>
+std::string namesIn(const Table& table, uint32_t mask) {
+    std::string names;
+    for (const auto& entry : table) {
+        if ((mask & entry.bit) != 0) {
+            names += (names.empty() ? "" : ", ") + std::string(entry.name);
+        }
+    }
+    return names;
+}
+
+std::string numbers(const std::vector<int64_t>& values) {
+    std::string text = "[";
+    for (const int64_t value : values) {
+        text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+    }
+    return text + "]";
+}
+
+/// Whether a tensor without gaps lies in this order; where there is one element at most along a dimension, its stride
+/// does not matter.
+bool fits(const Buffer& buffer, bool channelsLast) {
+    const std::size_t rank = buffer.shape.size();
+    int64_t expected = 1;
+    const auto dense = [&](std::size_t dim) {
+        const bool good = buffer.shape[dim] <= 1 || buffer.stride[dim] == expected;
+        expected *= buffer.shape[dim];
+        return good;
+    };
+    if (std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0) {
+        return true;
+    }
+    bool good = !channelsLast || dense(1);
+    for (std::size_t dim = rank; dim-- > 0;) {
+        good = good && ((channelsLast && dim == 1) || dense(dim));
+    }
+    return good;
+}
+
+/// Whether one of the layouts that are about the rank of the tensor, if there are such, is the tensor's.
+bool fitsOneOf(const Buffer& buffer, uint32_t layouts) {
+    if (layouts == 0 || (layouts & ND) != 0) {
+        return true;
+    }
+    bool isRestricted = false;
+    for (const LayoutFacts& layout : kLayouts) {
+        if ((layouts & layout.bit) != 0 && layout.rank == buffer.shape.size()) {
+            if (fits(buffer, layout.channelsLast)) {
+                return true;
+            }
+            isRestricted = true;
+        }
+    }
+    return !isRestricted;
+}
+
+std::string dtypeName(diopiDtype_t dtype) {
+    const std::string name = namesIn(kDtypes, bitOf(dtype));
+    return name.empty() ? "dtype " + std::to_string(static_cast<int>(dtype)) : name;
+}
+
+/// What is wrong with a buffer, "" for nothing.
+std::string objection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
+    const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
+    if (buffer.bytes > 0 && chip.alignment > 1 && address % chip.alignment != 0) {
+        return "starts " + std::to_string(address % chip.alignment) + " bytes behind a multiple of " +
+               std::to_string(chip.alignment);
+    }
+    if (!buffer.isTensor) {
+        return "";
+    }
+    const uint32_t dtypes = native.dtypes != 0 ? native.dtypes : chip.dtypes;
+    if ((dtypes & bitOf(buffer.dtype)) == 0) {
+        return "is " + dtypeName(buffer.dtype) + "; it takes " + namesIn(kDtypes, dtypes);
+    }
+    const std::size_t rank = buffer.shape.size();
+    if (buffer.stride.size() != rank) {
+        return "has " + std::to_string(rank) + " sizes and " + std::to_string(buffer.stride.size()) + " strides";
+    }
+    const int maxRank = native.maxRank != 0 ? native.maxRank : chip.maxRank;
+    if (rank > static_cast<std::size_t>(maxRank)) {
+        return "has " + std::to_string(rank) + " dimensions; it takes at most " + std::to_string(maxRank);
+    }
+    if (!fitsOneOf(buffer, native.layouts)) {
+        return "has shape " + numbers(buffer.shape) + " and strides " + numbers(buffer.stride) + "; it takes " +
+               namesIn(kLayouts, native.layouts);
+    }
+    return "";
+}
+
+std::string_view withoutPart(const char* name) {
+    const std::string_view whole(name);
+    return whole.substr(0, whole.find('/'));
+}
+
+}  // namespace
+
+const NativeOperator* findOperator(const Chip& chip, const char* name) {
+    const std::string_view wanted = withoutPart(name);
+    const NativeOperator* const end = chip.operators + chip.operatorCount;
+    const auto isBefore = [](const NativeOperator& one, std::string_view other) { return one.name < other; };
+    const NativeOperator* const found = std::lower_bound(chip.operators, end, wanted, isBefore);
+    return found != end && wanted == found->name ? found : nullptr;
+}
+
+Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::size_t count) {
+    const NativeOperator* const native = findOperator(chip, name);
+    if (native == nullptr) {
+        return {Code::unsupported, std::string(withoutPart(name)) + " is no native operator of " + chip.name};
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string wrong = objection(chip, *native, buffers[i]);
+        if (!wrong.empty()) {
+            return {Code::unsupported,
+                    std::string(name) + " on " + chip.name + ": buffer " + std::to_string(i) + " " + wrong};
+        }
+    }
+    return {};
+}
+
+}  // namespace diopigen::sim

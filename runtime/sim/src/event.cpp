@@ -1,0 +1,161 @@
+#include <diopigen_sim/stream.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "system.h"
+#include "trace_log.h"
+
+namespace diopigen::sim {
+namespace {
+
+/// One recording of an event. Those who wait hold on to it, so that the event may be recorded anew or destroyed.
+struct Recording {
+    std::mutex mutex;
+    std::condition_variable passed;
+    bool done = false;
+    double time = 0;
+    Clock clock;
+
+    void pass() {
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            done = true;
+            time = secondsNow();
+        }
+        passed.notify_all();
+    }
+
+    void wait() {
+        std::unique_lock<std::mutex> lock(mutex);
+        passed.wait(lock, [this] { return done; });
+    }
+
+    bool isDone() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        return done;
+    }
+};
+
+Status requireEvent(EventHandle event, System** system) {
+    if (event == nullptr) {
+        return {Code::invalidArgument, "the event is null"};
+    }
+    return System::get(system);
+}
+
+}  // namespace
+
+struct Event {
+    std::mutex mutex;
+    std::shared_ptr<Recording> recording;
+
+    std::shared_ptr<Recording> latest() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        return recording;
+    }
+};
+
+Status createEvent(EventHandle* event) {
+    if (event == nullptr) {
+        return {Code::invalidArgument, "create event: the place for the event is null"};
+    }
+    *event = new Event;
+    return {};
+}
+
+Status destroyEvent(EventHandle event) {
+    System* system = nullptr;
+    const Status status = requireEvent(event, &system);
+    if (status.ok()) {
+        delete event;
+    }
+    return status;
+}
+
+Status recordEvent(EventHandle event, StreamHandle stream) {
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    Status status = requireEvent(event, &system);
+    if (status.ok()) {
+        status = system->stream(stream, &queue);
+    }
+    if (!status.ok()) {
+        return status;
+    }
+    const auto made = std::make_shared<Recording>();
+    made->clock = system->order().snapshot(queue->number());
+    {
+        const std::lock_guard<std::mutex> lock(event->mutex);
+        event->recording = made;
+    }
+    queue->push({"", 0, [made] { made->pass(); }});
+    return {};
+}
+
+Status waitEvent(StreamHandle stream, EventHandle event) {
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    Status status = requireEvent(event, &system);
+    if (status.ok()) {
+        status = system->stream(stream, &queue);
+    }
+    if (!status.ok()) {
+        return status;
+    }
+    if (const std::shared_ptr<Recording> latest = event->latest()) {
+        system->order().streamWaits(queue->number(), latest->clock);
+        queue->push({"", 0, [latest] { latest->wait(); }});
+    }
+    return {};
+}
+
+Status synchronizeEvent(EventHandle event) {
+    System* system = nullptr;
+    const Status status = requireEvent(event, &system);
+    if (!status.ok()) {
+        return status;
+    }
+    if (const std::shared_ptr<Recording> latest = event->latest()) {
+        latest->wait();
+        system->order().hostWaited(latest->clock);
+    }
+    return {};
+}
+
+Status queryEvent(EventHandle event, bool* done) {
+    System* system = nullptr;
+    const Status status = requireEvent(event, &system);
+    if (!status.ok()) {
+        return status;
+    }
+    const std::shared_ptr<Recording> latest = event->latest();
+    *done = latest == nullptr || latest->isDone();
+    if (*done && latest != nullptr) {
+        system->order().hostWaited(latest->clock);
+    }
+    return {};
+}
+
+Status elapsedTime(EventHandle start, EventHandle end, double* milliseconds) {
+    System* system = nullptr;
+    double times[2] = {0, 0};
+    const EventHandle events[2] = {start, end};
+    for (int i = 0; i < 2; ++i) {
+        if (const Status status = requireEvent(events[i], &system); !status.ok()) {
+            return status;
+        }
+        const std::shared_ptr<Recording> latest = events[i]->latest();
+        if (latest == nullptr || !latest->isDone()) {
+            return {Code::invalidArgument, std::string("elapsed time: the ") + (i == 0 ? "first" : "second") +
+                                               " event " + (latest == nullptr ? "was never recorded" : "is not done")};
+        }
+        times[i] = latest->time;
+    }
+    *milliseconds = (times[1] - times[0]) * 1e3;
+    return {};
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,37 @@
+#include "fault.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace diopigen::sim {
+
+void writeReport(const char* title, const std::string& text, const Allocation* about, const char* fix) {
+    Text report;
+    report << "diopi-sim: " << title << "\n  " << text.c_str() << "\n";
+    if (about != nullptr) {
+        report << "  " << *about << "\n";
+    }
+    report.writeTo(STDERR_FILENO);
+    if (about != nullptr) {
+        writeOrigin(STDERR_FILENO, *about);
+    }
+    (Text() << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
+}
+
+Status fault(const Settings& settings, Code code, const char* title, const std::string& text, const Allocation* about,
+             const char* fix) {
+    if (settings.faultsAreFatal()) {
+        writeReport(title, text, about, fix);
+        std::abort();
+    }
+    std::string whole = std::string(title) + ": " + text;
+    if (about != nullptr) {
+        Text origin;
+        origin << "; " << *about;
+        whole += origin.c_str();
+    }
+    return {code, whole};
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,165 @@
+// The SIGSEGV handler. Only what is safe in a signal handler: no allocation, no lock, write(2).
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "allocation.h"
+#include "arena.h"
+#include "fault.h"
+
+namespace diopigen::sim {
+namespace {
+
+// The model keeps the first access of a thread, which may happen in the handler, from allocating.
+__attribute__((tls_model("initial-exec"))) thread_local Running running;
+__attribute__((tls_model("initial-exec"))) thread_local void* signalStack = nullptr;
+
+constexpr std::size_t kSignalStackBytes = 64 * 1024;
+
+struct sigaction previous;
+
+/// " read" or " write" where the processor says so.
+const char* accessOf(const void* context) {
+#if defined(__x86_64__)
+    const auto* const machine = static_cast<const ucontext_t*>(context);
+    return (machine->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? "write" : "read";
+#else
+    (void)context;
+    return "access";
+#endif
+}
+
+void describe(Text& text, const Place& place, const Allocation* allocation) {
+    if (allocation == nullptr) {
+        text << "  it belongs to device " << place.device << ", to no allocation\n";
+        return;
+    }
+    const uint64_t offset = place.address - allocation->base;
+    if (allocation->contains(place.address)) {
+        text << "  it is byte " << offset << " of " << *allocation;
+        text << (allocation->state == Allocation::freed ? ", which was freed\n" : "\n");
+    } else {
+        text << "  it lies " << offset - allocation->bytes << " bytes behind the end of " << *allocation << "\n";
+    }
+}
+
+/// Returns to the instruction at fault, which then ends the process as it would have without a handler, with a core
+/// dump of that place.
+void endProcess(int number) {
+    struct sigaction fallback {};
+    fallback.sa_handler = SIG_DFL;
+    sigaction(number, &fallback, nullptr);
+}
+
+void explain(const Place& place, uintptr_t address, const void* context) {
+    const Allocation* const allocation = allocations::find(place.address, place.low, place.high);
+    const bool inKernel = running.name != nullptr;
+    const bool wasFreed =
+        allocation != nullptr && allocation->state == Allocation::freed && allocation->contains(place.address);
+    const char* title = "host access to device memory";
+    const char* fix = "copy the memory to the host, and synchronise the stream, before the host uses it";
+    if (inKernel && !place.inKernelView) {
+        title = "kernel uses a device pointer of the host's";
+        fix = "name the memory as a buffer of the launch, and take the pointer from Kernel::in or Kernel::out";
+    } else if (place.inKernelView) {
+        title = wasFreed ? "use after free in a kernel" : "kernel reaches beyond its memory";
+        fix = wasFreed ? "synchronise the stream before the memory is freed"
+                       : "mend the kernel's index, or the size that the memory was allocated with";
+    }
+    Text text;
+    text << "diopi-sim: " << title << "\n  " << accessOf(context) << " at ";
+    text.address(address);
+    if (inKernel) {
+        text << " by " << running.name << " on stream " << running.stream;
+    }
+    text << "\n";
+    describe(text, place, allocation);
+    text.writeTo(STDERR_FILENO);
+    if (allocation != nullptr) {
+        writeOrigin(STDERR_FILENO, *allocation);
+    }
+    (Text() << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
+}
+
+void passOn(int number, siginfo_t* info, void* context) {
+    if ((previous.sa_flags & SA_SIGINFO) != 0) {
+        previous.sa_sigaction(number, info, context);
+    } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+        previous.sa_handler(number);
+    } else if (info->si_code > 0) {
+        endProcess(number);
+    } else if (previous.sa_handler == SIG_DFL) {  // sent by a process: no instruction would raise it again
+        endProcess(number);
+        raise(number);
+    }
+}
+
+void handle(int number, siginfo_t* info, void* context) {
+    static std::atomic<bool> explained{false};
+    const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+    const Place place = info->si_code > 0 ? placeOf(address) : Place{};
+    if (place.device < 0) {
+        passOn(number, info, context);
+        return;
+    }
+    if (!explained.exchange(true)) {
+        explain(place, address, context);
+        endProcess(number);
+        return;
+    }
+    // Another thread is explaining: its report is not to be cut short.
+    sleep(1);
+    endProcess(number);
+}
+
+}  // namespace
+
+void setRunning(const Running& now) { running = now; }
+
+void installFaultHandler() {
+    static std::atomic<bool> installed{false};
+    if (installed.exchange(true)) {
+        return;
+    }
+    struct sigaction action {};
+    action.sa_sigaction = handle;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &previous);
+}
+
+void useSignalStack() {
+    stack_t current{};
+    if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0) {
+        return;
+    }
+    void* const memory =
+        mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) {
+        return;  // the handler then runs on the thread's own stack
+    }
+    stack_t own{};
+    own.ss_sp = memory;
+    own.ss_size = kSignalStackBytes;
+    if (sigaltstack(&own, nullptr) == 0) {
+        signalStack = memory;
+    } else {
+        munmap(memory, kSignalStackBytes);
+    }
+}
+
+void dropSignalStack() {
+    if (signalStack == nullptr) {
+        return;
+    }
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+    munmap(signalStack, kSignalStackBytes);
+    signalStack = nullptr;
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,58 @@
+#include <diopigen_sim/chip.h>
+#include <diopigen_sim/launch.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "system.h"
+
+namespace diopigen::sim {
+
+void* Kernel::writable(std::size_t position) const {
+    if (buffers_.at(position).access == Access::read) {
+        throw std::logic_error("buffer " + std::to_string(position) + " is written, but was declared as read");
+    }
+    return addresses_[position];
+}
+
+Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers,
+              std::function<void(const Kernel&)> kernel) {
+    if (name == nullptr || *name == '\0' || !kernel) {
+        return {Code::invalidArgument, "launch: no name, or no kernel"};
+    }
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    Status status = System::get(&system);
+    if (status.ok()) {
+        status = system->stream(stream, &queue);
+    }
+    if (!status.ok()) {
+        return status;
+    }
+    if (const Chip* const chip = system->chip) {
+        status = admits(*chip, name, buffers.data(), buffers.size());
+        if (!status.ok()) {
+            return status;
+        }
+    }
+    std::vector<Range> ranges(buffers.size());
+    std::vector<void*> addresses;
+    uint64_t bytes = 0;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const std::string what = std::string(name) + ": buffer " + std::to_string(i);
+        const bool write = buffers[i].access != Access::read;
+        status = system->resolve(queue->device(), what, buffers[i].pointer, buffers[i].bytes, write, &ranges[i]);
+        if (!status.ok()) {
+            return status;
+        }
+        addresses.push_back(ranges[i].address);
+        bytes += buffers[i].bytes;
+    }
+    auto run = [addresses = std::move(addresses), buffers = std::move(buffers), kernel = std::move(kernel)] {
+        kernel(Kernel(addresses, buffers));
+    };
+    return system->push(queue, ranges, {name, bytes, std::move(run)});
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,64 @@
+// The work of one stream and the thread that does it.
+#ifndef DIOPIGEN_SIM_SRC_QUEUE_H_
+#define DIOPIGEN_SIM_SRC_QUEUE_H_
+
+#include <diopigen_sim/status.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "settings.h"
+
+namespace diopigen::sim {
+
+struct Task {
+    std::string name;  ///< empty for what is no work of the device: events
+    uint64_t bytes = 0;
+    std::function<void()> run;  ///< may throw; the text becomes the stream's failure
+};
+
+/// An in-order queue. Safe from any thread.
+class Queue {
+  public:
+    Queue(int device, int number, const Settings& settings);
+    /// Does all work first.
+    ~Queue();
+    Queue(const Queue&) = delete;
+    Queue& operator=(const Queue&) = delete;
+
+    int device() const { return device_; }
+    int number() const { return number_; }
+
+    void push(Task task);
+    /// Waits for all that has been pushed until now.
+    void wait();
+    /// The first failure since the last call.
+    Status takeFailure();
+
+  private:
+    void work();
+    void runOne(const Task& task, uint64_t position);
+    void delay(uint64_t position) const;
+
+    const int device_;
+    const int number_;
+    const Settings& settings_;
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::condition_variable finished_;
+    std::deque<Task> tasks_;
+    uint64_t pushed_ = 0;
+    uint64_t done_ = 0;
+    bool ending_ = false;
+    Status failure_;
+    std::thread worker_;
+};
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_SRC_QUEUE_H_

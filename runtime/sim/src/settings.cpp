@@ -1,0 +1,117 @@
+#include "settings.h"
+
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+namespace diopigen::sim {
+namespace {
+
+/// Reads a number in decimal digits off the front of `text`; false where there is none or it is too large.
+bool readNumber(std::string_view* text, uint64_t* number) {
+    std::size_t used = 0;
+    uint64_t value = 0;
+    while (used < text->size() && (*text)[used] >= '0' && (*text)[used] <= '9') {
+        const auto digit = static_cast<uint64_t>((*text)[used] - '0');
+        if (value > (std::numeric_limits<uint64_t>::max() - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+        ++used;
+    }
+    text->remove_prefix(used);
+    *number = value;
+    return used > 0;
+}
+
+bool readBytes(std::string_view text, uint64_t* bytes) {
+    uint64_t number = 0;
+    if (!readNumber(&text, &number) || text.size() > 1) {
+        return false;
+    }
+    uint64_t unit = 1;
+    if (!text.empty()) {
+        const std::string_view units = "KMG";
+        const std::size_t power = units.find(text[0]);
+        if (power == std::string_view::npos) {
+            return false;
+        }
+        unit = uint64_t{1} << (10 * (power + 1));
+    }
+    // Both views of the memory must fit into the address space of a process.
+    constexpr uint64_t largest = uint64_t{1} << 44;
+    if (number == 0 || number > largest / unit) {
+        return false;
+    }
+    *bytes = number * unit;
+    return true;
+}
+
+bool readDevices(std::string_view text, int* devices) {
+    uint64_t number = 0;
+    if (!readNumber(&text, &number) || !text.empty() || number < 1 || number > kMaxDevices) {
+        return false;
+    }
+    *devices = static_cast<int>(number);
+    return true;
+}
+
+bool readDelay(std::string_view text, Settings* settings) {
+    uint64_t seed = 0;
+    uint64_t longest = 0;
+    if (!readNumber(&text, &seed) || text.empty() || text[0] != ',') {
+        return false;
+    }
+    text.remove_prefix(1);
+    if (!readNumber(&text, &longest) || !text.empty() || longest > 10'000'000) {
+        return false;
+    }
+    settings->delaySeed = seed;
+    settings->delayMicroseconds = longest;
+    return true;
+}
+
+bool readSwitch(std::string_view text, bool* on) {
+    *on = text == "1";
+    return text == "0" || text == "1";
+}
+
+Status wrong(const char* variable, const char* value, const char* wanted) {
+    return {Code::invalidArgument, std::string(variable) + " is '" + value + "'; it must be " + wanted};
+}
+
+}  // namespace
+
+Status readSettings(Settings* settings) {
+    const auto set = [](const char* variable) -> const char* {
+        const char* const value = std::getenv(variable);
+        return value == nullptr || *value == '\0' ? nullptr : value;
+    };
+    if (const char* value = set("DIOPI_SIM_DEVICES"); value != nullptr && !readDevices(value, &settings->devices)) {
+        return wrong("DIOPI_SIM_DEVICES", value, "a number from 1 to 16");
+    }
+    if (const char* value = set("DIOPI_SIM_MEMORY"); value != nullptr && !readBytes(value, &settings->memory)) {
+        return wrong("DIOPI_SIM_MEMORY", value, "a number of bytes from 1 to 16384G, or one with K, M or G behind it");
+    }
+    if (const char* value = set("DIOPI_SIM_DELAY"); value != nullptr && !readDelay(value, settings)) {
+        return wrong("DIOPI_SIM_DELAY", value, "SEED,MICROSECONDS with at most 10000000 microseconds");
+    }
+    const struct {
+        const char* variable;
+        bool* on;
+    } switches[] = {{"DIOPI_SIM_MEMORY_CHECK", &settings->memoryCheck},
+                    {"DIOPI_SIM_ORDER_CHECK", &settings->orderCheck},
+                    {"DIOPI_SIM_DEBUG", &settings->stacks}};
+    for (const auto& entry : switches) {
+        if (const char* value = set(entry.variable); value != nullptr && !readSwitch(value, entry.on)) {
+            return wrong(entry.variable, value, "0 or 1");
+        }
+    }
+    settings->stacks = settings->stacks || settings->faultsAreFatal();
+    if (const char* value = set("DIOPI_SIM_TRACE"); value != nullptr) {
+        settings->trace = value;
+    }
+    return {};
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,120 @@
+#include <diopigen_sim/stream.h>
+
+#include <cstring>
+#include <utility>
+
+#include "arena.h"
+#include "system.h"
+
+namespace diopigen::sim {
+namespace {
+
+Status open(StreamHandle handle, System** system, std::shared_ptr<Queue>* queue) {
+    const Status status = System::get(system);
+    return status.ok() ? (*system)->stream(handle, queue) : status;
+}
+
+/// Host memory of a copy: not null, and not on a device.
+Status requireHost(const void* host, const std::string& what) {
+    if (host == nullptr) {
+        return {Code::invalidArgument, what + " is null"};
+    }
+    const int device = placeOf(reinterpret_cast<uintptr_t>(host)).device;
+    if (device >= 0) {
+        return {Code::invalidPointer, what + " is memory of device " + std::to_string(device)};
+    }
+    return {};
+}
+
+/// One side of a copy. The device's side is checked, the host's taken as it is.
+struct Side {
+    const void* pointer;
+    const char* what;
+    bool onDevice;
+};
+
+Status copy(StreamHandle stream, const char* name, const Side& to, const Side& from, uint64_t bytes) {
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    if (const Status status = open(stream, &system, &queue); !status.ok() || bytes == 0) {
+        return status;
+    }
+    Range destination;
+    Range source;
+    const auto check = [&](const Side& side, bool write, Range* range) {
+        const std::string what = std::string(name) + ": " + side.what;
+        if (side.onDevice) {
+            return system->resolve(queue->device(), what, side.pointer, bytes, write, range);
+        }
+        range->address = const_cast<void*>(side.pointer);
+        return requireHost(side.pointer, what);
+    };
+    if (const Status status = check(from, false, &source); !status.ok()) {
+        return status;
+    }
+    if (const Status status = check(to, true, &destination); !status.ok()) {
+        return status;
+    }
+    auto run = [to = destination.address, from = source.address, bytes] { std::memmove(to, from, bytes); };
+    return system->push(queue, {source, destination}, {name, bytes, std::move(run)});
+}
+
+}  // namespace
+
+Status createStream(int device, StreamHandle* stream) {
+    if (stream == nullptr) {
+        return {Code::invalidArgument, "create stream: the place for the stream is null"};
+    }
+    System* system = nullptr;
+    const Status status = System::get(&system);
+    return status.ok() ? system->createStream(device, stream) : status;
+}
+
+Status destroyStream(StreamHandle stream) {
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    Status status = System::get(&system);
+    if (status.ok()) {
+        status = system->takeStream(stream, &queue);
+    }
+    if (!status.ok()) {
+        return status;
+    }
+    system->wait(queue.get());
+    return queue->takeFailure();
+}
+
+Status synchronize(StreamHandle stream) {
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    const Status status = open(stream, &system, &queue);
+    if (!status.ok()) {
+        return status;
+    }
+    system->wait(queue.get());
+    return queue->takeFailure();
+}
+
+Status streamNumber(StreamHandle stream, int* number) {
+    System* system = nullptr;
+    std::shared_ptr<Queue> queue;
+    const Status status = open(stream, &system, &queue);
+    if (status.ok()) {
+        *number = queue->number();
+    }
+    return status;
+}
+
+Status copyToDevice(StreamHandle stream, void* device, const void* host, uint64_t bytes) {
+    return copy(stream, "copy to device", {device, "the destination", true}, {host, "the source", false}, bytes);
+}
+
+Status copyToHost(StreamHandle stream, void* host, const void* device, uint64_t bytes) {
+    return copy(stream, "copy to host", {host, "the destination", false}, {device, "the source", true}, bytes);
+}
+
+Status copyOnDevice(StreamHandle stream, void* destination, const void* source, uint64_t bytes) {
+    return copy(stream, "copy on device", {destination, "the destination", true}, {source, "the source", true}, bytes);
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,350 @@
+#include "system.h"
+
+#include <diopigen_sim/device.h>
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "fault.h"
+#include "trace_log.h"
+
+namespace diopigen::sim {
+namespace {
+
+thread_local int current = 0;
+
+constexpr int kLeakExitStatus = 23;  // as LeakSanitizer's
+constexpr std::size_t kReportedLeaks = 20;
+
+std::string hex(uintptr_t address) {
+    Text text;
+    return text.address(address).c_str();
+}
+
+}  // namespace
+
+void finishAtExit() {
+    System* system = nullptr;
+    if (!System::get(&system).ok()) {
+        return;
+    }
+    const Status drained = system->drain();
+    if (!drained.ok()) {
+        std::fprintf(stderr, "diopi-sim: %s\n", drained.text().c_str());
+    }
+    (void)system->checkLeaks();
+    std::vector<std::shared_ptr<Queue>> ending;
+    {
+        const std::lock_guard<std::mutex> lock(system->mutex_);
+        ending.swap(system->defaultStreams_);
+        ending.resize(static_cast<std::size_t>(system->deviceCount()));
+        system->defaultStreams_.resize(ending.size());
+        for (auto& entry : system->streams_) {
+            ending.push_back(std::move(entry.second));
+        }
+        system->streams_.clear();
+    }
+    ending.clear();  // joins the workers
+    if (system->leaked_) {
+        std::fflush(nullptr);
+        _exit(kLeakExitStatus);
+    }
+}
+
+System::System(const Settings& settings) : settings_(settings) {
+    for (int device = 0; device < settings_.devices; ++device) {
+        allocators_.push_back(std::make_unique<Allocator>(device, settings_));
+    }
+    defaultStreams_.resize(allocators_.size());
+}
+
+Status System::get(System** system) {
+    struct Made {
+        Status status;
+        System* system = nullptr;
+    };
+    static const Made* const made = [] {
+        auto* const result = new Made;
+        Settings settings;
+        result->status = readSettings(&settings);
+        if (result->status.ok()) {
+            void* frame = nullptr;
+            backtrace(&frame, 1);  // loads what the first call needs, before a signal handler needs it
+            secondsNow();
+            setLogEnabled(!settings.trace.empty());
+            result->system = new System(settings);
+            installFaultHandler();
+            useSignalStack();
+            std::atexit(finishAtExit);
+        }
+        return result;
+    }();
+    *system = made->system;
+    return made->status;
+}
+
+Status System::requireDevice(int device) const {
+    if (device >= 0 && device < settings_.devices) {
+        return {};
+    }
+    return {Code::invalidArgument, "there is no device " + std::to_string(device) + " among the " +
+                                       std::to_string(settings_.devices) + " of DIOPI_SIM_DEVICES"};
+}
+
+Status System::setCurrentDevice(int device) {
+    const Status status = requireDevice(device);
+    if (status.ok()) {
+        current = device;
+    }
+    return status;
+}
+
+std::shared_ptr<Queue> System::addStream(int device) {
+    return std::make_shared<Queue>(device, nextStream_++, settings_);
+}
+
+Status System::createStream(int device, StreamHandle* stream) {
+    if (const Status status = requireDevice(device); !status.ok()) {
+        return status;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::shared_ptr<Queue> made = addStream(device);
+    streams_.emplace(made.get(), made);
+    *stream = made.get();
+    return {};
+}
+
+Status System::stream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (handle == nullptr) {
+        std::shared_ptr<Queue>& made = defaultStreams_[static_cast<std::size_t>(current)];
+        if (made == nullptr) {
+            made = addStream(current);
+        }
+        *queue = made;
+        return {};
+    }
+    const auto found = streams_.find(handle);
+    if (found == streams_.end()) {
+        return {Code::invalidArgument,
+                hex(reinterpret_cast<uintptr_t>(handle)) + " is no stream, or one that was destroyed"};
+    }
+    *queue = found->second;
+    return {};
+}
+
+Status System::takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
+    if (handle == nullptr) {
+        return {Code::invalidArgument, "the default stream cannot be destroyed"};
+    }
+    const Status status = stream(handle, queue);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    streams_.erase(handle);
+    return status;
+}
+
+std::vector<std::shared_ptr<Queue>> System::streams() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::shared_ptr<Queue>> found;
+    for (const auto& queue : defaultStreams_) {
+        if (queue != nullptr) {
+            found.push_back(queue);
+        }
+    }
+    for (const auto& entry : streams_) {
+        found.push_back(entry.second);
+    }
+    return found;
+}
+
+void System::wait(Queue* queue) {
+    const Clock clock = settings_.orderCheck ? order_.snapshot(queue->number()) : Clock();
+    queue->wait();
+    order_.hostWaited(clock);
+}
+
+Status System::resolve(int device, const std::string& what, const void* pointer, uint64_t bytes, bool write,
+                       Range* range) {
+    *range = Range{};
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    if (bytes == 0) {
+        return {};
+    }
+    Allocator& memory = allocator(device);
+    Allocation* const found = memory.find(address);
+    if (found == nullptr) {
+        return explain(device, what, address);
+    }
+    const uint64_t offset = address - found->base;
+    if (bytes > found->bytes - offset) {
+        return fault(settings_, Code::invalidPointer, "range beyond an allocation",
+                     what + " is " + std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " on",
+                     found, "mend the size, or allocate more");
+    }
+    *range = {memory.translate(address), found, found->index, {found->index, offset, offset + bytes, write}};
+    return {};
+}
+
+Status System::explain(int device, const std::string& what, uintptr_t address) {
+    const std::string said = what + " is " + hex(address);
+    const Place place = placeOf(address);
+    if (place.device < 0 || place.inKernelView) {
+        return fault(settings_, Code::invalidPointer, "no device memory", said + ", which no device has allocated",
+                     nullptr, "pass what the device's allocator gave; host memory has to be copied first");
+    }
+    const Allocation* const found = allocations::find(address, place.low, place.high);
+    const bool contains = found != nullptr && found->contains(address);
+    if (contains && found->state == Allocation::freed) {
+        return fault(settings_, Code::invalidPointer, "use after free", said + ", in memory that was freed", found,
+                     "free the memory after its last use");
+    }
+    if (contains && place.device != device) {
+        return fault(settings_, Code::wrongDevice, "wrong device",
+                     said + ", memory of device " + std::to_string(place.device) + ", in work for device " +
+                         std::to_string(device),
+                     found, "make the stream on the device of the memory, or copy the memory over");
+    }
+    return fault(settings_, Code::invalidPointer, "no allocation", said + ", in no allocation", nullptr,
+                 "pass an address inside of an allocation");
+}
+
+Status System::release(void* pointer) {
+    if (pointer == nullptr) {
+        return {};
+    }
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    const std::string said = "free of " + hex(address);
+    for (const auto& memory : allocators_) {
+        Allocation* const taken = memory->take(address);
+        if (taken == nullptr) {
+            continue;
+        }
+        Status status;
+        if (const auto pending = settings_.orderCheck ? order_.freed(taken->index) : std::nullopt) {
+            status = fault(settings_, Code::unordered, "missing synchronisation",
+                           said + " while " + pending->name + " on stream " + std::to_string(pending->stream) +
+                               " may still use it",
+                           taken, "synchronise that stream before the memory is freed");
+        }
+        const Status recycled = memory->recycle(taken);
+        return status.ok() ? recycled : status;
+    }
+    const Place place = placeOf(address);
+    if (place.device < 0 || place.inKernelView) {
+        return fault(settings_, Code::invalidPointer, "free of no device memory",
+                     said + ", which no device has allocated", nullptr, "pass what the device's allocator gave");
+    }
+    const Allocation* const found = allocations::find(address, place.low, place.high);
+    if (found != nullptr && found->state == Allocation::freed && found->base == address) {
+        return fault(settings_, Code::invalidPointer, "double free", said + ", which was freed before", found,
+                     "free it once");
+    }
+    return fault(settings_, Code::invalidPointer, "free of a pointer into memory",
+                 said + ", where no allocation starts", found, "pass the pointer that the allocator gave");
+}
+
+Status System::push(const std::shared_ptr<Queue>& queue, const std::vector<Range>& ranges, Task task) {
+    std::vector<MemoryAccess> accesses;
+    for (const Range& range : ranges) {
+        accesses.push_back(range.access);
+    }
+    if (settings_.orderCheck) {
+        if (const auto other = order_.begin(queue->number(), task.name, accesses)) {
+            const std::string stream = std::to_string(other->stream);
+            const std::string text = task.name + " on stream " + std::to_string(queue->number()) +
+                                     (other->mine.write ? " writes" : " reads") + " bytes " +
+                                     std::to_string(other->mine.first) + " to " + std::to_string(other->mine.last) +
+                                     ", which " + other->name + " on stream " + stream +
+                                     (other->write ? " writes" : " reads") + "; nothing orders the two";
+            const Allocation* about = nullptr;
+            for (const Range& range : ranges) {
+                about = range.index == other->mine.allocation ? range.allocation : about;
+            }
+            return fault(settings_, Code::unordered, "missing synchronisation", text, about,
+                         "let the second stream wait for an event of the first, or synchronise the first");
+        }
+    }
+    if (settings_.memoryCheck) {
+        task.run = [this, ranges, name = task.name, number = queue->number(), run = std::move(task.run)] {
+            for (const Range& range : ranges) {
+                const Allocation* const one = range.allocation;
+                if (one != nullptr && (one->state != Allocation::live || one->index != range.index)) {
+                    (void)fault(settings_, Code::invalidPointer, "use after free",
+                                name + " on stream " + std::to_string(number) +
+                                    " starts after its memory was freed; it was queued before",
+                                one, "synchronise the stream before the memory is freed");
+                }
+            }
+            run();
+        };
+    }
+    queue->push(std::move(task));
+    return {};
+}
+
+Status System::drain() {
+    for (const std::shared_ptr<Queue>& queue : streams()) {
+        wait(queue.get());
+    }
+    return settings_.trace.empty() ? Status() : writeTrace(settings_.trace);
+}
+
+Status System::checkLeaks() {
+    std::vector<const Allocation*> leaks;
+    uint64_t bytes = 0;
+    for (const auto& memory : allocators_) {
+        for (const Allocation* const leak : memory->live()) {
+            leaks.push_back(leak);
+            bytes += leak->bytes;
+        }
+    }
+    if (leaks.empty()) {
+        return {};
+    }
+    const bool report = settings_.memoryCheck && !leaked_.exchange(true);
+    for (std::size_t i = 0; report && i < std::min(leaks.size(), kReportedLeaks); ++i) {
+        writeReport("leak", "memory was never freed", leaks[i], "free it when the last tensor over it ends");
+    }
+    std::string text = "leak: " + std::to_string(leaks.size()) + " allocations with " + std::to_string(bytes) +
+                       " bytes were never freed";
+    if (report) {
+        const char* const cut = leaks.size() > kReportedLeaks ? "; the first 20 stand above" : "";
+        std::fprintf(stderr, "diopi-sim: %s%s\n", text.c_str(), cut);
+    }
+    return {Code::invalidPointer, std::move(text)};
+}
+
+Status initialize() {
+    System* system = nullptr;
+    return System::get(&system);
+}
+
+int deviceCount() {
+    System* system = nullptr;
+    return System::get(&system).ok() ? system->deviceCount() : 0;
+}
+
+int currentDevice() { return current; }
+
+Status setCurrentDevice(int device) {
+    System* system = nullptr;
+    const Status status = System::get(&system);
+    return status.ok() ? system->setCurrentDevice(device) : status;
+}
+
+Status finish() {
+    System* system = nullptr;
+    Status status = System::get(&system);
+    if (!status.ok()) {
+        return status;
+    }
+    status = system->drain();
+    const Status leaks = system->checkLeaks();
+    return status.ok() ? leaks : status;
+}
+
+}  // namespace diopigen::sim

@@ -1,0 +1,88 @@
+// All devices of the process, made at the first use and never given back: static destructors may still free memory.
+#ifndef DIOPIGEN_SIM_SRC_SYSTEM_H_
+#define DIOPIGEN_SIM_SRC_SYSTEM_H_
+
+#include <diopigen_sim/status.h>
+#include <diopigen_sim/stream.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "allocator.h"
+#include "order.h"
+#include "queue.h"
+#include "settings.h"
+
+namespace diopigen::sim {
+
+struct Chip;
+
+/// A range of device memory that was checked: where it lies for kernels, and whose it is.
+struct Range {
+    void* address = nullptr;
+    Allocation* allocation = nullptr;
+    uint64_t index = 0;  ///< of the allocation
+    MemoryAccess access;
+};
+
+class System {
+  public:
+    /// The one of this process; the status says what is wrong with the environment.
+    static Status get(System** system);
+
+    const Settings& settings() const { return settings_; }
+    int deviceCount() const { return settings_.devices; }
+    Allocator& allocator(int device) { return *allocators_[static_cast<std::size_t>(device)]; }
+    OrderCheck& order() { return order_; }
+    std::atomic<const Chip*> chip{nullptr};
+
+    Status requireDevice(int device) const;
+    Status setCurrentDevice(int device);
+
+    Status createStream(int device, StreamHandle* stream);
+    /// The stream of a handle, null being the default stream of the current device.
+    Status stream(StreamHandle handle, std::shared_ptr<Queue>* queue);
+    /// Takes a stream out of the books.
+    Status takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue);
+    std::vector<std::shared_ptr<Queue>> streams();
+    /// Waits for the work on a stream and notes that the host has done so.
+    void wait(Queue* queue);
+
+    /// Checks [pointer, pointer + bytes) for work on `device`; `what` begins the message.
+    Status resolve(int device, const std::string& what, const void* pointer, uint64_t bytes, bool write, Range* range);
+    Status release(void* pointer);
+
+    /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
+    /// still allocated.
+    Status push(const std::shared_ptr<Queue>& queue, const std::vector<Range>& ranges, Task task);
+
+    /// Waits for all streams, and writes the trace where there is one to be written.
+    Status drain();
+    /// What was not given back: a status, and under the memory check a report, once.
+    Status checkLeaks();
+
+  private:
+    explicit System(const Settings& settings);
+    Status explain(int device, const std::string& what, uintptr_t address);
+    std::shared_ptr<Queue> addStream(int device);
+
+    Settings settings_;
+    std::vector<std::unique_ptr<Allocator>> allocators_;
+    OrderCheck order_;
+    std::mutex mutex_;
+    std::map<StreamHandle, std::shared_ptr<Queue>> streams_;
+    std::vector<std::shared_ptr<Queue>> defaultStreams_;
+    int nextStream_ = 0;
+    std::atomic<bool> leaked_{false};
+
+    friend void finishAtExit();
+};
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_SRC_SYSTEM_H_

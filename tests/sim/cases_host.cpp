@@ -1,0 +1,129 @@
+// The simulated device under the host runtime: initLibrary registers it, tensors lie on it, kernels take tensors.
+#include <diopigen/device.h>
+#include <diopigen/host.h>
+#include <diopigen_sim/device_functions.h>
+#include <diopigen_sim/tensor.h>
+
+#include "sim_test.h"
+
+extern "C" int32_t buildGeneratorState(diopiContextHandle_t ctx, diopiTensorHandle_t out);
+
+namespace {
+
+/// A context over the registered device, and tensors in it.
+class Host {
+  public:
+    Host() {
+        CHECK_EQUAL(initLibrary(), 0);
+        CHECK_EQUAL(diopiHostCreateContext(&context_), diopiSuccess);
+    }
+    ~Host() {
+        CHECK_EQUAL(diopiHostDestroyContext(context_), diopiSuccess);
+        CHECK_EQUAL(finalizeLibrary(), 0);
+    }
+    Host(const Host&) = delete;
+    Host& operator=(const Host&) = delete;
+
+    diopiContextHandle_t get() const { return context_; }
+
+    diopiTensorHandle_t tensor(std::vector<int64_t> shape, diopiDtype_t dtype, std::vector<int64_t> stride = {}) const {
+        diopiTensorHandle_t made = nullptr;
+        const diopiSize_t size{shape.data(), static_cast<int64_t>(shape.size())};
+        const diopiSize_t steps{stride.data(), static_cast<int64_t>(stride.size())};
+        CHECK_EQUAL(diopiRequireTensor(context_, &made, &size, stride.empty() ? nullptr : &steps, dtype, diopi_device),
+                    diopiSuccess);
+        return made;
+    }
+
+    std::string lastError() const {
+        const char* text = nullptr;
+        CHECK_EQUAL(diopiHostGetLastErrorText(&text), diopiSuccess);
+        return text;
+    }
+
+  private:
+    diopiContextHandle_t context_ = nullptr;
+};
+
+}  // namespace
+
+CASE(tensors_lie_on_the_device) {
+    const Host host;
+    const diopiTensorHandle_t input = host.tensor({2, 3}, diopi_dtype_float32);
+    const diopiTensorHandle_t out = host.tensor({2, 3}, diopi_dtype_float32, {1, 2});
+    const float values[6] = {1, 2, 3, 4, 5, 6};
+    CHECK_EQUAL(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
+    diopiStreamHandle_t stream = nullptr;
+    CHECK_EQUAL(diopiGetStream(host.get(), &stream), diopiSuccess);
+    sim::Buffer from;
+    sim::Buffer to;
+    CHECK_EQUAL(sim::bufferOf(input, sim::Access::read, &from), diopiSuccess);
+    CHECK_EQUAL(sim::bufferOf(out, sim::Access::write, &to), diopiSuccess);
+    CHECK_EQUAL(to.bytes, 24u);
+    CHECK(to.stride == (std::vector<int64_t>{1, 2}));
+    CHECK_OK(sim::launch(stream, "diopiNeg", {from, to}, [](const sim::Kernel& kernel) {
+        for (int row = 0; row < 2; ++row) {
+            for (int column = 0; column < 3; ++column) {
+                const std::vector<int64_t>& stride = kernel.buffer(1).stride;
+                kernel.out<float>(1)[row * stride[0] + column * stride[1]] = -kernel.in<float>(0)[row * 3 + column];
+            }
+        }
+    }));
+    float found[6] = {};
+    CHECK_EQUAL(diopiHostCopyFromStorage(host.get(), out, found, sizeof(found)), diopiSuccess);
+    const float wanted[6] = {-1, -4, -2, -5, -3, -6};
+    for (int i = 0; i < 6; ++i) {
+        CHECK_EQUAL(found[i], wanted[i]);
+    }
+    sim::Buffer none;
+    CHECK_EQUAL(sim::bufferOf(nullptr, sim::Access::read, &none), diopiSuccess);
+    CHECK_EQUAL(none.bytes, 0u);
+    CHECK_EQUAL(sim::bufferOf(host.tensor({2, 0, 5}, diopi_dtype_float32), sim::Access::read, &none), diopiSuccess);
+    CHECK_EQUAL(none.bytes, 0u);
+    CHECK_EQUAL(none.shape.size(), 3u);
+    CHECK_EQUAL(sim::bufferOf(host.tensor({}, diopi_dtype_int16), sim::Access::read, &none), diopiSuccess);
+    CHECK_EQUAL(none.bytes, 2u);
+}
+
+// With DIOPI_SIM_MEMORY=1M.
+CASE(the_host_quotes_the_device) {
+    const Host host;
+    diopiTensorHandle_t tensor = nullptr;
+    CHECK_EQUAL(diopiRequireBuffer(host.get(), &tensor, 2 << 20, diopi_device), diopiErrorOccurred);
+    CHECK_EQUAL(
+        host.lastError(),
+        std::string("diopiRequireBuffer: out of device memory: 2097152 bytes: out of memory on device 0: 2097152 "
+                    "bytes asked for, 1048576 of 1048576 free, 0 allocations alive"));
+    const char* text = nullptr;
+    CHECK_EQUAL(diopiHostGetDeviceErrorText(&text), diopiSuccess);
+    CHECK_EQUAL(std::string(text), std::string("out of memory on device 0: 2097152 bytes asked for, 1048576 of 1048576 "
+                                               "free, 0 allocations alive"));
+    diopiStreamHandle_t stream = nullptr;
+    CHECK_EQUAL(diopiGetStream(host.get(), &stream), diopiSuccess);
+    CHECK_OK(sim::launch(stream, "diopiNeg", {}, [](const sim::Kernel&) { throw std::runtime_error("unit on fire"); }));
+    CHECK_EQUAL(diopiHostSynchronize(host.get()), diopiErrorOccurred);
+    CHECK_EQUAL(host.lastError(),
+                std::string("diopiHostSynchronize: the device could not synchronise a stream (code 6): diopiNeg on "
+                            "stream 0 failed: unit on fire"));
+}
+
+CASE(the_state_of_a_generator_is_written) {
+    const Host host;
+    const diopiTensorHandle_t state = host.tensor({16}, diopi_dtype_uint8);
+    std::vector<unsigned char> bytes(16, 0x7B);
+    CHECK_EQUAL(diopiHostCopyToStorage(host.get(), state, bytes.data(), 16), diopiSuccess);
+    CHECK_EQUAL(buildGeneratorState(host.get(), state), 0);
+    CHECK_EQUAL(diopiHostCopyFromStorage(host.get(), state, bytes.data(), 16), diopiSuccess);
+    CHECK(bytes == std::vector<unsigned char>(16, 0));
+}
+
+CASE(a_host_that_leaks_is_told_by_finalize) {
+    CHECK_EQUAL(initLibrary(), 0);
+    void* const memory = diopigenSimMalloc(0);
+    CHECK(memory != nullptr);
+    CHECK(finalizeLibrary() != 0);
+    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()),
+                std::string("leak: 1 allocations with 0 bytes were never freed"));
+    diopigenSimFree(memory);
+    CHECK_EQUAL(finalizeLibrary(), 0);
+}

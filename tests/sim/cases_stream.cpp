@@ -1,0 +1,239 @@
+// Streams and events.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <numeric>
+
+#include "sim_test.h"
+
+using simtest::addScalar;
+using simtest::Event;
+using simtest::Floats;
+using simtest::sleepMilliseconds;
+using simtest::Stream;
+
+namespace {
+
+/// A kernel without buffers.
+sim::Status run(sim::StreamHandle stream, std::function<void()> body) {
+    return sim::launch(stream, "diopiNothing", {}, [body = std::move(body)](const sim::Kernel&) { body(); });
+}
+
+}  // namespace
+
+CASE(work_of_a_stream_is_done_in_order) {
+    const Stream stream;
+    const auto seen = std::make_shared<std::vector<int>>();
+    for (int i = 0; i < 100; ++i) {
+        CHECK_OK(run(stream, [seen, i] { seen->push_back(i); }));
+    }
+    CHECK_OK(sim::synchronize(stream));
+    std::vector<int> wanted(100);
+    std::iota(wanted.begin(), wanted.end(), 0);
+    CHECK(*seen == wanted);
+}
+
+CASE(the_host_does_not_wait) {
+    const Stream stream;
+    const auto gate = std::make_shared<std::promise<void>>();
+    const auto opened = std::make_shared<std::shared_future<void>>(gate->get_future().share());
+    CHECK_OK(run(stream, [opened] { opened->wait(); }));
+    const Event event;
+    CHECK_OK(sim::recordEvent(event, stream));
+    bool done = true;
+    CHECK_OK(sim::queryEvent(event, &done));
+    CHECK(!done);
+    gate->set_value();  // reached although the kernel has not ended: nothing waited for it
+    CHECK_OK(sim::synchronizeEvent(event));
+    CHECK_OK(sim::queryEvent(event, &done));
+    CHECK(done);
+}
+
+CASE(kernels_and_copies_go_round) {
+    const Stream stream;
+    const Floats from(1000);
+    const Floats to(1000);
+    const Floats third(1000);
+    std::vector<float> values(1000);
+    std::iota(values.begin(), values.end(), 0.0f);
+    from.set(stream, values);
+    CHECK_OK(addScalar(stream, to, from, 0.5f));
+    CHECK_OK(sim::copyOnDevice(stream, third.get(), to.get(), to.bytes()));
+    CHECK_OK(sim::copyOnDevice(stream, third.get(), third.get() + 1, 999 * sizeof(float)));  // overlapping
+    const std::vector<float> found = third.values(stream);
+    for (std::size_t i = 0; i < 999; ++i) {
+        CHECK_EQUAL(found[i], static_cast<float>(i) + 1.5f);
+    }
+    CHECK_EQUAL(found[999], 999.5f);
+}
+
+CASE(streams_run_at_once) {
+    // Each kernel waits until the other one has started: this ends only if both run at the same time.
+    const Stream first(0);
+    const Stream second(1);
+    const auto started = std::make_shared<std::atomic<int>>(0);
+    const auto meet = [started] {
+        ++*started;
+        while (*started < 2) {
+            std::this_thread::yield();
+        }
+    };
+    CHECK_OK(run(first, meet));
+    CHECK_OK(run(second, meet));
+    CHECK_OK(sim::synchronize(first));
+    CHECK_OK(sim::synchronize(second));
+    CHECK_EQUAL(started->load(), 2);
+}
+
+CASE(a_stream_waits_for_another) {
+    const Stream first;
+    const Stream second;
+    const auto seen = std::make_shared<std::atomic<int>>(0);
+    const Event event;
+    CHECK_OK(sim::waitEvent(second, event));  // never recorded: nothing to wait for
+    CHECK_OK(run(first, [seen] {
+        sleepMilliseconds(50);
+        *seen = 1;
+    }));
+    CHECK_OK(sim::recordEvent(event, first));
+    CHECK_OK(sim::waitEvent(second, event));
+    CHECK_OK(run(second, [seen] { *seen = *seen == 1 ? 2 : -1; }));
+    CHECK_OK(sim::synchronize(second));
+    CHECK_EQUAL(seen->load(), 2);
+}
+
+CASE(a_waiting_stream_keeps_the_recording_it_waits_for) {
+    const Stream first;
+    const Stream second;
+    const auto gate = std::make_shared<std::promise<void>>();
+    const auto opened = std::make_shared<std::shared_future<void>>(gate->get_future().share());
+    {
+        const Event event;
+        CHECK_OK(sim::recordEvent(event, first));
+        CHECK_OK(sim::waitEvent(second, event));
+        CHECK_OK(run(first, [opened] { opened->wait(); }));
+        CHECK_OK(sim::recordEvent(event, first));  // moved on: the second stream does not wait for this
+    }
+    CHECK_OK(sim::synchronize(second));
+    gate->set_value();
+    CHECK_OK(sim::synchronize(first));
+}
+
+CASE(elapsed_time_is_that_of_the_device) {
+    const Stream stream;
+    const Event start;
+    const Event end;
+    double milliseconds = -1;
+    CHECK_FAILS(sim::elapsedTime(start, end, &milliseconds), invalidArgument,
+                "elapsed time: the first event was never recorded");
+    CHECK_OK(sim::recordEvent(start, stream));
+    CHECK_OK(run(stream, [] { sleepMilliseconds(40); }));
+    CHECK_OK(sim::recordEvent(end, stream));
+    CHECK_OK(sim::synchronizeEvent(start));
+    CHECK_FAILS(sim::elapsedTime(start, end, &milliseconds), invalidArgument,
+                "elapsed time: the second event is not done");
+    CHECK_OK(sim::synchronizeEvent(end));
+    CHECK_OK(sim::elapsedTime(start, end, &milliseconds));
+    CHECK(milliseconds >= 40);
+    double back = 0;
+    CHECK_OK(sim::elapsedTime(end, start, &back));
+    CHECK_EQUAL(back, -milliseconds);
+}
+
+CASE(the_default_stream_is_that_of_the_current_device) {
+    int numbers[3] = {-1, -1, -1};
+    CHECK_OK(sim::streamNumber(nullptr, &numbers[0]));
+    CHECK_OK(sim::setCurrentDevice(1));
+    CHECK_OK(sim::streamNumber(nullptr, &numbers[1]));
+    CHECK_OK(sim::setCurrentDevice(0));
+    CHECK_OK(sim::streamNumber(nullptr, &numbers[2]));
+    CHECK_EQUAL(numbers[0], numbers[2]);
+    CHECK(numbers[0] != numbers[1]);
+    const Floats memory(4);
+    memory.set(nullptr, {1, 2, 3, 4});
+    CHECK(memory.values(nullptr) == (std::vector<float>{1, 2, 3, 4}));
+    CHECK_FAILS(sim::destroyStream(nullptr), invalidArgument, "the default stream cannot be destroyed");
+}
+
+CASE(a_stream_is_known_or_refused) {
+    sim::StreamHandle stream = nullptr;
+    CHECK_OK(sim::createStream(0, &stream));
+    CHECK_OK(sim::destroyStream(stream));
+    const std::string text = "0x# is no stream, or one that was destroyed";
+    const Event event;
+    CHECK_FAILS(sim::synchronize(stream), invalidArgument, text);
+    CHECK_FAILS(sim::destroyStream(stream), invalidArgument, text);
+    CHECK_FAILS(sim::recordEvent(event, stream), invalidArgument, text);
+    CHECK_FAILS(sim::waitEvent(stream, event), invalidArgument, text);
+    CHECK_FAILS(run(stream, [] {}), invalidArgument, text);
+    CHECK_FAILS(sim::recordEvent(nullptr, nullptr), invalidArgument, "the event is null");
+    CHECK_FAILS(sim::createStream(7, &stream), invalidArgument,
+                "there is no device 7 among the 2 of DIOPI_SIM_DEVICES");
+    CHECK_FAILS(sim::createStream(0, nullptr), invalidArgument, "create stream: the place for the stream is null");
+}
+
+CASE(a_kernel_that_throws_fails_its_stream_once) {
+    const Stream stream;
+    const Floats memory(4);
+    const Floats other(4);
+    memory.set(stream, {1, 2, 3, 4});
+    int number = -1;
+    CHECK_OK(sim::streamNumber(stream, &number));
+    const std::string where = " on stream " + std::to_string(number) + " failed: ";
+    CHECK_OK(run(stream, [] { throw std::runtime_error("unit on fire"); }));
+    CHECK_OK(run(stream, [] { throw 1; }));  // NOLINT: what a kernel may do
+    CHECK_OK(addScalar(stream, other, memory, 1.0f));
+    CHECK_FAILS(sim::synchronize(stream), kernelFailed, "diopiNothing" + where + "unit on fire");
+    CHECK_OK(sim::synchronize(stream));
+    CHECK(other.values(stream) == (std::vector<float>{2, 3, 4, 5}));
+    CHECK_OK(sim::launch(stream, "diopiAdd", {sim::reads(memory.get(), 16)},
+                         [](const sim::Kernel& kernel) { kernel.out<float>(0)[0] = 0; }));
+    CHECK_FAILS(sim::synchronize(stream), kernelFailed,
+                "diopiAdd" + where + "buffer 0 is written, but was declared as read");
+    CHECK_FAILS(sim::launch(stream, "", {}, [](const sim::Kernel&) {}), invalidArgument,
+                "launch: no name, or no kernel");
+    CHECK_FAILS(sim::launch(stream, "diopiAdd", {sim::reads(memory.get() + 2, 9)}, [](const sim::Kernel&) {}),
+                invalidPointer,
+                "range beyond an allocation: diopiAdd: buffer 0 is 9 bytes from byte 8 on; "
+                "allocation #1 (16 bytes on device 0 at 0x#)");
+}
+
+// Programs about synchronisation. Stream `first` fills memory, stream `second` reads it.
+namespace {
+
+void crossStreams(bool synchronised) {
+    const Stream first;
+    const Stream second;
+    const Floats memory(256);
+    const Floats result(256);
+    memory.set(nullptr, std::vector<float>(256, 0.0f));
+    const std::vector<float> ones(256, 1.0f);
+    const Event event;
+    CHECK_OK(sim::copyToDevice(first, memory.get(), ones.data(), memory.bytes()));
+    CHECK_OK(sim::recordEvent(event, first));
+    if (synchronised) {
+        CHECK_OK(sim::waitEvent(second, event));
+    }
+    sleepMilliseconds(100);  // the host has other things to do, and so hides what is missing
+    CHECK_OK(addScalar(second, result, memory, 1.0f));
+    CHECK(result.values(second) == std::vector<float>(256, 2.0f));
+    CHECK_OK(sim::synchronize(first));
+}
+
+}  // namespace
+
+CASE(streams_with_synchronisation) { crossStreams(true); }
+
+CASE(streams_without_synchronisation) { crossStreams(false); }
+
+// The host reads the result of a copy without having waited for the stream.
+CASE(host_without_synchronisation) {
+    const Stream stream;
+    const Floats memory(256);
+    memory.set(stream, std::vector<float>(256, 1.0f));
+    std::vector<float> found(256, 0.0f);
+    CHECK_OK(sim::copyToHost(stream, found.data(), memory.get(), memory.bytes()));
+    sleepMilliseconds(100);
+    CHECK(found == std::vector<float>(256, 1.0f));
+    CHECK_OK(sim::synchronize(stream));
+}

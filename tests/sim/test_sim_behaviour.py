@@ -1,0 +1,168 @@
+"""What the simulated device does when nothing is wrong, in three builds; and what it makes of its environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sim_build import INCLUDES, ROOT, SIM, WARNINGS, case_names, run, succeed
+
+ENVIRONMENT = {
+    "the_limit_is_a_status": {"DIOPI_SIM_MEMORY": "1M"},
+    "memory_in_pieces_is_said_to_be_so": {"DIOPI_SIM_MEMORY": "2K"},
+    "every_synchronisation_is_seen": {"DIOPI_SIM_ORDER_CHECK": "1"},
+    "the_host_quotes_the_device": {"DIOPI_SIM_MEMORY": "1M"},
+}
+RACES = {"streams_without_synchronisation", "host_without_synchronisation", "write_after_read", "free_before_the_end"}
+"""Programs that are wrong: test_sim_delay.py and test_sim_faults.py run them."""
+CASES = [
+    (program, name)
+    for program, source in (
+        ("cases", "cases_memory.cpp"),
+        ("cases", "cases_stream.cpp"),
+        ("cases", "cases_order.cpp"),
+        ("cases", "cases_chip.cpp"),
+        ("cases", "cases_trace.cpp"),
+        ("host_cases", "cases_host.cpp"),
+    )
+    for name in case_names(source)
+    if name not in RACES
+]
+SANITIZER = {"ASAN_OPTIONS": "detect_leaks=1", "TSAN_OPTIONS": "halt_on_error=1"}
+
+
+@pytest.mark.parametrize("build", ["plain", "address", "thread"])
+@pytest.mark.parametrize(("program", "name"), CASES, ids=[name for _, name in CASES])
+def test_a_case(variant: Callable[[str], Path], build: str, program: str, name: str) -> None:
+    done = run([variant(build) / program, name], **SANITIZER, **ENVIRONMENT.get(name, {}))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(" checks, 0 failed\n") and done.stderr == ""
+
+
+def test_every_case_of_the_programs_is_run(plain: Path) -> None:
+    known = {name for _, name in CASES} | RACES | set(case_names("cases_fault.cpp"))
+    listed = {name for program in ("cases", "host_cases") for name in succeed([plain / program, "--list"]).split()}
+    assert listed == known
+
+
+UNDER_CHECK = ["threads_allocate_at_once", "kernels_and_copies_go_round", "a_stream_waits_for_another", "no_leak"]
+
+
+@pytest.mark.parametrize("build", ["plain", "address", "thread"])
+@pytest.mark.parametrize("name", UNDER_CHECK)
+def test_the_checks_do_not_complain_of_right_programs(variant: Callable[[str], Path], build: str, name: str) -> None:
+    checks = {"DIOPI_SIM_MEMORY_CHECK": "1", "DIOPI_SIM_ORDER_CHECK": "1", "DIOPI_SIM_DELAY": "3,200"}
+    done = run([variant(build) / "cases", name], **SANITIZER, **checks)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.stdout.endswith(" checks, 0 failed\n")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wanted"),
+    [
+        ("DIOPI_SIM_DEVICES", "0", "a number from 1 to 16"),
+        ("DIOPI_SIM_DEVICES", "17", "a number from 1 to 16"),
+        ("DIOPI_SIM_DEVICES", "two", "a number from 1 to 16"),
+        ("DIOPI_SIM_MEMORY", "0", "a number of bytes from 1 to 16384G, or one with K, M or G behind it"),
+        ("DIOPI_SIM_MEMORY", "-5", "a number of bytes from 1 to 16384G, or one with K, M or G behind it"),
+        ("DIOPI_SIM_MEMORY", "12MB", "a number of bytes from 1 to 16384G, or one with K, M or G behind it"),
+        (
+            "DIOPI_SIM_MEMORY",
+            "99999999999999999999",
+            "a number of bytes from 1 to 16384G, or one with K, M or G behind it",
+        ),
+        ("DIOPI_SIM_MEMORY", "16385G", "a number of bytes from 1 to 16384G, or one with K, M or G behind it"),
+        ("DIOPI_SIM_DELAY", "5", "SEED,MICROSECONDS with at most 10000000 microseconds"),
+        ("DIOPI_SIM_DELAY", "5,10000001", "SEED,MICROSECONDS with at most 10000000 microseconds"),
+        ("DIOPI_SIM_MEMORY_CHECK", "yes", "0 or 1"),
+        ("DIOPI_SIM_ORDER_CHECK", "2", "0 or 1"),
+        ("DIOPI_SIM_DEBUG", "on", "0 or 1"),
+    ],
+)
+def test_a_variable_that_cannot_be_read_is_named(plain: Path, variable: str, value: str, wanted: str) -> None:
+    done = run([plain / "cases", "the_environment_is_read"], **{variable: value})
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[0] == f"<{variable} is '{value}'; it must be {wanted}>"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("DIOPI_SIM_DEVICES", "16"), ("DIOPI_SIM_MEMORY", "4096"), ("DIOPI_SIM_MEMORY", "3G"), ("DIOPI_SIM_DELAY", "7,0")],
+)
+def test_a_variable_that_can_be_read_is_taken(plain: Path, variable: str, value: str) -> None:
+    done = run([plain / "cases", "the_environment_is_read"], **{variable: value})
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "<>")
+
+
+@pytest.mark.parametrize(("given", "limit"), [({}, 4096), ({"DIOPI_SIM_MEMORY": "2K"}, 2048)])
+def test_the_environment_goes_before_the_memory_of_the_chip(plain: Path, given: dict[str, str], limit: int) -> None:
+    done = run([plain / "cases", "a_chip_says_how_much_memory_it_has"], **given)
+    assert done.stdout.splitlines()[0] == f"limit {limit}"
+
+
+def test_the_trace_is_one_that_chrome_reads(plain: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    done = run([plain / "cases", "a_program_with_a_trace"], DIOPI_SIM_TRACE=str(path))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    trace = json.loads(path.read_text(encoding="utf-8"))
+    assert trace["otherData"] == {"dropped": 0}
+    events = trace["traceEvents"]
+    names = {(e["name"], e["pid"], e["tid"], e["args"]["name"]) for e in events if e["ph"] == "M"}
+    assert names == {
+        ("process_name", 0, 0, "device 0"),
+        ("process_name", 1, 0, "device 1"),
+        ("thread_name", 0, 0, "stream 0"),
+        ("thread_name", 1, 1, "stream 1"),
+    }
+    work = [(e["name"], e["pid"], e["tid"], e["args"]["bytes"]) for e in events if e["ph"] == "X"]
+    assert work == [("copy to device", 0, 0, 16), ("copy to device", 1, 1, 32), ('odd "name"\\\n', 1, 1, 32)]
+    assert all(e["ts"] >= 0 and e["dur"] >= 0 for e in events if e["ph"] == "X")
+    assert events[-1]["ts"] >= events[-2]["ts"] + events[-2]["dur"] - 0.001
+
+
+def test_a_trace_that_cannot_be_written_is_said(plain: Path, tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "trace.json"
+    done = run([plain / "cases", "a_program_with_a_trace"], DIOPI_SIM_TRACE=str(path))
+    assert done.returncode == 0
+    assert done.stderr == f"diopi-sim: DIOPI_SIM_TRACE: cannot write '{path}': No such file or directory\n"
+
+
+def test_a_host_that_looks_functions_up_by_name_is_served(plain: Path) -> None:
+    assert succeed([plain / "link_time_host", plain / "libdiopi_impl.so"]) == "as wanted\n"
+
+
+def test_a_vendor_library_shows_the_eleven_functions(plain: Path) -> None:
+    lines = succeed(["nm", "--dynamic", "--defined-only", plain / "libdiopi_impl.so"]).splitlines()
+    own = {line.split()[2] for line in lines if line.split()[1] == "T"}
+    assert own == {
+        *(f"device_{name}" for name in ("malloc", "free", "make_stream", "destroy_stream", "synchronize_stream")),
+        *(f"device_memcpy_{way}_async" for way in ("h2d", "d2h", "d2d")),
+        *("initLibrary", "finalizeLibrary", "buildGeneratorState"),
+    }
+
+
+@pytest.mark.parametrize("header", sorted(path.name for path in (SIM / "include/diopigen_sim").glob("*.h")))
+@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+def test_headers_compile_alone(tmp_path: Path, header: str, standard: str) -> None:
+    source = tmp_path / "one.cpp"
+    source.write_text(f"#include <diopigen_sim/{header}>\n#include <diopigen_sim/{header}>\n", encoding="utf-8")
+    succeed(["g++", f"-std={standard}", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
+
+
+def test_the_device_functions_are_c(tmp_path: Path) -> None:
+    source = tmp_path / "one.c"
+    source.write_text("#include <diopigen_sim/device_functions.h>\n", encoding="utf-8")
+    succeed(["gcc", "-std=c11", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
+
+
+def test_clang_compiles_it_too(tmp_path: Path) -> None:
+    for source in sorted((SIM / "src").glob("*.cpp")):
+        succeed(["clang++", "-std=c++17", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
+
+
+def test_cmake_builds_it_with_the_runtime(tmp_path: Path) -> None:
+    succeed(["cmake", "-S", ROOT / "runtime", "-B", tmp_path, "-G", "Ninja"])
+    succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", "diopi_sim", "diopi_sim_link_time"])
+    assert list(tmp_path.rglob("libdiopi_sim.so"))
