@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from diopigen import __version__
-from diopigen.commands import adaptors, conformance, conformance_reports, headers, scaffold, spec, vendor
+from diopigen.commands import adaptors, chip, conformance, conformance_reports, headers, scaffold, spec, vendor
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
@@ -38,6 +38,7 @@ for command in (
     scaffold.scaffold,
     adaptors.adaptors,
     vendor.coverage,
+    chip.chip,
     conformance.conformance,
 ):
     cli.add_command(command)

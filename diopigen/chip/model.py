@@ -1,0 +1,35 @@
+"""A chip as values: what its file says, with nothing left to look up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LARGEST_ALIGNMENT = 512
+"""What allocations of the simulated device are aligned to; no chip can ask for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeOperator:
+    """An operator that the chip has a kernel for, by its C name. Empty and None stand for what the chip says."""
+
+    name: str
+    dtypes: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = ()
+    max_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What a chip takes. `alignment` and `memory` are in bytes; `operators` are sorted by name, each there once.
+
+    `memory` is None where the file does not say how much there is. `file` is the file as the user names it.
+    """
+
+    name: str
+    doc: str
+    dtypes: tuple[str, ...]
+    max_rank: int
+    alignment: int
+    memory: int | None
+    operators: tuple[NativeOperator, ...]
+    file: str

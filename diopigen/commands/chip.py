@@ -1,0 +1,63 @@
+"""The command that reads what a chip can do and writes it for the simulated device: chip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from diopigen.console import Session, common_options
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="DIR", help="Folder to write NAME_chip.h to (default: the file is only checked).")
+@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where the header differs.")
+@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
+@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
+@click.option("--force", is_flag=True, help="Overwrite a header that was edited by hand.")
+@common_options
+def chip(
+    file: str,
+    out: str | None,
+    mode: str | None,
+    force: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Check the file of a chip (dtypes, layouts, native operators), and write the table for the simulated device.
+
+    With an error nothing is written. The folder holds nothing else that diopigen generates.
+    """
+    from diopigen.chip.reader import read_chip
+    from diopigen.emit.chip import emit_chip
+    from diopigen.output.apply import apply
+    from diopigen.output.check import check, diff, dry_run, listing
+
+    if mode and out is None:
+        raise click.UsageError(f"--{mode} needs --out, which says where the header lies")
+    session = Session(spec, templates, output_format, strict)
+    interface = session.load().interface
+    found = read_chip(Path(file), file, interface, session.sink)
+    if found is None:
+        session.finish()
+    summary = f"{found.name}: {len(found.operators)} native operators, {len(found.dtypes)} dtypes"
+    if out is None:
+        session.finish(clean=summary)
+    command = f"diopigen chip {Path(file).name}"
+    plan = emit_chip(found, session.workspace().templates, command)
+    root = Path(out)
+    if mode == "check":
+        check(plan, root, session.sink, command=command)
+        session.finish(f"{out}: as {file} says")
+    if mode == "diff":
+        click.echo(diff(plan, root), nl=False)
+        session.finish()
+    if mode == "dry-run":
+        click.echo(listing(dry_run(plan, root, session.sink, force=force, command=command), dry=True), nl=False)
+        session.finish()
+    result = apply(plan, root, session.sink, force=force, command=command)
+    changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
+    session.finish(f"{summary}; {out}: {changed}")
