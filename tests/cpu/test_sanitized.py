@@ -11,7 +11,13 @@ import pytest
 from cpu_build import SANITIZED, build_libraries
 
 HERE = Path(__file__).parent
-FILES = ("test_elementwise_values.py", "test_elementwise_edges.py", "test_functions.py", "test_threads.py")
+FILES = (
+    "test_elementwise_values.py",
+    "test_elementwise_edges.py",
+    "test_functions.py",
+    "test_products.py",
+    "test_threads.py",
+)
 
 
 @pytest.mark.skipif(SANITIZED in os.environ, reason="this is the run over sanitized libraries already")

@@ -1,7 +1,7 @@
 // MatmulAllReduce for one rank: this library knows no communication groups, so the product is its own sum.
 #include <diopi/functions_ext.h>
 
-#include "diopi_cpu/gemm.h"
+#include "../linalg_matmul/batches.h"
 #include "operands.h"
 
 using namespace diopi::cpu;
@@ -34,18 +34,10 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t /*ctx*/, diopiT
         require(group != nullptr, "parameter 'group' is null");
         require(*group == '\0', "C2: group names a group that this process belongs to");
         attention::require_separate({&out_tensor}, {&left, &right, &bias_tensor});
-        dispatch_compute<kFloating>(left.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> a(left);
-            const Input<T> b(right);
-            const Input<T> summand(bias_tensor);
-            const Output<T> product(out_tensor);
-            const int64_t rows = columns == 0 ? 0 : out_tensor.numel / columns;
-            multiply(a.data(), b.data(), rows, inner, columns, [&](int64_t row, int64_t column, Accumulator<T> sum) {
-                const Accumulator<T> added = summand ? static_cast<Accumulator<T>>(summand[column]) : 0;
-                product[row * columns + column] = static_cast<T>(sum + added);
-            });
-            product.store();
-        });
+        const AsMatrix result(out_tensor, false);
+        const AsMatrix rows(left);
+        const View factors = as_batch(right);
+        multiply_tensors(result.tensor(), rows.tensor(), factors.tensor(), Number::of(1), Number::of(1), bias_tensor);
+        result.store();
     });
 }

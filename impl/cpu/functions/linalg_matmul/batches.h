@@ -3,6 +3,7 @@
 #define DIOPI_CPU_LINALG_MATMUL_BATCHES_H_
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "diopi_cpu/gemm.h"
@@ -75,6 +76,48 @@ std::vector<T> conjugate(const T* from, int64_t count) {
     }
     return to;
 }
+
+// A matrix as a batch of one.
+inline View as_batch(const Tensor& matrix) {
+    return View(matrix, {1, matrix.shape[0], matrix.shape[1]}, {0, matrix.strides[0], matrix.strides[1]});
+}
+
+// A tensor over elements in row-major order.
+inline View dense_view(void* data, Dtype dtype, const Tensor& like, std::vector<int64_t> shape) {
+    Tensor base = like;
+    base.data = data;
+    base.dtype = dtype;
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;) {
+        strides[i - 1] = strides[i] * shape[i];
+    }
+    return View(base, std::move(shape), std::move(strides));
+}
+
+// A tensor as one matrix: all dimensions but the last count the rows. In place where its strides allow; else a copy,
+// which `store` brings back.
+class AsMatrix {
+  public:
+    explicit AsMatrix(const Tensor& tensor, bool is_read = true);
+    const Tensor& tensor() const { return view_->tensor(); }
+    void store() const;
+
+  private:
+    const Tensor& original_;
+    Buffer copy_;
+    std::optional<View> view_;
+};
+
+// The tensor, or where it is complex a copy with its elements conjugated.
+class Conjugated {
+  public:
+    explicit Conjugated(const Tensor& tensor);
+    const Tensor& tensor() const { return view_->tensor(); }
+
+  private:
+    Buffer copy_;
+    std::optional<View> view_;
+};
 
 }  // namespace diopi::cpu
 

@@ -1,6 +1,8 @@
 // Matmul over vectors, matrices and batches that broadcast, and its gradients.
 #include <diopi/functions.h>
 
+#include <numeric>
+
 #include "batches.h"
 
 using namespace diopi::cpu;
@@ -43,6 +45,8 @@ class Product {
             count *= batch.back();
         }
         shape = batch;
+        left_is_vector = input.rank == 1;
+        right_is_vector = other.rank == 1;
         if (input.rank > 1) {
             shape.push_back(rows);
         }
@@ -53,21 +57,21 @@ class Product {
 
     View full_left() const { return expanded(left.tensor(), with_batch(rows, inner)); }
     View full_right() const { return expanded(right.tensor(), with_batch(inner, columns)); }
-    // The place in a factor's own batch of matrix k of the whole batch.
-    int64_t place(const View& factor, int64_t k) const {
-        const Tensor& own = factor.tensor();
-        int64_t found = 0;
-        int64_t step = 1;
-        for (int64_t i = 1; i <= static_cast<int64_t>(batch.size()); ++i) {
-            const int64_t at = k % batch[batch.size() - i];
-            k /= batch[batch.size() - i];
-            if (i <= own.rank - 2) {
-                const int64_t size = own.shape[own.rank - 2 - i];
-                found += size == 1 ? 0 : at * step;
-                step *= size;
-            }
+    // Matrices of a factor repeated along the batch of the product.
+    View with_batch_of(const Tensor& matrices) const {
+        return expanded(matrices, with_batch(matrices.shape[matrices.rank - 2], matrices.shape[matrices.rank - 1]));
+    }
+    // A tensor of the product's shape as matrices: [*batch, rows, columns].
+    View full_product(const Tensor& tensor) const {
+        std::vector<int64_t> strides = strides_of(tensor);
+        const size_t place = strides.size() - (shape.size() - batch.size());
+        if (left_is_vector) {
+            strides.insert(strides.begin() + static_cast<int64_t>(place), 0);
         }
-        return found;
+        if (right_is_vector) {
+            strides.push_back(0);
+        }
+        return View(tensor, with_batch(rows, columns), std::move(strides));
     }
 
     View left;
@@ -77,6 +81,9 @@ class Product {
     int64_t columns = 0;
     int64_t count = 1;
     std::vector<int64_t> shape;  // of the product
+    std::vector<int64_t> batch;
+    bool left_is_vector = false;
+    bool right_is_vector = false;
 
   private:
     static const Tensor& checked(const Tensor& tensor) {
@@ -88,9 +95,103 @@ class Product {
         found.insert(found.end(), {first, second});
         return found;
     }
-
-    std::vector<int64_t> batch;
 };
+
+// Tensors [*batch, rows, columns] as [count, rows, columns], from the first of their matrices on.
+View matrices_from(const Tensor& tensor, int64_t first, int64_t count, int64_t batch_step) {
+    const int64_t rank = tensor.rank;
+    int64_t offset = 0;
+    for (int64_t i = rank - 2; i-- > 0; first /= tensor.shape[i]) {
+        offset += first % tensor.shape[i] * tensor.strides[i];
+    }
+    return View(tensor, {count, tensor.shape[rank - 2], tensor.shape[rank - 1]},
+                {batch_step, tensor.strides[rank - 2], tensor.strides[rank - 1]}, offset);
+}
+
+// The one distance between neighbours in the batch, if there is one.
+std::optional<int64_t> batch_step(const Tensor& tensor) {
+    std::optional<int64_t> step;
+    int64_t next = 0;
+    for (int64_t i = tensor.rank - 2; i-- > 0;) {
+        if (tensor.shape[i] == 1) {
+            continue;
+        }
+        if (step && tensor.strides[i] != next) {
+            return std::nullopt;
+        }
+        step = step ? *step : tensor.strides[i];
+        next = tensor.strides[i] * tensor.shape[i];
+    }
+    return step ? *step : 0;
+}
+
+// out = a b for all matrices of the batch, where each is written once. Takes them together where their places allow.
+void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, int64_t count) {
+    const auto to = batch_step(out);
+    const auto from_a = batch_step(a);
+    const auto from_b = batch_step(b);
+    const int64_t last = out.rank - 1;
+    if (to && from_a && from_b) {
+        // One right factor for all: its left factors are one matrix with more rows.
+        const bool is_one_matrix = *from_b == 0 && *from_a == a.shape[last - 1] * a.strides[last - 1] &&
+                                   *to == out.shape[last - 1] * out.strides[last - 1];
+        if (count > 1 && is_one_matrix) {
+            const View all_out(out, {1, count * out.shape[last - 1], out.shape[last]},
+                               {0, out.strides[last - 1], out.strides[last]});
+            const View all_a(a, {1, count * a.shape[last - 1], a.shape[last]},
+                             {0, a.strides[last - 1], a.strides[last]});
+            multiply_tensors(all_out.tensor(), all_a.tensor(), matrices_from(b, 0, 1, 0).tensor());
+        } else {
+            multiply_tensors(matrices_from(out, 0, count, *to).tensor(), matrices_from(a, 0, count, *from_a).tensor(),
+                             matrices_from(b, 0, count, *from_b).tensor());
+        }
+        return;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+        multiply_tensors(matrices_from(out, k, 1, 0).tensor(), matrices_from(a, k, 1, 0).tensor(),
+                         matrices_from(b, k, 1, 0).tensor());
+    }
+}
+
+// [*batch, rows, columns] with the last two dimensions exchanged.
+View turned(const Tensor& tensor) {
+    std::vector<int64_t> dims(static_cast<size_t>(tensor.rank));
+    std::iota(dims.begin(), dims.end(), 0);
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+    return permuted(tensor, dims);
+}
+
+// The gradient of a factor: the sum over the matrices that it met of a b. `factor` has the batch of the factor, `whole`
+// shows it with that of the product.
+void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tensor& b, int64_t count) {
+    if (factor.numel == 0) {
+        return;
+    }
+    const bool is_own = whole.tensor().numel == factor.numel;
+    if (is_own) {
+        multiply_batch(whole.tensor(), a, b, count);
+        return;
+    }
+    dispatch_compute<kFloating | kComplex>(factor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        Buffer buffer;
+        buffer.allocate(factor.numel * static_cast<int64_t>(sizeof(T)));
+        std::fill_n(static_cast<T*>(buffer.data()), factor.numel, T(0));
+        const View own = dense_view(buffer.data(), dtype_of<T>, factor, shape_of(factor));
+        const View sums = expanded(own.tensor(), shape_of(whole.tensor()));
+        const Input<T> left(a);
+        const Input<T> right(b);
+        const View lefts = dense_view(const_cast<T*>(left.data()), dtype_of<T>, a, shape_of(a));
+        const View rights = dense_view(const_cast<T*>(right.data()), dtype_of<T>, b, shape_of(b));
+        for (int64_t k = 0; k < count; ++k) {
+            const View sum = matrices_from(sums.tensor(), k, 1, 0);
+            multiply_tensors(sum.tensor(), matrices_from(lefts.tensor(), k, 1, 0).tensor(),
+                             matrices_from(rights.tensor(), k, 1, 0).tensor(), Number::of(1), Number::of(1),
+                             sum.tensor());
+        }
+        copy_elements(factor, own.tensor());
+    });
+}
 
 }  // namespace
 
@@ -105,21 +206,10 @@ DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require_same_dtype(input_tensor, out_tensor);
         require_same_dtype(other_tensor, out_tensor);
         check_written(out_tensor, {&input_tensor, &other_tensor});
-        const View left = product.full_left();
-        const View right = product.full_right();
-        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> a(left.tensor());
-            const Input<T> b(right.tensor());
-            const Output<T> result(out_tensor);
-            for (int64_t k = 0; k < product.count; ++k) {
-                T* target = result.data() + k * product.rows * product.columns;
-                multiply(a.data() + k * product.rows * product.inner, b.data() + k * product.inner * product.columns,
-                         product.rows, product.inner, product.columns,
-                         [&](int64_t i, int64_t j, auto sum) { target[i * product.columns + j] = cast<T>(sum); });
-            }
-            result.store();
-        });
+        if (out_tensor.numel > 0) {
+            multiply_batch(product.full_product(out_tensor).tensor(), product.full_left().tensor(),
+                           product.full_right().tensor(), product.count);
+        }
     });
 }
 
@@ -142,45 +232,20 @@ DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t /*ctx*/, diopiTe
         }
         check_written(grad_input_tensor, {&grad_out_tensor, &input_tensor, &other_tensor, &grad_other_tensor});
         check_written(grad_other_tensor, {&grad_out_tensor, &input_tensor, &other_tensor});
-        const View left = product.full_left();
-        const View right = product.full_right();
-        const int64_t rows = product.rows;
-        const int64_t inner = product.inner;
-        const int64_t columns = product.columns;
-        dispatch_compute<kDifferentiable>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            using Sum = Accumulator<T>;
-            const Input<T> gradient(grad_out_tensor);
-            // A factor that was broadcast gets the sum over the matrices that it met.
-            if (!grad_input_tensor.is_null()) {
-                const Input<T> b(right.tensor());
-                std::vector<Sum> sums(static_cast<size_t>(input_tensor.numel), Sum(0));
-                for (int64_t k = 0; k < product.count; ++k) {
-                    Sum* target = sums.data() + product.place(product.left, k) * rows * inner;
-                    const std::vector<T> turned = transpose(b.data() + k * inner * columns, inner, columns, true);
-                    multiply(
-                        gradient.data() + k * rows * columns, turned.data(), rows, columns, inner,
-                        [&](int64_t i, int64_t j, Sum sum) { target[i * inner + j] = target[i * inner + j] + sum; });
-                }
-                const Output<T> result(grad_input_tensor);
-                std::transform(sums.begin(), sums.end(), result.data(), [](Sum sum) { return cast<T>(sum); });
-                result.store();
-            }
-            if (!grad_other_tensor.is_null()) {
-                const Input<T> a(left.tensor());
-                std::vector<Sum> sums(static_cast<size_t>(other_tensor.numel), Sum(0));
-                for (int64_t k = 0; k < product.count; ++k) {
-                    Sum* target = sums.data() + product.place(product.right, k) * inner * columns;
-                    const std::vector<T> turned = transpose(a.data() + k * rows * inner, rows, inner, true);
-                    multiply(turned.data(), gradient.data() + k * rows * columns, inner, rows, columns,
-                             [&](int64_t i, int64_t j, Sum sum) {
-                                 target[i * columns + j] = target[i * columns + j] + sum;
-                             });
-                }
-                const Output<T> result(grad_other_tensor);
-                std::transform(sums.begin(), sums.end(), result.data(), [](Sum sum) { return cast<T>(sum); });
-                result.store();
-            }
-        });
+        const View gradient = product.full_product(grad_out_tensor);
+        if (!grad_input_tensor.is_null()) {
+            const View matrices = as_matrices(grad_input_tensor, true);
+            const View whole = product.with_batch_of(matrices.tensor());
+            const View right = product.full_right();
+            const Conjugated factors(right.tensor());
+            add_up(matrices.tensor(), whole, gradient.tensor(), turned(factors.tensor()).tensor(), product.count);
+        }
+        if (!grad_other_tensor.is_null()) {
+            const View matrices = as_matrices(grad_other_tensor, false);
+            const View whole = product.with_batch_of(matrices.tensor());
+            const View left = product.full_left();
+            const Conjugated factors(left.tensor());
+            add_up(matrices.tensor(), whole, turned(factors.tensor()).tensor(), gradient.tensor(), product.count);
+        }
     });
 }

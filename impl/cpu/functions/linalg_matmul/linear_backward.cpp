@@ -5,6 +5,36 @@
 
 using namespace diopi::cpu;
 
+namespace {
+
+// The sum over all dimensions but the last.
+void sum_rows(const Tensor& sums, const Tensor& tensor) {
+    const int64_t columns = sums.numel;
+    const int64_t rows = columns == 0 ? 0 : tensor.numel / columns;
+    dispatch_compute<kFloating | kComplex>(tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        using Sum = Accumulator<T>;
+        const Input<T> values(tensor);
+        const Output<T> result(sums);
+        constexpr int64_t kWidth = 64;
+        parallel_for((columns + kWidth - 1) / kWidth, row_grain(rows * kWidth), [&](int64_t begin, int64_t end) {
+            for (int64_t first = begin * kWidth; first < std::min(columns, end * kWidth); first += kWidth) {
+                const int64_t width = std::min(kWidth, columns - first);
+                Sum totals[kWidth] = {};
+                for (int64_t i = 0; i < rows; ++i) {
+                    for (int64_t j = 0; j < width; ++j) {
+                        totals[j] = totals[j] + cast<Sum>(values[i * columns + first + j]);
+                    }
+                }
+                std::transform(totals, totals + width, result.data() + first, [](Sum sum) { return cast<T>(sum); });
+            }
+        });
+        result.store();
+    });
+}
+
+}  // namespace
+
 DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
                                            diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
@@ -36,42 +66,23 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t /*ctx*/, diopiTe
                       {&grad_output_tensor, &input_tensor, &weight_tensor, &grad_weight_tensor, &grad_bias_tensor});
         check_written(grad_weight_tensor, {&grad_output_tensor, &input_tensor, &weight_tensor, &grad_bias_tensor});
         check_written(grad_bias_tensor, {&grad_output_tensor, &input_tensor, &weight_tensor});
-        int64_t rows = 1;
-        for (int64_t i = 0; i + 1 < input_tensor.rank; ++i) {
-            rows *= input_tensor.shape[i];
+        const AsMatrix gradient(grad_output_tensor);
+        const View turned = permuted(gradient.tensor(), {0, 2, 1});
+        if (!grad_input_tensor.is_null()) {
+            const Conjugated factors(weight_tensor);
+            const View right = as_batch(factors.tensor());
+            const AsMatrix result(grad_input_tensor, false);
+            multiply_tensors(result.tensor(), gradient.tensor(), right.tensor());
+            result.store();
         }
-        dispatch_compute<kDifferentiable>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            using Sum = Accumulator<T>;
-            const Input<T> gradient(grad_output_tensor);
-            if (!grad_input_tensor.is_null()) {
-                const Input<T> data(weight_tensor);
-                const std::vector<T> factors = conjugate(data.data(), weight_tensor.numel);
-                const Output<T> result(grad_input_tensor);
-                multiply(gradient.data(), factors.data(), rows, columns, inner,
-                         [&](int64_t i, int64_t j, Sum sum) { result[i * inner + j] = cast<T>(sum); });
-                result.store();
-            }
-            if (!grad_weight_tensor.is_null()) {
-                const Input<T> data(input_tensor);
-                const std::vector<T> factors = conjugate(data.data(), input_tensor.numel);
-                const std::vector<T> turned = transpose(gradient.data(), rows, columns, false);
-                const Output<T> result(grad_weight_tensor);
-                multiply(turned.data(), factors.data(), columns, rows, inner,
-                         [&](int64_t i, int64_t j, Sum sum) { result[i * inner + j] = cast<T>(sum); });
-                result.store();
-            }
-            if (!grad_bias_tensor.is_null()) {
-                std::vector<Sum> sums(static_cast<size_t>(columns), Sum(0));
-                for (int64_t i = 0; i < rows; ++i) {
-                    for (int64_t j = 0; j < columns; ++j) {
-                        sums[j] = sums[j] + cast<Sum>(gradient[i * columns + j]);
-                    }
-                }
-                const Output<T> result(grad_bias_tensor);
-                std::transform(sums.begin(), sums.end(), result.data(), [](Sum sum) { return cast<T>(sum); });
-                result.store();
-            }
-        });
+        if (!grad_weight_tensor.is_null()) {
+            const Conjugated data(input_tensor);
+            const AsMatrix right(data.tensor());
+            const View result = as_batch(grad_weight_tensor);
+            multiply_tensors(result.tensor(), turned.tensor(), right.tensor());
+        }
+        if (!grad_bias_tensor.is_null()) {
+            sum_rows(grad_bias_tensor, grad_output_tensor);
+        }
     });
 }

@@ -1,8 +1,7 @@
 // Products of matrices: Mm, Bmm, Baddbmm, Addmm and Linear.
 #include <diopi/functions.h>
 
-#include "diopi_cpu/gemm.h"
-#include "diopi_cpu/math.h"
+#include "batches.h"
 
 using namespace diopi::cpu;
 
@@ -17,30 +16,6 @@ void check(const Tensor& out, std::initializer_list<const Tensor*> operands) {
         require_one_device({&out, operand});
         require_disjoint(out, *operand);
     }
-}
-
-// out = a b for every matrix of a batch; all are [batch, rows, columns].
-void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b) {
-    const int64_t rows = a.shape[1];
-    const int64_t inner = a.shape[2];
-    const int64_t columns = b.shape[2];
-    dispatch_compute<kFactors>(out.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> left(a);
-        const Input<T> right(b);
-        const Output<T> result(out);
-        for (int64_t k = 0; k < a.shape[0]; ++k) {
-            T* target = result.data() + k * rows * columns;
-            multiply(left.data() + k * rows * inner, right.data() + k * inner * columns, rows, inner, columns,
-                     [&](int64_t i, int64_t j, auto sum) { target[i * columns + j] = cast<T>(sum); });
-        }
-        result.store();
-    });
-}
-
-// The tensor as a batch of one matrix.
-View as_batch(const Tensor& matrix) {
-    return View(matrix, {1, matrix.shape[0], matrix.shape[1]}, {0, matrix.strides[0], matrix.strides[1]});
 }
 
 // out = beta * input + alpha * batch1 batch2. `input` broadcasts to `out` or is `out`.
@@ -65,27 +40,7 @@ void add_batch(const Tensor& out, diopiConstTensorHandle_t input, diopiConstTens
     require_no_overlap(out, input_tensor);
     require(!is_integral(out.dtype) || (std::trunc(beta) == beta && std::trunc(alpha) == alpha),
             "parameters 'beta' and 'alpha' have a fractional part, but the matrices are integral");
-    const View summand = expanded(input_tensor, {count, rows, columns});
-    dispatch_compute<kFactors>(out.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        using Sum = Accumulator<T>;
-        const bool reads_input = beta != 0;
-        const Input<T> added(reads_input ? summand.tensor() : Tensor());
-        const Input<T> left(batch1_tensor);
-        const Input<T> right(batch2_tensor);
-        const Output<T> result(out);
-        const auto factor = cast<Sum>(alpha);
-        const auto input_factor = cast<Sum>(beta);
-        for (int64_t k = 0; k < count; ++k) {
-            multiply(left.data() + k * rows * inner, right.data() + k * inner * columns, rows, inner, columns,
-                     [&](int64_t i, int64_t j, Sum sum) {
-                         const int64_t at = (k * rows + i) * columns + j;
-                         const Sum product = factor * sum;
-                         result[at] = cast<T>(reads_input ? input_factor * cast<Sum>(added[at]) + product : product);
-                     });
-        }
-        result.store();
-    });
+    multiply_tensors(out, batch1_tensor, batch2_tensor, Number::of(alpha), Number::of(beta), input_tensor);
 }
 
 }  // namespace
@@ -104,7 +59,7 @@ DIOPI_API diopiError_t diopiMm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t
         const View result = as_batch(out_tensor);
         const View left = as_batch(input_tensor);
         const View right = as_batch(mat2_tensor);
-        multiply_batch(result.tensor(), left.tensor(), right.tensor());
+        multiply_tensors(result.tensor(), left.tensor(), right.tensor());
     });
 }
 
@@ -119,7 +74,7 @@ DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_
         require_shape(mat2_tensor, {input_tensor.shape[0], input_tensor.shape[2], mat2_tensor.shape[2]});
         require_shape(out_tensor, {input_tensor.shape[0], input_tensor.shape[1], mat2_tensor.shape[2]});
         check(out_tensor, {&input_tensor, &mat2_tensor});
-        multiply_batch(out_tensor, input_tensor, mat2_tensor);
+        multiply_tensors(out_tensor, input_tensor, mat2_tensor);
     });
 }
 
@@ -166,24 +121,10 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t /*ctx*/, diopiTensorHandl
         require_no_overlap(out_tensor, input_tensor);
         require(!is_integral(mat1_tensor.dtype) || (beta_number.is_whole() && alpha_number.is_whole()),
                 "C1: beta and alpha have no fractional part when mat1 is integral");
-        const View summand = expanded(input_tensor, {rows, columns});
-        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            using Sum = Accumulator<T>;
-            const bool reads_input = beta_number.value() != 0;
-            const Input<T> added(reads_input ? summand.tensor() : Tensor());
-            const Input<T> left(mat1_tensor);
-            const Input<T> right(mat2_tensor);
-            const Output<T> result(out_tensor);
-            const auto factor = alpha_number.as<Sum>();
-            const auto input_factor = beta_number.as<Sum>();
-            multiply(left.data(), right.data(), rows, inner, columns, [&](int64_t i, int64_t j, Sum sum) {
-                const int64_t at = i * columns + j;
-                const Sum product = factor * sum;
-                result[at] = cast<T>(reads_input ? input_factor * cast<Sum>(added[at]) + product : product);
-            });
-            result.store();
-        });
+        const View result = as_batch(out_tensor);
+        const View left = as_batch(mat1_tensor);
+        const View right = as_batch(mat2_tensor);
+        multiply_tensors(result.tensor(), left.tensor(), right.tensor(), alpha_number, beta_number, input_tensor);
     });
 }
 
@@ -205,22 +146,11 @@ DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require_shape(bias_tensor, {columns});
         require_shape(out_tensor, shape);
         check(out_tensor, {&input_tensor, &weight_tensor, &bias_tensor});
-        int64_t rows = 1;
-        for (int64_t i = 0; i + 1 < input_tensor.rank; ++i) {
-            rows *= input_tensor.shape[i];
-        }
-        const View transposed = permuted(weight_tensor, {1, 0});
-        dispatch_compute<kFactors>(out_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            using Sum = Accumulator<T>;
-            const Input<T> left(input_tensor);
-            const Input<T> right(transposed.tensor());
-            const Input<T> added(bias_tensor);
-            const Output<T> result(out_tensor);
-            multiply(left.data(), right.data(), rows, inner, columns, [&](int64_t i, int64_t j, Sum sum) {
-                result[i * columns + j] = cast<T>(added ? sum + cast<Sum>(added[j]) : sum);
-            });
-            result.store();
-        });
+        const AsMatrix result(out_tensor, false);
+        const AsMatrix left(input_tensor);
+        const View right = as_batch(weight_tensor);
+        const View turned = permuted(right.tensor(), {0, 2, 1});
+        multiply_tensors(result.tensor(), left.tensor(), turned.tensor(), Number::of(1), Number::of(1), bias_tensor);
+        result.store();
     });
 }

@@ -1,0 +1,20 @@
+// What is taken from oneDNN. Every function returns false where it did nothing: without oneDNN, or where oneDNN has no
+// implementation for this machine. Then own loops do the work.
+#ifndef DIOPI_CPU_ONEDNN_H_
+#define DIOPI_CPU_ONEDNN_H_
+
+#include "diopi_cpu/gemm.h"
+
+namespace diopi::cpu::onednn {
+
+// gemm_block for float: in this thread alone.
+bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
+              float* c, int64_t step);
+
+// c = alpha a b + beta c for a batch of bfloat16 matrices, added up in float32 and rounded once, over all threads.
+bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,
+              Bfloat16* c, int64_t step, int64_t batch_step);
+
+}  // namespace diopi::cpu::onednn
+
+#endif  // DIOPI_CPU_ONEDNN_H_

@@ -1,0 +1,94 @@
+#include "onednn.h"
+
+#ifdef DIOPI_CPU_ONEDNN
+#include <dnnl.hpp>
+#include <string>
+
+#include "team.h"
+#endif
+
+namespace diopi::cpu::onednn {
+
+#ifdef DIOPI_CPU_ONEDNN
+
+namespace {
+
+// Sets the number of threads that oneDNN starts from this thread to one.
+class Alone {
+  public:
+    Alone() : previous_(team::limit_others(1)) {}
+    ~Alone() { team::limit_others(previous_); }
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+
+  private:
+    int previous_;
+};
+
+}  // namespace
+
+bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
+              float* c, int64_t step) {
+    const Alone alone;
+    return dnnl_sgemm(a.is_transposed ? 'T' : 'N', b.is_transposed ? 'T' : 'N', size.rows, size.columns, size.inner,
+                      alpha, a.data, a.step, b.data, b.step, beta, c, step) == dnnl_success;
+}
+
+bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,
+              Bfloat16* c, int64_t step, int64_t batch_step) {
+    using Memory = dnnl::memory;
+    const auto layout = [&](const Matrix<Bfloat16>& matrix, int64_t rows, int64_t columns) {
+        const int64_t down = matrix.is_transposed ? 1 : matrix.step;
+        const int64_t across = matrix.is_transposed ? matrix.step : 1;
+        return Memory::desc({size.count, rows, columns}, Memory::data_type::bf16,
+                            {size.count == 1 ? rows * columns : matrix.batch_step, down, across});
+    };
+    if (size.count * size.rows * size.columns * size.inner == 0) {
+        return false;
+    }
+    try {
+        static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+        const PoolForOthers pool;
+        dnnl::post_ops finish;
+        if (alpha != 1) {
+            finish.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0);
+        }
+        if (beta != 0) {
+            finish.append_sum(beta);
+        }
+        dnnl::primitive_attr attributes;
+        attributes.set_post_ops(finish);
+        const Memory::desc from_a = layout(a, size.rows, size.inner);
+        const Memory::desc from_b = layout(b, size.inner, size.columns);
+        const Memory::desc to = layout({c, step, false, batch_step}, size.rows, size.columns);
+        const dnnl::matmul::primitive_desc chosen(engine, from_a, from_b, to, attributes, true);
+        // The reference implementation is slower than a product in float.
+        if (!chosen || std::string(chosen.impl_info_str()).find("ref") != std::string::npos) {
+            return false;
+        }
+        const dnnl::matmul primitive(chosen);
+        dnnl::stream stream(engine);
+        primitive.execute(stream, {{DNNL_ARG_SRC, Memory(from_a, engine, const_cast<Bfloat16*>(a.data))},
+                                   {DNNL_ARG_WEIGHTS, Memory(from_b, engine, const_cast<Bfloat16*>(b.data))},
+                                   {DNNL_ARG_DST, Memory(to, engine, c)}});
+        stream.wait();
+        return true;
+    } catch (const dnnl::error&) {
+        return false;
+    }
+}
+
+#else
+
+bool multiply(const ProductSize&, float, const Matrix<float>&, const Matrix<float>&, float, float*, int64_t) {
+    return false;
+}
+
+bool multiply(const ProductSize&, float, const Matrix<Bfloat16>&, const Matrix<Bfloat16>&, float, Bfloat16*, int64_t,
+              int64_t) {
+    return false;
+}
+
+#endif
+
+}  // namespace diopi::cpu::onednn
