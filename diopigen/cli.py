@@ -39,6 +39,7 @@ for command in (
     adaptors.adaptors,
     vendor.coverage,
     chip.chip,
+    vendor.doctor,
     conformance.conformance,
 ):
     cli.add_command(command)

@@ -1,4 +1,4 @@
-"""Commands on a vendor's tree as a whole: coverage."""
+"""Commands on a vendor's tree as a whole: coverage, doctor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from diopigen.console import Session, common_options
+from diopigen.diagnostics import Severity, Sink
 
 
 @click.command("coverage")
@@ -67,3 +68,48 @@ def coverage(
         click.echo(as_text(report, suggestions), nl=False)
     kernels = report.count("native") + report.count("shim")
     session.finish(f"{directory}: {kernels} of {len(report.functions)} functions have a kernel")
+
+
+@click.command("doctor")
+@click.argument("directory", metavar="DIR")
+@click.option("--lib", metavar="FILE", help="The library (default: the newest libdiopi_impl.so of the tree).")
+@click.option("--adaptors", "shims_folder", metavar="DIR", help="Folder of the shims (default: where they are found).")
+@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@common_options
+def doctor(
+    directory: str,
+    lib: str | None,
+    shims_folder: str | None,
+    proto: tuple[str, ...],
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Find out why a vendor's tree (impl/NAME) does not work, each finding with the command that mends it.
+
+    Looks at what the library exports and calls, at its device functions, and at headers, configuration and shims.
+    """
+    from diopigen.adaptors import Vendor, resolved_config, vendor_definitions, vendor_name
+    from diopigen.vendor.doctor import Patient, examine, find_library, find_shims
+
+    session = Session(spec, templates, output_format, strict)
+    where = session.workspace()
+    interface = session.load().interface
+    path, prelude = Path(directory), [Path(header) for header in proto]
+    vendor = Vendor(path, vendor_name(path))
+    found = Sink()
+    resolved = resolved_config(interface, where, vendor, prelude, found)
+    definitions = vendor_definitions(interface, where, vendor, prelude, Sink())
+    library = Path(lib) if lib else find_library(path)
+    shims = Path(shims_folder) if shims_folder else find_shims(path, vendor.name)
+    # Notes are for those who write a configuration; and without shims it does not matter where kernels stand.
+    session.sink.extend(
+        finding
+        for finding in found.sorted()
+        if finding.severity is not Severity.NOTE and (shims is not None or finding.code != "adaptors-namespace")
+    )
+    if definitions is None:
+        session.finish()
+    examine(Patient(vendor.name, path, definitions, resolved, library, shims), interface, where, session.sink)
+    session.finish(clean=f"{directory}: nothing found; library {library}")

@@ -1,0 +1,174 @@
+"""What is wrong with a vendor's tree that does not work: its library, device functions, headers, configuration and
+shims, each finding with the command that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopigen.adaptors import MARK, shims
+from diopigen.api import Workspace
+from diopigen.config.model import ResolvedConfig
+from diopigen.diagnostics import Note, Sink, Span
+from diopigen.emit import headers as emit_headers
+from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
+from diopigen.header.vendor import VendorFunction
+from diopigen.ir.model import Interface
+from diopigen.output.check import check as check_plan
+from diopigen.vendor.elf import Symbols, read_symbols
+
+RULES: Rules = {
+    "doctor-no-library": Rule(WARNING, "a vendor's tree has been built"),
+    "doctor-not-exported": Rule(ERROR, "an operator with a definition is exported by the library"),
+    "doctor-nothing-exported": Rule(ERROR, "a library exports operators"),
+    "doctor-null-call": Rule(ERROR, "a library calls no operator that nobody has: a weak one is a jump to address 0"),
+    "doctor-no-init": Rule(ERROR, "a library exports initLibrary, in which it meets its host"),
+    "doctor-device-function": Rule(ERROR, "a library offers every device function, by registration or by name"),
+    "doctor-always-called": Rule(ERROR, "a library exports the texts that hosts ask for without a null test"),
+    "doctor-old-headers": Rule(WARNING, "a tree's headers are those of the spec"),
+    "doctor-stale-shims": Rule(ERROR, "shims are what the configuration and the kernels say now"),
+}
+
+_SHOWN = 6
+_TEXTS = ("diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString")
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A vendor's folder `impl/NAME` with what was found in it. `library` is None where none was built."""
+
+    name: str
+    directory: Path
+    definitions: tuple[VendorFunction, ...]
+    resolved: ResolvedConfig | None
+    library: Path | None
+    shims: Path | None
+
+    @property
+    def root(self) -> Path:
+        """The tree that the folder stands in: that of `.../impl/NAME`, else the folder itself."""
+        return self.directory.parent.parent if self.directory.parent.name == "impl" else self.directory
+
+
+def find_library(directory: Path) -> Path | None:
+    """The newest libdiopi_impl.so below the tree of `impl/NAME`."""
+    root = directory.parent.parent if directory.parent.name == "impl" else directory
+    found = sorted(root.rglob("libdiopi_impl.so"), key=lambda path: path.stat().st_mtime)
+    return found[-1] if found else None
+
+
+def find_shims(directory: Path, name: str) -> Path | None:
+    """The folder of the vendor's shims, where there is one."""
+    root = directory.parent.parent if directory.parent.name == "impl" else directory
+    places = [
+        root / "generated/adaptors" / name,
+        *sorted(path.parent for path in root.rglob("adaptors/**/adaptor.cpp")),
+    ]
+    return next((place for place in places if (place / MARK).exists()), None)
+
+
+def examine(patient: Patient, interface: Interface, where: Workspace, sink: Sink) -> None:
+    """Adds a finding to `sink` for everything that is wrong. Raises `Failure` where the library cannot be read."""
+    report = Reporter(RULES, sink)
+    _headers(patient, interface, where, report)
+    _stale(patient, interface, where, report)
+    if patient.library is None:
+        fix = (
+            f"build it: cmake --preset debug && cmake --build --preset debug (in {patient.root}), or name it with --lib"
+        )
+        report(
+            "doctor-no-library", f"'{patient.root}' holds no libdiopi_impl.so", Span(str(patient.directory)), fix=fix
+        )
+        return
+    symbols = read_symbols(patient.library)
+    place = Span(str(patient.library))
+    _exports(patient, interface, symbols, place, report)
+    _calls(patient, interface, symbols, place, report)
+    _device(interface, symbols, place, report)
+
+
+def _names(found: Iterable[str]) -> str:
+    names = list(found)
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + rest
+
+
+def _exports(patient: Patient, interface: Interface, symbols: Symbols, place: Span, report: Reporter) -> None:
+    operators = [function.name for function in interface.functions if function.family != "runtime"]
+    if not symbols.defined.intersection(operators):
+        fix = 'let the version script export diopi*, and declare kernels extern "C" or put shims in front of them'
+        report("doctor-nothing-exported", "the library exports no operator", place, fix=fix)
+        return
+    defined = {item.function.name: item for item in patient.definitions}
+    for shimmed in (False, True):
+        hidden = [
+            name
+            for name in operators
+            if name in defined and bool(defined[name].namespace) == shimmed and name not in symbols.defined
+        ]
+        if not hidden:
+            continue
+        notes = [Note(f"defined here: {name}", defined[name].function.span) for name in hidden[:_SHOWN]]
+        count = f"{len(hidden)} function{'s' if len(hidden) > 1 else ''} with a definition"
+        if shimmed:
+            message = f"{count} in impl::{patient.name} and no shim in the library: {_names(hidden)}"
+            fix = f"diopigen adaptors {patient.directory}, and compile its adaptor.cpp into the library"
+        else:
+            message = f"{count} that the library does not export: {_names(hidden)}"
+            fix = "build again; then see that CMake compiles the file and that the version script lets diopi* through"
+        report("doctor-not-exported", message, place, notes=notes, fix=fix)
+    lacking = [name for name in _TEXTS if name not in symbols.defined]
+    if lacking:
+        fix = "define them: impl/NAME/library.cpp of a scaffolded tree does"
+        report("doctor-always-called", f"the library does not export {_names(lacking)}", place, fix=fix)
+
+
+def _calls(patient: Patient, interface: Interface, symbols: Symbols, place: Span, report: Reporter) -> None:
+    operators = {function.name for function in interface.functions if function.family != "runtime"}
+    wanted = sorted((symbols.weak | symbols.needed) & operators - symbols.defined)
+    if wanted:
+        message = f"the library calls operators that it lacks: {_names(wanted)}"
+        fix = "implement them, test for null before the call, or put the dispatch library (docs/dispatch.md) in front"
+        report("doctor-null-call", message, place, fix=fix)
+
+
+def _device(interface: Interface, symbols: Symbols, place: Span, report: Reporter) -> None:
+    if "initLibrary" not in symbols.defined:
+        fix = 'define extern "C" int32_t initLibrary() and export it: impl/NAME/device.cpp of a scaffolded tree does'
+        report("doctor-no-init", "the library does not export initLibrary", place, fix=fix)
+    called = symbols.weak | symbols.needed | symbols.defined
+    lacking = [
+        function.register
+        for function in interface.device_functions
+        if function.register not in called and function.linked_name not in symbols.defined
+    ]
+    if lacking:
+        message = f"the library neither calls {_names(lacking)} nor exports the functions of the newer form"
+        fix = "register them in initLibrary: impl/NAME/device.cpp of a scaffolded tree does"
+        report("doctor-device-function", message, place, fix=fix)
+
+
+def _headers(patient: Patient, interface: Interface, where: Workspace, report: Reporter) -> None:
+    """Headers that the tree carries, compared with those of the spec, byte for byte."""
+    stale = []
+    for path, content in emit_headers.emit(interface, where.templates).items():
+        own = patient.root / path
+        if own.is_file() and own.read_bytes() != content:
+            stale.append(own)
+    if stale:
+        message = f"headers are not those of interface {interface.version}: {_names(path.name for path in stale)}"
+        fix = f"diopigen scaffold --vendor {patient.name} --out {patient.root}"
+        report("doctor-old-headers", message, Span(str(stale[0])), fix=fix)
+
+
+def _stale(patient: Patient, interface: Interface, where: Workspace, report: Reporter) -> None:
+    if patient.shims is None or patient.resolved is None:
+        return
+    aside = Sink()
+    check_plan(shims(interface, where, patient.resolved), patient.shims, aside, command="diopigen adaptors")
+    found: Sequence[str] = [str(finding.span.file) for finding in aside.sorted() if finding.span is not None]
+    if aside.sorted():
+        fix = f"diopigen adaptors {patient.directory} --out {patient.shims}, and build again"
+        message = f"the shims are out of date: {_names(Path(name).name for name in found)}"
+        report("doctor-stale-shims", message, Span(str(patient.shims)), fix=fix)
