@@ -1,6 +1,7 @@
 // The simulated device under the host runtime: initLibrary registers it, tensors lie on it, kernels take tensors.
 #include <diopigen/device.h>
 #include <diopigen/host.h>
+#include <diopigen_sim/chip.h>
 #include <diopigen_sim/device_functions.h>
 #include <diopigen_sim/tensor.h>
 
@@ -53,15 +54,11 @@ CASE(tensors_lie_on_the_device) {
     const diopiTensorHandle_t out = host.tensor({2, 3}, diopi_dtype_float32, {1, 2});
     const float values[6] = {1, 2, 3, 4, 5, 6};
     CHECK_EQUAL(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
-    diopiStreamHandle_t stream = nullptr;
-    CHECK_EQUAL(diopiGetStream(host.get(), &stream), diopiSuccess);
-    sim::Buffer from;
     sim::Buffer to;
-    CHECK_EQUAL(sim::bufferOf(input, sim::Access::read, &from), diopiSuccess);
     CHECK_EQUAL(sim::bufferOf(out, sim::Access::write, &to), diopiSuccess);
     CHECK_EQUAL(to.bytes, 24u);
     CHECK(to.stride == (std::vector<int64_t>{1, 2}));
-    CHECK_OK(sim::launch(stream, "diopiNeg", {from, to}, [](const sim::Kernel& kernel) {
+    CHECK_OK(sim::launch(host.get(), "diopiNeg", {sim::reads(input), sim::writes(out)}, [](const sim::Kernel& kernel) {
         for (int row = 0; row < 2; ++row) {
             for (int column = 0; column < 3; ++column) {
                 const std::vector<int64_t>& stride = kernel.buffer(1).stride;
@@ -126,4 +123,22 @@ CASE(a_host_that_leaks_is_told_by_finalize) {
                 std::string("leak: 1 allocations with 0 bytes were never freed"));
     diopigenSimFree(memory);
     CHECK_EQUAL(finalizeLibrary(), 0);
+}
+
+CASE(an_operator_answers_what_the_chip_says) {
+    static constexpr sim::NativeOperator add[] = {{"diopiAdd", 0, 0, 0}};
+    static constexpr sim::Chip chip = {"pebble", sim::maskOf(diopi_dtype_float32), 2, 1, 0, add, 1};
+    const Host host;
+    CHECK_OK(sim::setChip(&chip));
+    const auto answer = [&](const char* name, diopiConstTensorHandle_t tensor) {
+        return sim::errorOf(sim::launch(host.get(), name, {sim::reads(tensor)}, [](const sim::Kernel&) {}));
+    };
+    CHECK_EQUAL(answer("diopiAdd", host.tensor({2}, diopi_dtype_float32)), diopiSuccess);
+    CHECK_EQUAL(answer("diopiAdd", nullptr), diopiSuccess);
+    CHECK_EQUAL(answer("diopiAdd", host.tensor({2}, diopi_dtype_int64)), diopiDtypeNotSupported);
+    CHECK_EQUAL(answer("diopiAdd", host.tensor({2, 2, 2}, diopi_dtype_float32)), diopiNoImplement);
+    CHECK_EQUAL(answer("diopiSub", host.tensor({2}, diopi_dtype_float32)), diopiNoImplement);
+    CHECK_EQUAL(sim::errorOf(sim::Status(sim::Code::outOfMemory, "")), diopiErrorOccurred);
+    CHECK_FAILS(sim::launch(diopiContextHandle_t(), "diopiAdd", {}, [](const sim::Kernel&) {}), invalidArgument,
+                "diopiAdd: the context gives no stream");
 }

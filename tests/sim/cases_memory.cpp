@@ -127,6 +127,8 @@ CASE(faults_are_statuses_without_the_check) {
     CHECK_FAILS(sim::copyToHost(stream, host, static_cast<char*>(memory) + 4090, 16), invalidPointer,
                 "range beyond an allocation: copy to host: the source is 16 bytes from byte 4090 on; "
                 "allocation #1 (4096 bytes on device 0 at 0x#)");
+    CHECK_FAILS(sim::copyToHost(stream, host, static_cast<char*>(memory) + (1 << 20), 16), invalidPointer,
+                "no allocation: copy to host: the source is 0x#, in no allocation");
     CHECK_FAILS(sim::copyToHost(stream, nullptr, memory, 16), invalidArgument, "copy to host: the destination is null");
     CHECK_OK(sim::copyToHost(stream, nullptr, nullptr, 0));
     CHECK_OK(sim::release(memory));

@@ -214,7 +214,7 @@ void crossStreams(bool synchronised) {
     if (synchronised) {
         CHECK_OK(sim::waitEvent(second, event));
     }
-    sleepMilliseconds(100);  // the host has other things to do, and so hides what is missing
+    sleepMilliseconds(300);  // the host has other things to do, and so hides what is missing
     CHECK_OK(addScalar(second, result, memory, 1.0f));
     CHECK(result.values(second) == std::vector<float>(256, 2.0f));
     CHECK_OK(sim::synchronize(first));
@@ -233,7 +233,7 @@ CASE(host_without_synchronisation) {
     memory.set(stream, std::vector<float>(256, 1.0f));
     std::vector<float> found(256, 0.0f);
     CHECK_OK(sim::copyToHost(stream, found.data(), memory.get(), memory.bytes()));
-    sleepMilliseconds(100);
+    sleepMilliseconds(300);
     CHECK(found == std::vector<float>(256, 1.0f));
     CHECK_OK(sim::synchronize(stream));
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sim_build import INCLUDES, ROOT, SIM, WARNINGS, case_names, run, succeed
+from sim_build import INCLUDES, ROOT, SIM, WARNINGS, case_names, normal, run, succeed
 
 ENVIRONMENT = {
     "the_limit_is_a_status": {"DIOPI_SIM_MEMORY": "1M"},
@@ -103,9 +105,10 @@ def test_the_environment_goes_before_the_memory_of_the_chip(plain: Path, given: 
 
 
 def test_the_trace_is_one_that_chrome_reads(plain: Path, tmp_path: Path) -> None:
-    path = tmp_path / "trace.json"
-    done = run([plain / "cases", "a_program_with_a_trace"], DIOPI_SIM_TRACE=str(path))
+    done = run([plain / "cases", "a_program_with_a_trace"], DIOPI_SIM_TRACE=str(tmp_path / "trace-%p.json"))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    (path,) = tmp_path.iterdir()
+    assert re.fullmatch(r"trace-[0-9]+\.json", path.name)
     trace = json.loads(path.read_text(encoding="utf-8"))
     assert trace["otherData"] == {"dropped": 0}
     events = trace["traceEvents"]
@@ -131,6 +134,12 @@ def test_a_trace_that_cannot_be_written_is_said(plain: Path, tmp_path: Path) -> 
 
 def test_a_host_that_looks_functions_up_by_name_is_served(plain: Path) -> None:
     assert succeed([plain / "link_time_host", plain / "libdiopi_impl.so"]) == "as wanted\n"
+
+
+def test_a_fault_is_explained_after_the_library_was_closed(plain: Path) -> None:
+    done = run([plain / "link_time_host", plain / "libdiopi_impl.so", "close"])
+    assert (done.returncode, done.stdout) == (-signal.SIGSEGV, "as wanted\n")
+    assert normal(done.stderr).startswith("diopi-sim: host access to device memory\n  read at 0x#\n  it is byte 0 of ")
 
 
 def test_a_vendor_library_shows_the_eleven_functions(plain: Path) -> None:

@@ -109,7 +109,16 @@ std::string dtypeName(diopiDtype_t dtype) {
     return name.empty() ? "dtype " + std::to_string(static_cast<int>(dtype)) : name;
 }
 
-/// What is wrong with a buffer, "" for nothing.
+/// What is wrong with the dtype of a tensor, "" for nothing.
+std::string dtypeObjection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
+    const uint32_t dtypes = native.dtypes != 0 ? native.dtypes : chip.dtypes;
+    if (!buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0) {
+        return "";
+    }
+    return "is " + dtypeName(buffer.dtype) + "; it takes " + namesIn(kDtypes, dtypes);
+}
+
+/// What else is wrong with a buffer, "" for nothing.
 std::string objection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
     const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
     if (buffer.bytes > 0 && chip.alignment > 1 && address % chip.alignment != 0) {
@@ -118,10 +127,6 @@ std::string objection(const Chip& chip, const NativeOperator& native, const Buff
     }
     if (!buffer.isTensor) {
         return "";
-    }
-    const uint32_t dtypes = native.dtypes != 0 ? native.dtypes : chip.dtypes;
-    if ((dtypes & bitOf(buffer.dtype)) == 0) {
-        return "is " + dtypeName(buffer.dtype) + "; it takes " + namesIn(kDtypes, dtypes);
     }
     const std::size_t rank = buffer.shape.size();
     if (buffer.stride.size() != rank) {
@@ -159,10 +164,12 @@ Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::si
         return {Code::unsupported, std::string(withoutPart(name)) + " is no native operator of " + chip.name};
     }
     for (std::size_t i = 0; i < count; ++i) {
-        const std::string wrong = objection(chip, *native, buffers[i]);
-        if (!wrong.empty()) {
-            return {Code::unsupported,
-                    std::string(name) + " on " + chip.name + ": buffer " + std::to_string(i) + " " + wrong};
+        const std::string said = std::string(name) + " on " + chip.name + ": buffer " + std::to_string(i) + " ";
+        if (const std::string wrong = dtypeObjection(chip, *native, buffers[i]); !wrong.empty()) {
+            return {Code::unsupportedDtype, said + wrong};
+        }
+        if (const std::string wrong = objection(chip, *native, buffers[i]); !wrong.empty()) {
+            return {Code::unsupported, said + wrong};
         }
     }
     return {};

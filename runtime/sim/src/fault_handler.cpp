@@ -1,4 +1,5 @@
 // The SIGSEGV handler. Only what is safe in a signal handler: no allocation, no lock, write(2).
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -115,6 +116,14 @@ void handle(int number, siginfo_t* info, void* context) {
     endProcess(number);
 }
 
+/// Keeps the library with the handler loaded: after dlclose the next fault would find no code.
+void stayLoaded() {
+    Dl_info own{};
+    if (dladdr(reinterpret_cast<const void*>(&handle), &own) != 0 && own.dli_fname != nullptr) {
+        dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
 }  // namespace
 
 void setRunning(const Running& now) { running = now; }
@@ -124,6 +133,7 @@ void installFaultHandler() {
     if (installed.exchange(true)) {
         return;
     }
+    stayLoaded();
     struct sigaction action {};
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <limits>
 #include <string_view>
@@ -110,6 +112,10 @@ Status readSettings(Settings* settings) {
     settings->stacks = settings->stacks || settings->faultsAreFatal();
     if (const char* value = set("DIOPI_SIM_TRACE"); value != nullptr) {
         settings->trace = value;
+        const std::string mark = "%p";
+        if (const std::size_t at = settings->trace.find(mark); at != std::string::npos) {
+            settings->trace.replace(at, mark.size(), std::to_string(getpid()));
+        }
     }
     return {};
 }

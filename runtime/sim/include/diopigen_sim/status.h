@@ -13,9 +13,10 @@ enum class Code {
     outOfMemory = 2,      ///< the limit of the device is reached
     invalidPointer = 3,   ///< no device memory, freed already, or a range that reaches beyond its allocation
     wrongDevice = 4,      ///< memory of another device than that of the stream
-    unsupported = 5,      ///< the chip cannot do it: dtype, layout, rank, alignment, operator
+    unsupported = 5,      ///< the chip cannot do it: operator, layout, rank, alignment
     kernelFailed = 6,     ///< a kernel threw
-    unordered = 7         ///< two uses of memory on streams that nothing orders
+    unordered = 7,        ///< two uses of memory on streams that nothing orders
+    unsupportedDtype = 8  ///< the chip does not take the dtype of a tensor
 };
 
 /// A code and, unless it is ok, a text that says what is wrong and where.

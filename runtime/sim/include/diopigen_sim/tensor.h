@@ -6,6 +6,10 @@
 #include <diopigen_sim/launch.h>
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace diopigen::sim {
@@ -44,6 +48,47 @@ inline diopiError_t bufferOf(diopiConstTensorHandle_t tensor, Access access, Buf
     buffer->pointer = data;
     buffer->bytes = static_cast<uint64_t>((last + 1) * elementSize);
     return diopiSuccess;
+}
+
+/// A tensor that a kernel uses, and how.
+struct TensorUse {
+    diopiConstTensorHandle_t tensor;
+    Access access;
+};
+inline TensorUse reads(diopiConstTensorHandle_t tensor) { return {tensor, Access::read}; }
+inline TensorUse writes(diopiTensorHandle_t tensor) { return {tensor, Access::write}; }
+inline TensorUse updates(diopiTensorHandle_t tensor) { return {tensor, Access::readWrite}; }
+
+/// launch() on the stream of a context, with tensors as its buffers, in this order.
+inline Status launch(diopiContextHandle_t ctx, const char* name, std::initializer_list<TensorUse> tensors,
+                     std::function<void(const Kernel&)> kernel) {
+    diopiStreamHandle_t stream = nullptr;
+    if (diopiGetStream(ctx, &stream) != diopiSuccess) {
+        return {Code::invalidArgument, std::string(name) + ": the context gives no stream"};
+    }
+    std::vector<Buffer> buffers;
+    for (const TensorUse& use : tensors) {
+        buffers.emplace_back();
+        if (bufferOf(use.tensor, use.access, &buffers.back()) != diopiSuccess) {
+            return {Code::invalidArgument,
+                    std::string(name) + ": tensor " + std::to_string(buffers.size() - 1) + " cannot be read"};
+        }
+    }
+    return launch(stream, name, std::move(buffers), std::move(kernel));
+}
+
+/// What an operator answers: what the chip cannot do is left to a fallback.
+inline diopiError_t errorOf(const Status& status) {
+    switch (status.code()) {
+        case Code::ok:
+            return diopiSuccess;
+        case Code::unsupported:
+            return diopiNoImplement;
+        case Code::unsupportedDtype:
+            return diopiDtypeNotSupported;
+        default:
+            return diopiErrorOccurred;
+    }
 }
 
 }  // namespace diopigen::sim

@@ -1,4 +1,5 @@
-// Records of what ran on the simulated devices. DIOPI_SIM_TRACE=PATH keeps them and writes a Chrome trace at exit.
+// Records of what ran on the simulated devices. DIOPI_SIM_TRACE=PATH keeps them and writes a Chrome trace at exit;
+// %p in it stands for the number of the process.
 #ifndef DIOPIGEN_SIM_TRACE_H_
 #define DIOPIGEN_SIM_TRACE_H_
 
