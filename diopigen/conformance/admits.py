@@ -71,6 +71,30 @@ NO_SPECIALS = frozenset({"Polar", "Sgd", "Rmsprop", "Adadelta"})
 OVERFLOWING = frozenset({"Addcmul", "Addcdiv", "LerpTensor", "TanhBackward", "SigmoidBackward"})
 """Operators of several steps, in which the largest numbers overflow half-way in an unspecified order."""
 
+NO_RECIPE_SPECIALS = frozenset({
+    "BatchNormElemt", "BatchNormBackwardElemt", "InstanceNormBackward", "LinalgQR", "UpsampleLinear",
+    "UpsampleLinearBackward", "UpsampleNearestBackward",
+})  # fmt: skip
+"""Operators that are not elementwise for which infinities and NaN have no agreed result: a formula may be written in
+several ways, and a product with a weight of 0 may be left out. All convolutions and attentions are such, too."""
+
+NO_EMPTY = frozenset({
+    "BatchNorm", "BatchNormStats", "BatchNormBackward", "BatchNormBackwardElemt", "BatchNormBackwardReduce",
+    "LinearBackward", "MatmulAllReduce",
+})  # fmt: skip
+"""Operators without a meaning for no samples (statistics of nothing), or whose dimension N is not one of samples."""
+
+NO_NULL: dict[str, tuple[str, ...]] = {
+    "BatchNorm": ("running_mean", "running_var"),
+    "BatchNormGatherStatsWithCounts": ("running_mean", "running_var"),
+    "BatchNormBackward": ("running_mean", "running_var", "save_mean", "save_invstd"),
+    "BatchNormBackwardReduce": ("sum_dy", "sum_dy_xmu", "grad_weight", "grad_bias"),
+    "Pool1dBackward": ("indices",),
+    "Pool2dBackward": ("indices",),
+    "Pool3dBackward": ("indices",),
+}
+"""Optional tensors that other arguments ask for, or that come in pairs."""
+
 SPARSE = {"SpMM": "input"}
 """Operands in compressed sparse rows; a case draws them dense and keeps a part of the elements."""
 

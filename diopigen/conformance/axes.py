@@ -228,19 +228,21 @@ class _Maker:
         yield self.made("special", "special", dtype, arguments)
 
     def mixed(self, dtype: str, step: int, dtypes: tuple[str, ...]) -> Iterator[Case]:
-        """Operands of different dtypes, where they are promoted."""
+        """Operands of different dtypes, where they are promoted: every dtype of the second operand."""
         lists = [p for p in self.operands if isinstance(p.dtype, DtypeList) and len(p.dtype.dtypes) > 2]
         if len(lists) < 2 or not (
             follows_promotion(self.resolver.base) or self.resolver.base.family.startswith("comp")
         ):
             return
         lead = lead_parameter(self.function)
-        others = {p.name: _other(p, dtype, step + place) for place, p in enumerate(lists) if p is not lead}
-        try:
-            arguments = self.resolved({}, _PLAIN, Choice(dtype, step, others))
-        except Unfit:
-            return
-        yield self.made("mixed", "mixed-" + "-".join(others.values()), dtype, arguments)
+        second = [p for p in lists if p is not lead]
+        for turn in range(len(_others(second[0], dtype))):
+            others = {p.name: _other(p, dtype, turn + place) for place, p in enumerate(second)}
+            try:
+                arguments = self.resolved({}, _PLAIN, Choice(dtype, step, others))
+            except Unfit:
+                continue
+            yield self.made("mixed", "mixed-" + "-".join(others.values()), dtype, arguments)
 
     def cast(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
         """An output that is wider than the promoted dtype: the result is computed as promoted, then cast."""
@@ -258,8 +260,13 @@ class _Maker:
                 yield self.made("cast", "cast-float32", dtype, arguments)
 
 
-def _other(param: Parameter, dtype: str, step: int) -> str:
-    """Another dtype of the list, of no higher category, so that in-place forms admit it."""
+def _others(param: Parameter, dtype: str) -> list[str]:
+    """The other dtypes of the list, of no higher category, so that in-place forms admit them."""
     assert isinstance(param.dtype, DtypeList)
-    fitting = [d for d in param.dtype.dtypes if d in STORAGE and d != dtype and category(d) <= category(dtype)]
-    return fitting[(3 * step + 1) % len(fitting)] if fitting else dtype
+    return [d for d in param.dtype.dtypes if d in STORAGE and d != dtype and category(d) <= category(dtype)]
+
+
+def _other(param: Parameter, dtype: str, turn: int) -> str:
+    """One of them, by turns; the dtype itself where there is none."""
+    fitting = _others(param, dtype)
+    return fitting[turn % len(fitting)] if fitting else dtype

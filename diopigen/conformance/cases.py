@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from diopigen.conformance import axes, reach, refusals
+from diopigen.conformance import axes, layouts, reach, refusals, variations
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.dtypes import STORAGE, category
-from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.model import Case
 from diopigen.conformance.models import AXIS as MODEL_AXIS
 from diopigen.conformance.models import is_small, model_cases
-from diopigen.conformance.resolve import Choice, Resolver, lead_dtypes, lead_parameter, read_recipe
+from diopigen.conformance.resolve import Choice, Resolver, fixed_dtype, lead_dtypes, read_recipe
 from diopigen.conformance.values import Unfit, storable
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Function, Interface
@@ -71,7 +71,7 @@ def select(
     return cases
 
 
-AXES = ("recipe", *axes.NAMES, "strided", "distribution", "error", MODEL_AXIS)
+AXES = ("recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, "distribution", "error", MODEL_AXIS)
 
 
 def _small(interface: Interface, tables: Sequence[Model], functions: Set[str]) -> Mapping[str, list[Case]]:
@@ -132,7 +132,9 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     found: dict[str, Case] = {}
     made = [*_recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
     made += _carried_over(function, resolver, recipes, {case.dtype for case in made})
-    made += [*_strided_cases(function, resolver, recipes), *_distribution_cases(function, resolver, recipes)]
+    made += layouts.cases(function, resolver, recipes)
+    made += variations.cases(function, resolver, recipes)
+    made += _distribution_cases(function, resolver, recipes)
     for case in (
         *made,
         *reach.cases(function, resolver, recipes, made),
@@ -145,17 +147,9 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     return list(found.values())
 
 
-def _fixed(function: Function, recipe: Mapping[str, Argument]) -> str | None:
-    """The dtype that a recipe fixes for the leading parameter."""
-    lead = lead_parameter(function)
-    value = recipe.get(lead.name) if lead is not None else None
-    first = value[0] if isinstance(value, tuple) and value else value
-    return first.dtype if isinstance(first, TensorRecipe) else None
-
-
 def _recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
     for number, recipe in enumerate(recipes, 1):
-        fixed = _fixed(function, recipe)
+        fixed = fixed_dtype(function, recipe)
         for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype, step + number - 1))
@@ -179,7 +173,8 @@ def _carried_over(
     their fractions where the dtype is integral."""
     for step, dtype in enumerate(name for name in lead_dtypes(function) if name not in reached):
         for number, recipe in enumerate(recipes, 1):
-            exchanged = {name: _exchanged(value, _fixed(function, recipe), dtype) for name, value in recipe.items()}
+            fixed = fixed_dtype(function, recipe)
+            exchanged = {name: _exchanged(value, fixed, dtype) for name, value in recipe.items()}
             for param in function.params:
                 value = exchanged.get(param.name)
                 if param.type == "scalar" and isinstance(value, float) and category(dtype) < 2:
@@ -202,32 +197,6 @@ def _exchanged(value: Argument, old: str | None, new: str) -> Argument:
     return replace(value, dtype=new) if isinstance(value, TensorRecipe) and value.dtype == old else value
 
 
-def _strided_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
-    """The first recipes with every tensor laid out with gaps, and with its dimensions in reversed order."""
-    if function.kernel is not None:
-        return
-    dtypes = lead_dtypes(function)
-    for number, recipe in enumerate(recipes[:2]):
-        dtype = _fixed(function, recipe) or dtypes[-1 - number % len(dtypes)]
-        layout = ("strided", "transposed")[number % 2]
-        try:
-            arguments = resolver.resolve(recipe, Choice(dtype, number))
-        except Unfit:
-            continue
-        if admits(function.operator, arguments):
-            laid_out: dict[str, Value] = {name: _laid_out(value, layout) for name, value in arguments.items()}
-            case_id = f"{function.name}/{dtype}/{layout}"
-            yield Case(case_id, function.name, function.family, dtype, "strided", laid_out)
-
-
-def _laid_out(value: Value, layout: str) -> Value:
-    if isinstance(value, Operand):
-        return replace(value, layout=layout)
-    if isinstance(value, tuple):
-        return tuple(_laid_out(item, layout) for item in value)
-    return value
-
-
 _SAMPLE = (100, 101)
 """Shape of what random operators are asked for, where their distribution is judged."""
 
@@ -240,7 +209,7 @@ def _distribution_cases(
         return
     for number, recipe in enumerate(recipes, 1):
         larger = {name: _enlarged(value) for name, value in recipe.items()}
-        fixed = _fixed(function, recipe)
+        fixed = fixed_dtype(function, recipe)
         for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
             try:
                 arguments = resolver.resolve(larger, Choice(dtype, step))

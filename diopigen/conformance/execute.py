@@ -391,7 +391,7 @@ def _untouched(param: Parameter, block: Block, now: Array, is_output: bool) -> F
     inside = not np.array_equal(block.elements(outside), block.elements(block.before))
     expected, actual = f"0x{int(block.before[place]):02x}", f"0x{int(now[place]):02x}"
     if not inside:
-        message = f"memory outside the tensor is written (byte {place - 64} from its first element)"
+        message = f"memory outside the tensor is written (byte {place - block.start} from its first element)"
         return Fault("guard", param.name, message, expected, actual)
     if param.is_written:
         return Fault("output of a failure", param.name, "the call fails but has written", expected, actual)

@@ -59,6 +59,8 @@ class Block:
     dtype: str
     before: Array
     owner: bool = True
+    start: int = GUARD
+    """Bytes from the start of the storage to the first element."""
 
     def elements(self, storage: Array) -> Array:
         """The elements that lie in a storage of this block's form: a view, or an empty array."""
@@ -66,7 +68,7 @@ class Block:
         if self.before.size == 0:
             return np.empty(self.shape, dtype=item)
         count = reach(self.shape, self.strides)
-        inside = storage[GUARD : GUARD + count * item.itemsize].view(item)
+        inside = storage[self.start : self.start + count * item.itemsize].view(item)
         if count == math.prod(self.shape) and self.strides == strides_of(self.shape, "contiguous"):
             return inside.reshape(self.shape)
         scaled = [stride * item.itemsize for stride in self.strides]
@@ -108,12 +110,13 @@ class Arena:
         if count == 0:
             self._create(handle, size, steps, dtype, device)
             return self._kept(Block(handle, None, shape, strides, dtype, np.empty(0, dtype=np.uint8)))
-        before = np.full(2 * GUARD + count * item, CANARY, dtype=np.uint8)
-        block = Block(handle, ctypes.c_void_p(), shape, strides, dtype, before)
+        shift = 1 if layout == "offset" else 0
+        before = np.full(2 * GUARD + (shift + count) * item, CANARY, dtype=np.uint8)
+        block = Block(handle, ctypes.c_void_p(), shape, strides, dtype, before, start=GUARD + shift * item)
         block.elements(before)[...] = stored
         assert block.base is not None
         self._create(block.base, size_struct((before.size,)), None, "uint8", device)
-        self._view(handle, block.base, size, steps, dtype)
+        self._view(handle, block.base, size, steps, dtype, shift)
         self.write(block, before)
         return self._kept(block)
 
@@ -123,8 +126,10 @@ class Arena:
             return self.tensor(np.empty(shape, dtype=STORAGE[block.dtype]), block.dtype)
         handle = ctypes.c_void_p()
         del layout  # the memory is laid out as the first tensor has it
-        self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype)
-        return self._kept(Block(handle, block.base, shape, block.strides, block.dtype, block.before, owner=False))
+        shift = (block.start - GUARD) // STORAGE[block.dtype].itemsize
+        self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype, shift)
+        strides, before, start = block.strides, block.before, block.start
+        return self._kept(Block(handle, block.base, shape, strides, block.dtype, before, owner=False, start=start))
 
     def overlap(self, block: Block, shape: Dims, dtype: str, shift: int) -> Block:
         """A contiguous tensor over the memory of a block, `shift` elements behind its first. What it would hold beyond

@@ -14,7 +14,7 @@ SUCCESS = "diopiSuccess"
 
 NORMAL = Drawn("normal")
 
-LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last")
+LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last", "offset")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,14 @@ def lead_dtypes(function: Function) -> tuple[str, ...]:
     return tuple(dtype for dtype in lead.dtype.dtypes if dtype in STORAGE)
 
 
+def fixed_dtype(function: Function, recipe: Mapping[str, Argument]) -> str | None:
+    """The dtype that a recipe fixes for the leading parameter."""
+    lead = lead_parameter(function)
+    value = recipe.get(lead.name) if lead is not None else None
+    first = value[0] if isinstance(value, tuple) and value else value
+    return first.dtype if isinstance(first, TensorRecipe) else None
+
+
 def number(value: Any) -> Number:
     """A scalar as frameworks pass it: float64 or int64, bool as int64."""
     return Number(float(value), "float64") if isinstance(value, float) else Number(int(value), "int64")
@@ -197,6 +205,8 @@ class Resolver:
         assert isinstance(param.dtype, DtypeList)
         read = [found[p.name] for p in self.function.params if p.is_read and p.type == "tensor"]
         lead_param = lead_parameter(self.function)
+        if param is lead_param and choice.dtype in param.dtype.dtypes and param.name not in choice.special:
+            return choice.dtype  # nothing is read that it could follow
         lead = found.get(lead_param.name) if lead_param is not None and lead_param.is_read else None
         known = lead.dtype if isinstance(lead, Operand) else None
         if self.function.kernel is not None:

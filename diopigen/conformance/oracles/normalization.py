@@ -95,7 +95,7 @@ def _rms_norm(call: Call) -> Answer:
 def _group_norm(call: Call) -> Answer:
     x = call.wide("input")
     samples, channels, groups = x.shape[0], x.shape[1], call["num_groups"]
-    rows = x.reshape(samples, groups, -1)
+    rows = x.reshape(samples, groups, channels // groups * math.prod(x.shape[2:]))
     mean, variance = _moments(rows, (2,))
     inverse = 1 / np.sqrt(variance + call["eps"])
 

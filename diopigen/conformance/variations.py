@@ -1,0 +1,210 @@
+"""Variations of the recipes of operators that are not elementwise: dimensions counted from the end, edge values, empty
+tensors, optional tensors that are null."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from diopigen.conformance.admits import NO_EMPTY, NO_NULL, NO_RECIPE_SPECIALS, admits
+from diopigen.conformance.dtypes import kind
+from diopigen.conformance.model import NORMAL, Case, Operand, Value
+from diopigen.conformance.resolve import Arguments, Choice, Resolver, fixed_dtype, lead_dtypes
+from diopigen.conformance.values import Unfit
+from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
+from diopigen.spec.expression import Call, Name
+
+NAMES = ("negative-dim", "null")
+
+Recipes = Sequence[Mapping[str, Argument]]
+
+
+def cases(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
+    """The cases of an operator without a kernel expression."""
+    if function.kernel is not None:
+        return
+    yield from _negative_dims(function, resolver, recipes)
+    yield from _specials(function, resolver, recipes)
+    yield from _empty(function, resolver, recipes)
+    yield from _null(function, resolver, recipes)
+
+
+def _resolved(function: Function, resolver: Resolver, recipe: Mapping[str, Argument], choice: Choice) -> Arguments:
+    """Arguments that keep the constraints. Raises `Unfit`."""
+    arguments = resolver.resolve(recipe, choice)
+    if not admits(function.operator, arguments):
+        raise Unfit("a constraint")
+    return arguments
+
+
+def _case(function: Function, dtype: str, axis: str, name: str, arguments: Mapping[str, Value]) -> Case:
+    return Case(f"{function.name}/{dtype}/{name}", function.name, function.family, dtype, axis, arguments)
+
+
+# ---- dimensions counted from the end --------------------------------------------------------------------------------
+
+_RANGE = re.compile(r"(?:every entry of )?(\w+)(?: and (\w+))? (?:is|are) in \[-rank\((\w+)\)")
+
+
+def counted_dims(function: Function) -> dict[str, str]:
+    """The parameters that name dimensions from either end, each with the tensor that they are of, as the constraints
+    say."""
+    found: dict[str, str] = {}
+    for constraint in function.constraints:
+        for match in _RANGE.finditer(constraint.that):
+            found.update({name: match.group(3) for name in match.group(1, 2) if name})
+    return {name: of for name, of in found.items() if function.param(name) and function.param(of)}
+
+
+def _negative_dims(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
+    """The same dimensions, counted from the other end."""
+    dims = counted_dims(function)
+    dtypes = lead_dtypes(function)
+    for number, recipe in enumerate(recipes if dims else ()):
+        dtype = fixed_dtype(function, recipe) or dtypes[-1 - number % len(dtypes)]
+        try:
+            before = _resolved(function, resolver, recipe, Choice(dtype, number))
+        except Unfit:
+            continue
+        turned: dict[str, Value] = {}
+        for name, of in dims.items():
+            tensor, value = before[of], before[name]
+            if isinstance(tensor, Operand) and tensor.shape and value is not None and value != ():
+                turned[name] = _turned(value, len(tensor.shape))
+        if turned:
+            # The outputs are those of the case before: counting from the other end changes nothing.
+            yield _case(function, dtype, "negative-dim", f"negative-dim-{number + 1}", {**before, **turned})
+
+
+def _turned(value: Value, rank: int) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_turned(item, rank) for item in value)
+    assert isinstance(value, int)
+    return value - rank if value >= 0 else value + rank
+
+
+# ---- edge values ----------------------------------------------------------------------------------------------------
+
+
+def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
+    """NaN, infinities, zeros of both signs, denormals and the ends of integers in every tensor that is drawn.
+
+    Where results are not exact the largest numbers stay out: sums of them may overflow half-way in any order.
+    """
+    exact = function.tolerance == "exact"
+    if not exact and (function.tolerance not in _JUDGED or function.family in _WEIGHED):
+        return
+    if function.operator in NO_RECIPE_SPECIALS:
+        return
+    for step, dtype in enumerate(lead_dtypes(function)):
+        for number, recipe in enumerate(recipes, 1):
+            if kind(dtype) in ("complex", "bool", "none") or fixed_dtype(function, recipe) not in (None, dtype):
+                continue
+            try:
+                arguments = _resolved(function, resolver, recipe, Choice(dtype, step))
+            except Unfit:
+                continue
+            drawn = Drawn("special" if exact else "small-special", (1, 0))
+            read = [p.name for p in function.params if p.is_read]
+            special = {name: _special(arguments[name], dtype, drawn) for name in read}
+            changed = {name: value for name, value in special.items() if value is not None}
+            if changed:
+                yield _case(function, dtype, "special", f"special-{number}", {**arguments, **changed})
+                break
+
+
+_WEIGHED = frozenset({"attention_llm_ext", "detection_mmcv"})
+"""Families whose operators may leave out what has the weight 0."""
+_JUDGED = frozenset({"reduction", "rounding", "transcendental", "matmul"})
+"""Tolerances beside `exact` whose operators have agreed results for infinities and NaN."""
+
+
+def _special(value: Value, dtype: str, drawn: Drawn) -> Value:
+    """The operand with edge values, or None where it has values of its own."""
+    if isinstance(value, tuple):
+        items = [_special(item, dtype, drawn) for item in value]
+        return tuple(items) if items and all(item is not None for item in items) else None
+    if not isinstance(value, Operand) or value.values != NORMAL or value.dtype != dtype or not value.shape:
+        return None
+    return replace(value, values=drawn)
+
+
+# ---- empty tensors --------------------------------------------------------------------------------------------------
+
+
+def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
+    """No samples: the dimension that the spec calls N, or that all tensors of a free shape begin with, has size 0."""
+    if function.operator in NO_EMPTY or function.param("rois") is not None:
+        return  # regions name their image, of which there would be none
+    dtypes = lead_dtypes(function)
+    for number, recipe in enumerate(recipes):
+        dtype = fixed_dtype(function, recipe) or dtypes[number % len(dtypes)]
+        emptied = _emptied(function, recipe)
+        if emptied is None:
+            continue
+        try:
+            arguments = _resolved(function, resolver, emptied, Choice(dtype, number))
+        except Unfit:
+            continue
+        yield _case(function, dtype, "empty", f"empty-{number + 1}", arguments)
+        return
+
+
+def _emptied(function: Function, recipe: Mapping[str, Argument]) -> Mapping[str, Argument] | None:
+    """The recipe with no samples; None where the spec does not name that dimension, or values are spelt out."""
+    changed: dict[str, Argument] = {}
+    for param in function.params:
+        value = recipe.get(param.name)
+        if not isinstance(value, TensorRecipe) or not (_has_samples(param) or _is_alike(param, changed)):
+            continue
+        if not isinstance(value.values, Drawn):
+            return None
+        changed[param.name] = replace(value, shape=(0, *value.shape[1:]))
+    # A gradient may stand before the tensor whose shape it has.
+    for param in function.params:
+        value = recipe.get(param.name)
+        if isinstance(value, TensorRecipe) and param.name not in changed and _is_alike(param, changed):
+            changed[param.name] = replace(value, shape=(0, *value.shape[1:]))
+    return {**recipe, **changed} if changed else None
+
+
+def _has_samples(param: Parameter) -> bool:
+    """Whether the first dimension is called N."""
+    if not isinstance(param.shape, ShapeList) or not param.shape.dimensions:
+        return False
+    first = param.shape.dimensions[0]
+    return first.kind == "formula" and first.formula.expression == Name("N")
+
+
+def _is_alike(param: Parameter, changed: Mapping[str, Argument]) -> bool:
+    """Whether the shape is that of a tensor that was emptied."""
+    if not isinstance(param.shape, ShapeRule):
+        return False
+    rule = param.shape.formula.expression
+    if not isinstance(rule, Call) or rule.function != "same":
+        return False
+    return isinstance(rule.arguments[0], Name) and rule.arguments[0].name in changed
+
+
+# ---- optional tensors -----------------------------------------------------------------------------------------------
+
+
+def _null(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
+    """Each optional tensor null, in the first recipe that gives it."""
+    dtypes = lead_dtypes(function)
+    for place, param in enumerate(function.params):
+        if not param.nullable or param.type != "tensor" or param.name in NO_NULL.get(function.operator, ()):
+            continue
+        for number, recipe in enumerate(recipes):
+            dtype = fixed_dtype(function, recipe) or dtypes[(place + number) % len(dtypes)]
+            try:
+                given = _resolved(function, resolver, recipe, Choice(dtype, number))
+                if not isinstance(given.get(param.name), Operand):
+                    continue
+                arguments = _resolved(function, resolver, {**recipe, param.name: None}, Choice(dtype, number))
+            except Unfit:
+                continue
+            yield _case(function, dtype, "null", f"null-{param.name}", arguments)
+            break

@@ -1,0 +1,138 @@
+"""Cases that vary recipes: layouts of one tensor, dimensions from the end, edge values, no samples, null tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diopigen import api
+from diopigen.conformance.binding import Host
+from diopigen.conformance.cases import cases_of, select
+from diopigen.conformance.memory import CANARY, GUARD, Arena
+from diopigen.conformance.model import Case, Operand
+from diopigen.conformance.variations import counted_dims
+from diopigen.diagnostics import Sink
+from diopigen.ir.model import Function, Interface
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def function_of(interface: Interface, name: str) -> Function:
+    found = interface.function(name)
+    assert found is not None
+    return found
+
+
+def of_axis(interface: Interface, name: str, axis: str) -> list[Case]:
+    return [case for case in cases_of(interface, function_of(interface, name)) if case.axis == axis]
+
+
+@pytest.fixture(scope="module")
+def every_case(interface: Interface) -> list[Case]:
+    tables = api.models(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink())
+    return select(interface, tables=tuple(tables.values()))
+
+
+def test_there_are_25000_cases_with_ids_of_their_own(every_case: list[Case]) -> None:
+    assert len({case.id for case in every_case}) == len(every_case) >= 25_000
+
+
+def test_one_tensor_alone_is_laid_out(every_case: list[Case]) -> None:
+    cases = [case for case in every_case if case.axis == "alone"]
+    for case in cases:
+        laid_out = set()
+        for name, value in case.arguments.items():
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, Operand) and item.layout != "contiguous":
+                    laid_out.add(name)
+        assert len(laid_out) == 1, case.id
+    assert len({case.function for case in cases}) > 300
+
+
+def test_the_layouts_of_a_convolution(interface: Interface) -> None:
+    names = {case.id.split("/")[2] for case in of_axis(interface, "diopiConvolution2d", "alone")}
+    every = ("strided", "transposed", "expanded", "channels-last")
+    assert {f"{name}-{layout}" for name in ("input", "weight") for layout in every} <= names
+    assert {f"out-{layout}" for layout in every if layout != "expanded"} | {"bias-strided"} <= names
+    assert "out-expanded" not in names and "bias-transposed" not in names
+
+
+def test_indices_that_must_differ_are_not_expanded(interface: Interface) -> None:
+    """A permutation whose first dimension repeats one slice would be none."""
+    for case in of_axis(interface, "diopiScatter", "alone"):
+        index = case.arguments["index"]
+        assert isinstance(index, Operand)
+        assert index.layout != "expanded" or index.values not in ("permutation", "distinct")
+
+
+def test_dimensions_are_counted_from_the_end(interface: Interface) -> None:
+    assert counted_dims(function_of(interface, "diopiCumsum")) == {"dim": "input"}
+    assert counted_dims(function_of(interface, "diopiTranspose")) == {"dim0": "input", "dim1": "input"}
+    assert counted_dims(function_of(interface, "diopiSum")) == {"dim": "input"}
+    assert counted_dims(function_of(interface, "diopiBmm")) == {}
+    recipes = {case.id.split("/")[2]: case for case in of_axis(interface, "diopiCumsum", "recipe")}
+    turned = of_axis(interface, "diopiCumsum", "negative-dim")
+    assert turned
+    for case in turned:
+        before = recipes[case.id.split("/")[2].replace("negative-dim", "recipe")].arguments
+        shape = before["input"].shape  # type: ignore[union-attr]
+        assert abs(case.arguments["dim"] - before["dim"]) == len(shape)  # type: ignore[operator]
+        assert case.arguments["input"].shape == shape  # type: ignore[union-attr]
+
+
+def test_every_dtype_of_the_second_operand_is_mixed_in(interface: Interface) -> None:
+    mixed = [case for case in of_axis(interface, "diopiMul", "mixed") if case.dtype == "int16"]
+    dtypes = {case.arguments["other"].dtype for case in mixed}  # type: ignore[union-attr]
+    assert dtypes == {"bool", "uint8", "int8", "int32", "int64"}
+
+
+def test_edge_values_reach_every_dtype(interface: Interface) -> None:
+    special = {case.dtype: case for case in of_axis(interface, "diopiMax", "special")}
+    assert {"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int64"} <= set(special)
+    assert special["int8"].arguments["input"].values.distribution == "special"  # type: ignore[union-attr]
+    sums = of_axis(interface, "diopiSum", "special")
+    assert {case.arguments["input"].values.distribution for case in sums} == {"small-special"}  # type: ignore[union-attr]
+    assert of_axis(interface, "diopiConvolution2d", "special") == []
+
+
+def test_no_samples(interface: Interface) -> None:
+    (case,) = of_axis(interface, "diopiConvolution2dBackward", "empty")
+    shapes = {name: value.shape for name, value in case.arguments.items() if isinstance(value, Operand)}
+    assert shapes["input"][0] == shapes["grad_output"][0] == shapes["grad_input"][0] == 0
+    assert 0 not in shapes["weight"] and shapes["grad_weight"] == shapes["weight"]
+
+
+def test_optional_tensors_are_null_one_at_a_time(interface: Interface) -> None:
+    cases = {case.id.split("/")[2]: case.arguments for case in of_axis(interface, "diopiLayerNormBackward", "null")}
+    assert set(cases) == {"null-grad_weight", "null-grad_bias", "null-weight", "null-bias"}
+    assert cases["null-weight"]["weight"] is None and cases["null-weight"]["bias"] is not None
+
+
+def test_a_tensor_can_begin_behind_an_aligned_place(interface: Interface, runtime: Path) -> None:
+    values = {info.name: position for position, info in enumerate(interface.dtypes)}
+    enums = {value.name: value.value for enum in interface.enums for value in enum.values}
+    values = {info.name: enums[info.enum] for info in interface.dtypes}
+    arena = Arena(Host(runtime), values)
+    block = arena.tensor(np.arange(6, dtype=np.float32).reshape(2, 3), "float32", "offset")
+    now = arena.read(block)
+    assert block.start == GUARD + 4 and now.size == 2 * GUARD + 7 * 4
+    assert np.array_equal(block.elements(now), [[0, 1, 2], [3, 4, 5]])
+    assert set(now[: GUARD + 4]) == set(now[GUARD + 28 :]) == {CANARY}
+    same = arena.alias(block, (2, 3), "contiguous")
+    assert np.array_equal(same.elements(arena.read(block)), [[0, 1, 2], [3, 4, 5]])
+    stored, dtype, strides = arena.fetch(block.handle)
+    assert (dtype, strides) == ("float32", (3, 1)) and np.array_equal(stored, [[0, 1, 2], [3, 4, 5]])
+    arena.clear()
+
+
+def test_the_offset_layout_is_one_of_the_suite(every_case: list[Case]) -> None:
+    cases = [case for case in every_case if case.axis == "offset"]
+    assert cases and all(
+        replace(value, layout="offset") == value
+        for case in cases
+        for value in case.arguments.values()
+        if isinstance(value, Operand)
+    )
