@@ -1,0 +1,56 @@
+"""What the tests of `diopigen adaptors` share."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from adaptors_cli import Adaptors, made
+from test_generate import ROOT
+
+from diopigen import api
+from diopigen.cli import main
+from diopigen.diagnostics import Sink
+from diopigen.ir.load import Loaded
+
+SPEC = ("--spec", str(ROOT / "specs"))
+_load = api.load
+
+
+@pytest.fixture
+def vendor(tmp_path: Path) -> Path:
+    """A vendor's tree in a folder of its own: impl/chip with five functions and a configuration."""
+    return made(tmp_path, "chip")
+
+
+@pytest.fixture
+def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adaptors:
+    """Runs the command where a vendor's impl/ stands; gives what it printed to both streams.
+
+    In this process, where the spec is read once for all tests; `run` shows the same from the shell.
+    """
+
+    def load(where: api.Workspace, sink: Sink, *, check: bool = True) -> Loaded:
+        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, check=check)
+
+    def call(vendor: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+        return command([f"impl/{vendor.name}", *arguments], vendor.parent.parent, code)
+
+    def command(arguments: list[str], folder: Path, code: int) -> tuple[str, str]:
+        monkeypatch.chdir(folder)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(["adaptors", *arguments, *(() if "--spec" in arguments else SPEC)])
+        done = capsys.readouterr()
+        assert (ended.value.code or 0) == code, done
+        return done.out, done.err
+
+    monkeypatch.setattr(api, "load", load)
+    call.command = command  # type: ignore[attr-defined]
+    return call
+
+
+@cache
+def _the_spec() -> Loaded:
+    return _load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink())
