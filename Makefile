@@ -13,7 +13,7 @@ help:
 	@echo "make test       run the whole test suite"
 	@echo "make lint       ruff and clang-format"
 	@echo "make types      mypy"
-	@echo "make generate   write what follows from the spec to generated/"
+	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time"
 	@echo "make clean      remove builds and .venv"
@@ -37,9 +37,11 @@ types: $(VENV)/ready
 
 generate: $(VENV)/ready
 	@$(BIN)/diopigen generate
+	@$(BIN)/diopigen adaptors impl/camb
 
 generated: $(VENV)/ready
 	@$(BIN)/diopigen generate --check
+	@$(BIN)/diopigen adaptors impl/camb --check
 
 bench: $(VENV)/ready
 	@$(BIN)/python -m benchmarks.generator

@@ -28,6 +28,24 @@ function(diopigen_generate)
     _diopigen_headers("${arg_TARGET}" "${arg_OUT}")
 endfunction()
 
+# diopigen_adaptors(TARGET <name> IMPL <folder> OUT <folder> [CONFIG <file>] [VENDOR <name>] [SPEC <folder>])
+#
+# Keeps OUT/adaptor.cpp, the shims over the kernels below IMPL, up to date with the kernels and with convert_config.yaml.
+# Compile that file into the vendor's library, and let the library depend on the target <name>_adaptors. The options
+# are those of `diopigen adaptors`.
+function(diopigen_adaptors)
+    _diopigen_arguments("TARGET;IMPL;OUT" "TARGET;IMPL;OUT;CONFIG;VENDOR;SPEC" "" ${ARGN})
+    set(options "${arg_IMPL}")
+    if(arg_CONFIG)
+        list(APPEND options --config "${arg_CONFIG}")
+    endif()
+    if(arg_VENDOR)
+        list(APPEND options --vendor "${arg_VENDOR}")
+    endif()
+    file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${arg_IMPL}/*.cpp" "${arg_IMPL}/*.cc" "${arg_IMPL}/*.cxx" "${arg_IMPL}/*.cu")
+    _diopigen_step(adaptors "${arg_TARGET}" "${arg_OUT}" "${options}" ${kernels})
+endfunction()
+
 # diopigen_add_runtime([INCLUDE_DIR <folder>])
 #
 # Adds the host runtime: the targets diopigen_runtime, diopigen_runtime_whole, diopigen_runtime_shared and
@@ -77,13 +95,15 @@ endmacro()
 #
 # The stamp is the output, not the files: they are written only when they change, and Make would run the step again at
 # each build for files older than the spec. As byproducts they are known to Ninja all the same.
+#
+# What follows `options` are files that the step depends on from the start.
 function(_diopigen_step command target out options)
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/diopigen")
     set(stamp "${folder}/${target}.stamp")
-    set(line "${DIOPIGEN_EXECUTABLE}" ${command} --out "${out}" ${options})
+    set(line "${DIOPIGEN_EXECUTABLE}" ${command} ${options} --out "${out}")
     # The dependency file names what the last run read. The globs are for files that are new since, which a run before
     # could not have read.
-    set(inputs)
+    set(inputs ${ARGN})
     if(arg_SPEC)
         list(APPEND line --spec "${arg_SPEC}")
         file(GLOB_RECURSE found CONFIGURE_DEPENDS "${arg_SPEC}/*.yaml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,8 +69,15 @@ def resolved_config(
         return None
     own = _own_functions(vendor, sources, sink)
     implemented = check_impl(expected, replace(sources, functions=own), sink)
-    composites = composite_functions(interface)
-    return resolve(config, interface, vendor.name, implemented, sink, composites=composites)
+    return resolved_for(interface, vendor.name, config, implemented, sink)
+
+
+def resolved_for(
+    interface: Interface, vendor: str, config: ConfigFile, implemented: Iterable[str], sink: Sink
+) -> ResolvedConfig:
+    """The table of a vendor whose functions are known."""
+    names = tuple(implemented)
+    return resolve(config, interface, vendor, names, sink, composites=composite_functions(interface))
 
 
 def _config(vendor: Vendor, sink: Sink) -> ConfigFile | None:
@@ -132,6 +139,17 @@ def _declaration(function: CFunction) -> str:
     return f"{function.returns} {function.name}({params})"
 
 
+def _is_own(found: VendorFunction, vendor: str) -> bool:
+    return found.namespace == f"impl::{vendor}" or bool(_MACRO.match(found.namespace))
+
+
+def shimmed_functions(sources: VendorSources, vendor: str) -> frozenset[str]:
+    """The functions that shims can call and must: those in `impl::VENDOR` that are not exported as well."""
+    exported = {found.function.name for found in sources.functions if not found.namespace}
+    own = {found.function.name for found in sources.functions if _is_own(found, vendor)}
+    return frozenset(own - exported)
+
+
 def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[VendorFunction, ...]:
     """The definitions that shims can call: those in `impl::VENDOR`.
 
@@ -140,7 +158,7 @@ def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[
     """
     report = Reporter(RULES, sink)
     wanted = f"impl::{vendor.name}"
-    own = tuple(f for f in sources.functions if f.namespace == wanted or _MACRO.match(f.namespace))
+    own = tuple(f for f in sources.functions if _is_own(f, vendor.name))
     exported = [f for f in sources.functions if not f.namespace]
     others = [f for f in sources.functions if f.namespace and f not in own]
     names = {found.function.name for found in own}

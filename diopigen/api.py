@@ -30,6 +30,12 @@ class Workspace:
     templates: Path
     spec_name: str
 
+    def place(self, name: str) -> Path:
+        """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""
+        folder, _, rest = name.partition("/")
+        roots = {"specs": self.spec, "templates": self.templates}
+        return (roots[folder] / rest if folder in roots else Path(name)).absolute()
+
 
 def package_data(name: str) -> Path:
     """A folder that travels with the package: beside it in a checkout, inside it in a wheel."""

@@ -18,7 +18,7 @@ from diopigen.header.doc_drift import doc_drift
 from diopigen.header.interface_diff import compare_functions, compare_interfaces
 from diopigen.header.json_reader import read_interface_json
 from diopigen.header.signature import c_interface
-from diopigen.header.vendor import check_impl, scan_vendor
+from diopigen.header.vendor import VendorSources, check_impl, scan_vendor
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Interface
 
@@ -55,10 +55,18 @@ def check_vendor(
 
     Without `prelude` the public headers are made from the spec for the time of the scan.
     """
+    return scan_and_check(interface, where, directory, prelude, sink)[1]
+
+
+def scan_and_check(
+    interface: Interface, where: Workspace, directory: Path, prelude: Sequence[Path], sink: Sink
+) -> tuple[VendorSources, tuple[str, ...]]:
+    """A vendor's definitions as they stand in its sources, and the functions that they implement."""
     expected = c_interface(interface)
     operators = {function.name for function in interface.functions if function.family != "runtime"}
     if prelude:
-        implemented = check_impl(expected, scan_vendor(directory, prelude, sink), sink)
+        sources = scan_vendor(directory, prelude, sink)
+        implemented = check_impl(expected, sources, sink)
     else:
         with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
             made = []
@@ -67,8 +75,9 @@ def check_vendor(
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
                 made.append(target)
-            implemented = check_impl(expected, scan_vendor(directory, made, sink), sink)
-    return tuple(name for name in implemented if name in operators)
+            sources = scan_vendor(directory, made, sink)
+            implemented = check_impl(expected, sources, sink)
+    return sources, tuple(name for name in implemented if name in operators)
 
 
 def read_any(path: Path, sink: Sink) -> CInterface | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from diopigen.adaptors import CONFIG_NAME, resolved_for, shimmed_functions, shims
 from diopigen.api import Workspace
+from diopigen.config.entries import ConfigFile
+from diopigen.config.reader import read_config
 from diopigen.diagnostics import Failure, Sink, Span, failure
 from diopigen.emit.plan import MANIFEST_NAME, RESERVED_PREFIX, Plan
 from diopigen.emit.selection import (
@@ -19,7 +22,7 @@ from diopigen.emit.selection import (
     selection_from_json,
 )
 from diopigen.emit.skeleton import Operator, skeleton_path
-from diopigen.emit.vendor import MARK, VendorOptions, emit_vendor, is_generated
+from diopigen.emit.vendor import MARK, VendorOptions, emit_vendor, is_generated, shims_folder
 from diopigen.header.compare import prototype
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Interface
@@ -28,7 +31,7 @@ from diopigen.output.apply import Result, apply
 from diopigen.output.check import dry_run
 from diopigen.output.manifest import read_records
 from diopigen.output.once import missing, write_once
-from diopigen.proto import check_vendor
+from diopigen.proto import scan_and_check
 
 RULES = {
     "scaffold-not-empty": "a vendor's tree starts in an empty folder, or goes on where one was scaffolded",
@@ -43,19 +46,35 @@ _STARTER = Selection(starter=True)
 
 @dataclass(frozen=True, slots=True)
 class Scaffolded:
-    """What a run did: what belongs to diopigen, and the paths that were started or kept as they are, sorted."""
+    """What a run did: what belongs to diopigen, and the paths that were started or kept as they are, sorted.
+
+    `shims` is None for a tree whose kernels are exported by themselves, and where the configuration is in error.
+    """
 
     generated: Result
     started: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    shims: Result | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """What is at the output folder: whether nothing is, and what the tree was scaffolded with."""
+    """What is at the output folder: whether nothing is, and what the tree was scaffolded with.
+
+    Trees of before the shims have kernels that are exported by themselves, and keep that form.
+    """
 
     is_new: bool
     selection: Selection = NOTHING
+    shimmed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The functions that the vendor's sources define, and those of them that shims can call."""
+
+    all: tuple[str, ...] = ()
+    shimmed: frozenset[str] = frozenset()
 
 
 def scaffold(
@@ -89,33 +108,61 @@ def scaffold(
     wanted = select(interface, selection)
     # Before the scan: of a file that another run adds in the meantime nothing is known.
     there = [] if tree.is_new else [op for op in wanted if (root / skeleton_path(vendor, op)).exists()]
-    implemented = () if tree.is_new else _implemented(interface, where, root / "impl" / vendor, sink)
-    options = VendorOptions(vendor, _unwritten(wanted, implemented), selection)
-    plan = emit_vendor(interface, where.templates, runtime, options)
+    written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
+    new = _unwritten(wanted, written.all)
+    plan = emit_vendor(interface, where.templates, runtime, VendorOptions(vendor, new, selection, tree.shimmed))
     generated = Plan(tuple(file for file in plan.files if is_generated(file.path)))
     starts = {path: content for path, content in plan.items() if not is_generated(path)}
+    public = None
+    if tree.shimmed:
+        functions = {*written.shimmed, *(function.name for operator in new for function in operator.functions)}
+        public = _shims(interface, where, vendor, root, functions, sink)
+    shim_root = root / shims_folder(vendor)
     command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
     about_output = Sink()
     if not write:
         result = dry_run(generated, root, about_output, force=force, command=command)
+        shim_result = dry_run(public, shim_root, about_output, force=force, command=command) if public else None
         started = missing(starts, root)
     else:
         result = apply(generated, root, about_output, force=force, command=command)
+        shim_result = None
         started = ()
-    sink.extend(about_output.sorted())
     if about_output.has_errors:
+        sink.extend(about_output.sorted())
         return Scaffolded(result)
-    _report_missing(there, implemented, vendor, root, sink)
+    _report_missing(there, written.all, vendor, root, tree.shimmed, sink)
     if write:
         try:
             started = write_once(starts, root, executable=(".ci/run",))
+            shim_result = apply(public, shim_root, about_output, force=force, command=command) if public else None
         except Failure:
             if tree.is_new:
-                _take_back(root, existed)
+                _take_back(root, shim_root, existed)
             raise
+    sink.extend(about_output.sorted())
     own = {*starts, *(skeleton_path(vendor, operator) for operator in wanted)}
     kept = {path for path in own - set(started) if (root / path).exists()}
-    return Scaffolded(result, started, tuple(sorted(kept)))
+    return Scaffolded(result, started, tuple(sorted(kept)), _placed(shim_result, shims_folder(vendor)))
+
+
+def _placed(result: Result | None, folder: str) -> Result | None:
+    """The paths of a result from the root of the tree."""
+    if result is None:
+        return None
+    return Result(*(tuple(f"{folder}/{path}" for path in getattr(result, each.name)) for each in fields(Result)))
+
+
+def _shims(
+    interface: Interface, where: Workspace, vendor: str, root: Path, functions: Collection[str], sink: Sink
+) -> Plan | None:
+    """The shims over `functions`, as `diopigen adaptors` writes them; None where the configuration is in error."""
+    path = root / CONFIG_NAME
+    found = Sink()
+    config = read_config(path, CONFIG_NAME, found) if path.exists() else ConfigFile(CONFIG_NAME)
+    resolved = None if config is None else resolved_for(interface, vendor, config, functions, found)
+    sink.extend(found.sorted())
+    return None if resolved is None or found.has_errors else shims(interface, where, resolved)
 
 
 def _look(root: Path, vendor: str) -> _Tree:
@@ -138,21 +185,21 @@ def _look(root: Path, vendor: str) -> _Tree:
         message = f"'{root.as_posix()}' holds another output of diopigen: it has {MANIFEST_NAME} but no {MARK}"
         fix = f"choose another --out; if it is a vendor's tree, restore {MARK}"
         raise failure("scaffold-foreign", message, span, fix)
-    owner, selection = _read_mark(root / MARK)
+    owner, selection, shimmed = _read_mark(root / MARK)
     if owner != vendor:
         message = f"'{root.as_posix()}' is the tree of '{owner}', not of '{vendor}'"
         fix = f"use --vendor {owner}, or choose another --out"
         raise failure("scaffold-other-vendor", message, Span((root / MARK).as_posix()), fix)
-    return _Tree(False, selection)
+    return _Tree(False, selection, shimmed)
 
 
-def _read_mark(path: Path) -> tuple[str, Selection]:
+def _read_mark(path: Path) -> tuple[str, Selection, bool]:
     try:
         document = json.loads(disk.read_bytes(path).decode("utf-8"))
         owner = document["vendor"]
         if not isinstance(owner, str):
             raise ValueError("'vendor' is a text")
-        return owner, selection_from_json(document["operators"])
+        return owner, selection_from_json(document["operators"]), document.get("shims") is True
     except (ValueError, KeyError, TypeError, RecursionError):
         message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"
         raise failure(
@@ -165,14 +212,15 @@ def _some(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def _implemented(interface: Interface, where: Workspace, folder: Path, sink: Sink) -> tuple[str, ...]:
-    """The functions that the vendor's sources define; those with another signature are reported."""
+def _written(interface: Interface, where: Workspace, root: Path, vendor: str, sink: Sink) -> _Written:
+    """What the vendor's sources define; functions with another signature are reported."""
+    folder = root / "impl" / vendor
     if not folder.is_dir():
-        return ()
+        return _Written()
     found = Sink()
-    names = check_vendor(interface, where, folder, (), found)
+    sources, names = scan_and_check(interface, where, folder, (), found)
     sink.extend(finding for finding in found.sorted() if finding.code in ("impl-signature", "vendor-unreadable"))
-    return names
+    return _Written(names, shimmed_functions(sources, vendor) & frozenset(names))
 
 
 def _unwritten(wanted: Sequence[Operator], implemented: Collection[str]) -> tuple[Operator, ...]:
@@ -185,24 +233,32 @@ def _unwritten(wanted: Sequence[Operator], implemented: Collection[str]) -> tupl
 
 
 def _report_missing(
-    there: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, sink: Sink
+    there: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, shimmed: bool, sink: Sink
 ) -> None:
     """Notes the functions that an operator with a file lacks: the file is its owner's, and nothing is added to it."""
     for operator in there:
         path = root / skeleton_path(vendor, operator)
         for function in operator.functions:
             if function.name not in implemented:
-                fix = f"""add 'extern "C" {prototype(c_function(function))}', if the kernel exists"""
+                declared = prototype(c_function(function))
+                what = f"'{declared}' to namespace impl::{vendor}" if shimmed else f"""'extern "C" {declared}'"""
+                fix = f"add {what}, if the kernel exists"
                 sink.note("function-missing", f"{function.name} is not implemented", Span(path.as_posix()), fix=fix)
 
 
-def _take_back(root: Path, existed: bool) -> None:
+def _take_back(root: Path, shim_root: Path, existed: bool) -> None:
     """Removes what a failed first run has written, and the root unless it `existed`, as far as the disk lets it."""
     try:
-        result = apply(Plan(()), root, Sink())
-        disk.remove_file(root / MANIFEST_NAME)
-        folders = {parent for path in result.removed for parent in (root / path).parents if root in parent.parents}
-        for folder in [*sorted(folders, reverse=True), *([] if existed else [root])]:
-            disk.remove_empty_folder(folder)
+        for output in (shim_root, root):
+            if not output.is_dir():
+                continue
+            result = apply(Plan(()), output, Sink())
+            disk.remove_file(output / MANIFEST_NAME)
+            paths = [output / path for path in (*result.removed, MANIFEST_NAME)]
+            folders = {parent for path in paths for parent in path.parents if root in parent.parents}
+            for folder in sorted(folders, reverse=True):
+                disk.remove_empty_folder(folder)
+        if not existed:
+            disk.remove_empty_folder(root)
     except Failure:
         return

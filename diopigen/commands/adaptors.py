@@ -14,7 +14,9 @@ from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
 
 if TYPE_CHECKING:
+    from diopigen.adaptors import Vendor
     from diopigen.config.model import ResolvedConfig
+    from diopigen.emit.plan import Plan
     from diopigen.ir.model import Interface
 
 _ALL = "*"
@@ -39,6 +41,8 @@ _OUT = "generated/adaptors"
 @click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
 @click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@click.option("--stamp", metavar="FILE", help="Touch this file when done (for build systems).")
+@click.option("--depfile", metavar="FILE", help="Write the inputs as a Make dependency file for --stamp.")
 @common_options
 def adaptors(
     directory: str,
@@ -49,6 +53,8 @@ def adaptors(
     explained: str | None,
     mode: str | None,
     force: bool,
+    stamp: str | None,
+    depfile: str | None,
     spec: str | None,
     templates: str | None,
     output_format: str,
@@ -60,6 +66,11 @@ def adaptors(
     """
     from diopigen.adaptors import Vendor, resolved_config, vendor_name
     from diopigen.emit.selection import require_vendor_name
+    from diopigen.header.vendor import source_files
+    from diopigen.output.depfile import write_stamp
+
+    if depfile and not stamp:
+        raise click.UsageError("--depfile needs --stamp: the file that depends on the inputs")
 
     path = Path(directory)
     name = vendor or vendor_name(path)
@@ -77,7 +88,12 @@ def adaptors(
         session.finish()
     if explained is not None:
         _explain(session, resolved, interface, explained)
-    _write(session, resolved, interface, out or f"{_OUT}/{name}", mode, force, f"diopigen adaptors {directory}")
+    target = Path(out or f"{_OUT}/{name}")
+    plan, summary = _write(session, found, resolved, interface, target, mode, force)
+    if stamp and not session.sink.has_errors:
+        inputs = [*plan.all_inputs(), *interface.files, *(str(source) for source in source_files(path))]
+        write_stamp(Path(stamp), Path(depfile) if depfile else None, (str(where.place(each)) for each in inputs))
+    session.finish(summary)
 
 
 def _with_warnings_as_errors(sink: Sink) -> Sink:
@@ -109,25 +125,26 @@ def _explain(session: Session, resolved: ResolvedConfig, interface: Interface, n
 
 def _write(
     session: Session,
+    vendor: Vendor,
     resolved: ResolvedConfig,
     interface: Interface,
-    out: str,
+    root: Path,
     mode: str | None,
     force: bool,
-    command: str,
-) -> NoReturn:
+) -> tuple[Plan, str]:
+    """Writes the shims, and gives the plan and what to say; a mode that writes nothing ends the command."""
     from diopigen.adaptors import check_owner, shims
     from diopigen.output.apply import apply
     from diopigen.output.check import check, diff, dry_run, listing
 
-    root = Path(out)
+    command = f"diopigen adaptors {vendor.directory}"
     check_owner(root, resolved, session.sink)
     if session.sink.has_errors:
         session.finish()
     plan = shims(interface, session.workspace(), resolved)
     if mode == "check":
         check(plan, root, session.sink, command=command)
-        session.finish(f"{out}: {len(plan)} files, all as {resolved.file} and the spec say")
+        session.finish(f"{root}: {len(plan)} files, all as {resolved.file} and the spec say")
     if mode == "diff":
         click.echo(diff(plan, root), nl=False)
         session.finish()
@@ -137,4 +154,4 @@ def _write(
     result = apply(plan, root, session.sink, force=force, command=command)
     changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
     shimmed = sum(rule.function in resolved.implemented for rule in resolved.functions)
-    session.finish(f"{out}: shims for {shimmed} functions; {changed}")
+    return plan, f"{root}: shims for {shimmed} functions; {changed}"

@@ -34,8 +34,8 @@ def scaffold(
     """Write a vendor's tree that builds at once, or add to one what is new.
 
     Without --ops, --family and --all a new tree gets a starter set of operators, and an older one is brought up to
-    date. Files that are yours (all but include/, runtime/, test/operators.inc and vendor.json) are written once and
-    never touched again.
+    date. Files that are yours (all but generated/, include/, runtime/, test/operators.inc and vendor.json) are written
+    once and never touched again.
     """
     from diopigen import api
     from diopigen.emit.selection import Selection, require_vendor_name
@@ -59,8 +59,11 @@ def scaffold(
     )
     if dry_run and not session.sink.has_errors:
         click.echo(listing(done.generated, dry=True), nl=False)
+        if done.shims is not None:
+            click.echo(listing(done.shims, dry=True), nl=False)
         click.echo("".join(f"would start   {path}\n" for path in done.started), nl=False)
         session.finish()
-    written, removed = len(done.generated.written), len(done.generated.removed)
-    generated = f"generated: {written} written, {removed} removed, {len(done.generated.unchanged)} unchanged"
+    results = [done.generated] if done.shims is None else [done.generated, done.shims]
+    counts = {name: sum(len(getattr(each, name)) for each in results) for name in ("written", "removed", "unchanged")}
+    generated = "generated: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.kept)} kept")

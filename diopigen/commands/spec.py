@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from diopigen.console import Session, common_options
-
-if TYPE_CHECKING:
-    from diopigen.api import Workspace
 
 
 @click.command()
@@ -58,6 +52,7 @@ def generate(
     from diopigen.output.apply import apply
     from diopigen.output.check import check as check_output
     from diopigen.output.check import diff, dry_run, listing
+    from diopigen.output.depfile import write_stamp
 
     if list_targets:
         click.echo("\n".join(api.targets()))
@@ -84,24 +79,10 @@ def generate(
         session.finish()
     result = apply(plan, root, session.sink, force=force)
     if not session.sink.has_errors and stamp:
-        _write_stamp(where, plan.all_inputs(), Path(stamp), depfile)
+        inputs = (str(where.place(name)) for name in plan.all_inputs())
+        write_stamp(Path(stamp), Path(depfile) if depfile else None, inputs)
     changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
     session.finish(f"{out}: {changed}")
-
-
-def _write_stamp(where: Workspace, inputs: Sequence[str], stamp: Path, depfile: str | None) -> None:
-    """The stamp's time is that of this run; the dependency file names every input by its real path."""
-    from diopigen.output.depfile import depfile_text, write_if_changed
-
-    write_if_changed(stamp, b"")
-    os.utime(stamp)
-    if depfile:
-        paths = []
-        for name in inputs:
-            folder, _, rest = name.partition("/")
-            root = where.spec if folder == "specs" else where.templates
-            paths.append(str((root / rest).absolute()))
-        write_if_changed(Path(depfile), depfile_text(str(stamp), paths).encode())
 
 
 @click.command()

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Iterator, Mapping
 
 from diopigen.diagnostics import Failure, failure
 from diopigen.emit.adaptor_shim import arguments, head
 from diopigen.emit.c_text import COLUMNS, call_lines
-from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.emit.cpu_kernels import rule_operands
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 RULES = {
@@ -42,6 +44,10 @@ _FROM_KERNEL = frozenset(
         *("ClampMaxInpScalar", "ClampMin", "ClampMinInp", "ClampMinScalar", "ClampMinInpScalar"),
     )
 )
+_SAME = re.compile(r"same\((\w+)\)")
+_POINTERS = frozenset({"tensor", "scalar", "string", "generator"})
+# By the text of a constraint: the condition, in C++, that breaks it.
+_BROKEN = {"min and max are not both null": "min == nullptr && max == nullptr"}
 _FUNCTIONS = {
     "abs": "absolute",
     "sqrt": "squareRoot",
@@ -65,16 +71,18 @@ def composite_names(interface: Interface) -> frozenset[str]:
     return frozenset(function.name for function in interface.functions if function.name in names)
 
 
-def composite_definition(function: Function) -> str:
+def composite_definition(function: Function, interface: Interface) -> str:
     """The definition of the public function. A kernel that cannot be composed raises `Failure` at its place."""
     written = [param for param in function.params if param.type == "tensor" and param.is_written]
     out = next((param for param in written if param.name in ("out", "attention_out")), written[0])
-    lines = [f'Composite c(helpers, ctx, "{function.name}", {out.name});']
-    lines += [f"c.notNull({param.name});" for param in _never_null(function) if param is not out]
+    lines = [f'Composite c(helpers, ctx, "{function.name}", "{out.name}", {out.name});']
+    lines += _demands(function, out, interface)
     if function.name in _BY_HAND:
         start = f"diopigen::adaptor::composite::{_BY_HAND[function.name]}"
         lines += call_lines(start, ["c", *arguments(function)[1:]], ";", COLUMNS - 4).split("\n")
     else:
+        lines += _checks(function)
+        lines.append(_promotion(function, out, interface))
         lines += _from_kernel(function)
     lines.append("return c.finish();")
     body = [f"{_INDENT}{line}" for line in lines]
@@ -82,8 +90,48 @@ def composite_definition(function: Function) -> str:
     return "\n".join([head(function, " try {"), *body, *tail])
 
 
-def _never_null(function: Function) -> list[Parameter]:
-    return [param for param in function.params if param.type == "tensor" and not param.nullable]
+def _demands(function: Function, out: Parameter, interface: Interface) -> Iterator[str]:
+    """What is asked of single parameters before anything is computed: that they are there, and their dtypes."""
+    known_dtypes = {info.name for info in interface.dtypes}
+    for param in function.params:
+        if param.type in _POINTERS and not param.nullable and param is not out:
+            yield f'c.notNull("{param.name}", {param.name});'
+    for param in function.params:
+        if param.type == "string" and param.values:
+            known = ", ".join(f'"{value}"' for value in param.values)
+            yield f'c.oneOf("{param.name}", {param.name}, {{{known}}});'
+        if param.type != "tensor":
+            continue
+        if isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) < set(known_dtypes):
+            yield f'c.accept("{param.name}", {param.name}, {_mask(param.dtype, interface)});'
+        elif isinstance(param.dtype, DtypeRule) and (same := _SAME.fullmatch(param.dtype.formula.text)):
+            yield f'c.acceptSame("{param.name}", {param.name}, {same[1]});'
+
+
+def _mask(dtypes: DtypeList, interface: Interface) -> str:
+    """A bit for each dtype, at the place that the enumeration gives it."""
+    places = {value.name: value.value for enum in interface.enums for value in enum.values}
+    found = {info.name: places[info.enum] for info in interface.dtypes}
+    return f"0x{sum(1 << found[name] for name in dtypes.dtypes):x}"
+
+
+def _checks(function: Function) -> Iterator[str]:
+    """The constraints that the functions below do not know of."""
+    for constraint in function.constraints:
+        broken = _BROKEN.get(constraint.that)
+        if broken is not None:
+            yield f"if ({broken}) {{"
+            yield f'{_INDENT}c.refuse({constraint.error}, "{constraint.id}: {constraint.that}");'
+            yield "}"
+
+
+def _promotion(function: Function, out: Parameter, interface: Interface) -> str:
+    """The statement that sets the dtype to compute in: that of the output of the operator's first function."""
+    family = [other for other in interface.functions if other.operator == function.operator]
+    base = next(param for other in family for param in other.params if param.direction == "out")
+    assert isinstance(base.dtype, DtypeRule)
+    names = [name for name in rule_operands(base.dtype.formula.expression) if function.param(name) is not None]
+    return f"c.computeIn({out.name}, {{{', '.join(f'c.operand({name})' for name in names)}}});"
 
 
 def _from_kernel(function: Function) -> Iterator[str]:

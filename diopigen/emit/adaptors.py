@@ -69,7 +69,7 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
         shim(f, resolved.vendor, None if f.name in _NEVER_CONVERTED else rules.get(f.name), table, enums)
         for f in shimmed
     ]
-    composites = [composite_definition(f) for f in composed]
+    composites = [composite_definition(f, interface) for f in composed]
     config = resolved.file
     sources = _sources(interface, [*shimmed, *composed], config)
     common = {

@@ -41,8 +41,13 @@ def skeleton_path(vendor: str, operator: Operator) -> str:
     return f"impl/{vendor}/functions/{operator.family}/{operator.name}.cpp"
 
 
-def skeleton_file(interface: Interface, templates: Path, vendor: str, operator: Operator) -> PlannedFile:
-    """The skeleton of an operator, with the functions that `operator` holds."""
+def skeleton_file(
+    interface: Interface, templates: Path, vendor: str, operator: Operator, *, shimmed: bool = True
+) -> PlannedFile:
+    """The skeleton of an operator, with the functions that `operator` holds.
+
+    `shimmed`: they are in the vendor's namespace, behind shims that are exported; else they are exported themselves.
+    """
     source = interface.file_of[operator.functions[0].name]
     includes = dict.fromkeys(function.header for function in operator.functions)
     text = f"A start, made by `diopigen scaffold` from {source}. This file is yours: it is not written a second time."
@@ -56,8 +61,14 @@ def skeleton_file(interface: Interface, templates: Path, vendor: str, operator: 
         ),
         "includes": sorted(includes),
         "vendor": vendor,
+        "shimmed": shimmed,
         "functions": [
-            {"contract": contract(function), "head": _head(function), "body": _body(function, vendor)}
+            {
+                "name": function.name,
+                "contract": contract(function),
+                "head": _head(function, shimmed),
+                "body": _body(function, vendor, shimmed),
+            }
             for function in operator.functions
         ],
     }
@@ -120,15 +131,18 @@ def _status_text(function: Function) -> str:
     return f"diopiSuccess{others}; diopiNoImplement as long as there is no kernel: the framework falls back then."
 
 
-def _head(function: Function) -> str:
+def _head(function: Function, shimmed: bool) -> str:
     """The first line or lines of the definition, with the brace that opens it."""
     declared = c_function(function)
     params = [declarator(param.type, param.name) for param in declared.params]
-    return call_lines(f'extern "C" {declarator(declared.returns, function.name)}', params, " {")
+    linkage = "" if shimmed else 'extern "C" '
+    return call_lines(f"{linkage}{declarator(declared.returns, function.name)}", params, " {")
 
 
-def _body(function: Function, vendor: str) -> str:
+def _body(function: Function, vendor: str, shimmed: bool) -> str:
     """The statement that says that there is no kernel yet; it takes the parameters so that none counts as unused."""
     names = ["__func__", *(param.name for param in c_function(function).params if param.name)]
-    call = call_lines(f"return impl::{vendor}::notImplemented", names, ";", COLUMNS - len(_INDENT))
+    call = call_lines(
+        f"return {'' if shimmed else f'impl::{vendor}::'}notImplemented", names, ";", COLUMNS - len(_INDENT)
+    )
     return textwrap.indent(call, _INDENT)

@@ -46,7 +46,7 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 
 # What the host runtime consists of: there may be more in its folder, such as build trees.
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map")
-_RUNTIME_FOLDERS = ("include", "src")
+_RUNTIME_FOLDERS = ("adaptor/include", "include", "src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {
@@ -59,11 +59,20 @@ _BANNERS = {
 
 @dataclass(frozen=True, slots=True)
 class VendorOptions:
-    """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by."""
+    """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
+
+    `shimmed`: kernels are in the vendor's namespace, and what is exported are shims over them.
+    """
 
     vendor: str
     operators: tuple[Operator, ...]
     selection: Selection = NOTHING
+    shimmed: bool = True
+
+
+def shims_folder(vendor: str) -> str:
+    """Where the shims stand in a vendor's tree: where `diopigen adaptors impl/VENDOR` writes them, called there."""
+    return f"generated/adaptors/{vendor}"
 
 
 def is_generated(path: str) -> bool:
@@ -80,7 +89,10 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
         _operator_list(interface, templates),
         PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
         *_starts(interface, templates, options),
-        *(skeleton_file(interface, templates, options.vendor, operator) for operator in options.operators),
+        *(
+            skeleton_file(interface, templates, options.vendor, operator, shimmed=options.shimmed)
+            for operator in options.operators
+        ),
     ]
     return Plan(tuple(files))
 
@@ -89,6 +101,8 @@ def _starts(interface: Interface, templates: Path, options: VendorOptions) -> li
     functions = [device_function(function) for function in interface.device_functions]
     values = {
         "vendor": options.vendor,
+        "shimmed": options.shimmed,
+        "shims": shims_folder(options.vendor),
         "functions": functions,
         "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
         "first": (options.operators or operators(interface))[0],
@@ -113,6 +127,7 @@ def _mark(interface: Interface, options: VendorOptions) -> bytes:
         "vendor": options.vendor,
         "interface": str(interface.version),
         "operators": options.selection.as_json(),
+        "shims": options.shimmed,
     }
     return (json.dumps(document, indent=2) + "\n").encode()
 

@@ -40,6 +40,8 @@ _FUNCTION = re.compile(r"diopi[A-Z0-9]\w*")
 # What nvcc knows by itself.
 _DEVICE_WORDS = ("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__", "__forceinline__")
 _DEVICE_ARGUMENTS = [*(f"-D{word}=" for word in _DEVICE_WORDS), "-D__launch_bounds__(...)="]
+# The word behind a kernel that compares it with the interface, which is what this scan does by itself.
+_KERNEL_ARGUMENT = "-DDIOPIGEN_KERNEL(name)=static_assert(true)"
 
 # Errors that say that a signature is wrong, and not that one of its types is unknown.
 _CONFLICT = re.compile(
@@ -98,7 +100,11 @@ def scan_vendor(
     if headers is None:
         return VendorSources()
     names = [source.name for source in headers]
-    arguments = [*_DEVICE_ARGUMENTS, *include_arguments(names, [directory, directory.parent, directory / "include"])]
+    arguments = [
+        *_DEVICE_ARGUMENTS,
+        _KERNEL_ARGUMENT,
+        *include_arguments(names, [directory, directory.parent, directory / "include"]),
+    ]
     header_files = Files(headers)
     unit = parse_clean(names, header_files, sink, "c++", arguments, libclang.FOR_SERIALIZATION)
     if unit is None:

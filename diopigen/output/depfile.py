@@ -6,6 +6,7 @@ tool that compared their times with the inputs' would run the generator again at
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def depfile_text(target: str, inputs: Iterable[str]) -> str:
     """
     names = [_escaped(name) for name in sorted(set(inputs))]
     return " \\\n  ".join([f"{_escaped(target)}:", *names]) + "\n"
+
+
+def write_stamp(stamp: Path, depfile: Path | None, inputs: Iterable[str]) -> None:
+    """Gives the stamp the time of this run, and names the inputs in the dependency file. Raises as its two parts do."""
+    write_if_changed(stamp, b"")
+    os.utime(stamp)
+    if depfile is not None:
+        write_if_changed(depfile, depfile_text(str(stamp), inputs).encode())
 
 
 def write_if_changed(path: Path, content: bytes, *, lock_wait: float = DEFAULT_WAIT) -> bool:

@@ -65,6 +65,34 @@ def test_shims_compile(vendor: str, interface: Interface, tmp_path: Path) -> Non
         list(pool.map(run, commands))
 
 
+def test_worked_example_becomes_a_library(tmp_path: Path) -> None:
+    library = tmp_path / "libdiopi_impl.so"
+    sources = [ROOT / "generated/adaptors/camb/adaptor.cpp", *sorted((ROOT / "impl/camb").rglob("*.cpp"))]
+    run(
+        [
+            "g++",
+            "-std=c++17",
+            "-O0",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            *INCLUDES,
+            "-shared",
+            *sources,
+            "-o",
+            library,
+        ]
+    )
+    symbols = [line.split("(")[0].split() for line in run(["nm", "-D", "-C", library]).splitlines()]
+    defined = {words[-1] for words in symbols if words[-2] in "TW"}
+    kernels = {name.removeprefix("impl::camb::") for name in defined if name.startswith("impl::camb::")}
+    public = {name for name in defined if name.startswith("diopi")}
+    assert len(kernels) == 50
+    # Those of the kernels, and what the configuration makes of others.
+    assert public == kernels | {"diopiLinear", "diopiGetLastErrorString"}
+
+
 @pytest.mark.parametrize("vendor", [*VENDORS, "whole"])
 def test_shims_are_formatted(vendor: str, interface: Interface, tmp_path: Path) -> None:
     resolved = whole(interface) if vendor == "whole" else real(vendor, interface)

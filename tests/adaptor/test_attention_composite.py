@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from adaptor_helpers import ERROR, SUCCESS
+from adaptor_helpers import DTYPE_NOT_SUPPORTED, ERROR, SUCCESS
 from composite_caller import Array, Caller, close, numbers
 
 SCALE = 0.3
+HALF = 2**-10
+"""What rounding a result to float16 may change."""
 UNEQUAL = "q, k and v are not [batch, sequence, heads, head_dim] of one attention"
 
 
@@ -47,22 +47,27 @@ def attention(
 
 
 def operands(queries: int, keys: int, heads: int = 2, kv_heads: int = 2) -> tuple[Array, Array, Array]:
-    return (
+    """Queries, keys and values that half precision holds as they are."""
+    drawn = (
         numbers(2, queries, heads, 4, scale=1.0),
         numbers(2, keys, kv_heads, 4, seed=1, scale=1.0),
         numbers(2, keys, kv_heads, 4, seed=2),
     )
+    q, k, v = (array.astype(np.float16).astype(np.float64) for array in drawn)
+    return q, k, v
 
 
-def given(call: Caller, q: Array, k: Array, v: Array) -> dict[str, Any]:
-    return {"q": call.tensor(q), "k": call.tensor(k), "v": call.tensor(v)}
+def given(call: Caller, q: Array, k: Array, v: Array, dtype: str = "float32") -> dict[str, Any]:
+    tensors = {"q": call.tensor(q, dtype), "k": call.tensor(k, dtype), "v": call.tensor(v, dtype)}
+    return {**tensors, "gen": call.generator}
 
 
 def flash(call: Caller, q: Array, k: Array, v: Array, **options: Any) -> tuple[Array, Array]:
     """Result and statistics of diopiFlashAttention."""
-    out, lse = call.tensor(np.full(q.shape, 7.0)), call.tensor(np.full((q.shape[0], q.shape[2], q.shape[1]), 7.0))
+    out = call.tensor(np.full(q.shape, 7.0), "float16")
+    lse = call.tensor(np.full((q.shape[0], q.shape[2], q.shape[1]), 7.0))
     windows = {"window_size_left": -1, "window_size_right": -1}
-    arguments = {**given(call, q, k, v), "softmax_scale": SCALE, **windows, **options}
+    arguments = {**given(call, q, k, v, "float16"), "softmax_scale": SCALE, **windows, **options}
     status = call("diopiFlashAttention", attention_out=out, softmax_lse=lse, **arguments)
     assert status == SUCCESS, call.library.last_error()
     return call.array(out), call.array(lse)
@@ -82,7 +87,7 @@ def test_heads_and_causal_masks(call: Caller, causal: bool, queries: int, keys: 
     close(call.array(out), expected, 1e-5)
     close(call.array(lse), statistics, 1e-5)
     found, found_lse = flash(call, q, k, v, is_causal=causal)
-    close(found, expected, 1e-5)
+    close(found, expected, HALF)
     close(found_lse, statistics, 1e-5)
 
 
@@ -95,7 +100,7 @@ def test_windows(call: Caller, queries: int, keys: int, left: int, right: int, c
     seen = visible(queries, keys, left, 0 if causal else right)
     expected, statistics = attention(q, k, v, seen)
     out, lse = flash(call, q, k, v, is_causal=causal, window_size_left=left, window_size_right=right)
-    close(out, expected, 1e-5)
+    close(out, expected, HALF)
     close(lse, statistics, 1e-5)
 
 
@@ -107,26 +112,17 @@ def test_linear_bias(call: Caller, shape: tuple[int, ...], causal: bool, queries
     slopes = np.abs(numbers(*shape, seed=3, scale=0.5))
     expected, statistics = attention(q, k, v, visible(queries, keys, -1, 0 if causal else -1), slopes)
     out, lse = flash(call, q, k, v, is_causal=causal, alibi_slopes=call.tensor(slopes))
-    close(out, expected, 1e-5)
+    close(out, expected, HALF)
     close(lse, statistics, 1e-5)
 
 
-@pytest.fixture
-def generator(call: Caller) -> Iterator[int]:
-    made = ctypes.c_void_p()
-    create = call.library.runtime.diopiHostCreateGenerator
-    assert create(ctypes.byref(made), ctypes.c_uint64(1), ctypes.c_uint64(0)) == SUCCESS
-    yield made.value or 0
-    assert call.library.runtime.diopiHostDestroyGenerator(made) == SUCCESS
-
-
-def test_dropout(call: Caller, generator: int) -> None:
+def test_dropout(call: Caller) -> None:
     q, k, v = operands(5, 7, 4, 2)
     mask = call.tensor(np.zeros((2, 4, 5, 7)), "bool")
     out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros((2, 4, 5)))
     status = call(
         "diopiMultiHeadAttention", **given(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=True,
-        dropout_p=0.4, return_debug_mask=True, gen=generator, debug_attn_mask=mask,
+        dropout_p=0.4, return_debug_mask=True, debug_attn_mask=mask,
     )  # fmt: skip
     assert status == SUCCESS, call.library.last_error()
     kept = call.array(mask)
@@ -135,8 +131,8 @@ def test_dropout(call: Caller, generator: int) -> None:
     close(call.array(out), expected, 1e-5)
     close(call.array(lse), statistics, 1e-5)
     # The mock drops the same at every call.
-    found, _ = flash(call, q, k, v, is_causal=True, p_dropout=0.4, gen=generator)
-    close(found, attention(q, k, v, visible(5, 7, -1, 0), kept=kept / (1 - np.float64(np.float32(0.4))))[0], 1e-5)
+    found, _ = flash(call, q, k, v, is_causal=True, p_dropout=0.4)
+    close(found, attention(q, k, v, visible(5, 7, -1, 0), kept=kept / 0.6)[0], HALF)
 
 
 def test_mask_without_dropout_keeps_everything(call: Caller) -> None:
@@ -178,11 +174,14 @@ def test_nan_stays_visible(call: Caller) -> None:
 )  # fmt: skip
 def test_what_does_not_go_together_is_refused(call: Caller, wrong: dict[str, Any], text: str) -> None:
     q, k, v = operands(3, 4)
-    out, lse = call.tensor(np.full(q.shape, 7.0)), call.tensor(np.full((2, 2, 3), 7.0))
+    out, lse = call.tensor(np.full(q.shape, 7.0), "float16"), call.tensor(np.full((2, 2, 3), 7.0))
     changed = {
-        name: call.tensor(np.ones(value)) if isinstance(value, tuple) else value for name, value in wrong.items()
+        name: call.tensor(np.ones(value), "float32" if name == "alibi_slopes" else "float16")
+        if isinstance(value, tuple)
+        else value
+        for name, value in wrong.items()
     }
-    arguments = {**given(call, q, k, v), "window_size_left": -1, "window_size_right": -1, **changed}
+    arguments = {**given(call, q, k, v, "float16"), "window_size_left": -1, "window_size_right": -1, **changed}
     assert call("diopiFlashAttention", attention_out=out, softmax_lse=lse, **arguments) == ERROR
     assert call.library.last_error() == f"diopiFlashAttention: {text}"
     assert (call.array(out) == 7).all()
@@ -196,3 +195,14 @@ def test_wanted_mask_that_is_null_is_refused(call: Caller) -> None:
     assert call("diopiMultiHeadAttention", **arguments, return_debug_mask=True) == ERROR
     expected = "diopiMultiHeadAttention: C3: debug_attn_mask is not null where return_debug_mask is true"
     assert call.library.last_error() == expected
+
+
+def test_dtype_that_the_interface_has_not_is_refused(call: Caller) -> None:
+    q, k, v = operands(3, 4)
+    out, lse = call.tensor(q), call.tensor(np.zeros((2, 2, 3)))
+    arguments = {**given(call, q, k, v), "attention_out": out, "softmax_lse": lse}
+    assert call("diopiFlashAttention", **arguments) == DTYPE_NOT_SUPPORTED
+    assert call.library.last_error() == "diopiFlashAttention: parameter 'q' must not be float32"
+    arguments = {**given(call, q, k, v), "k": call.tensor(k, "float16"), "out": out, "softmax_lse": lse}
+    assert call("diopiMultiHeadAttention", **arguments) == DTYPE_NOT_SUPPORTED
+    assert call.library.last_error() == "diopiMultiHeadAttention: parameter 'k' must not be float16 beside float32"

@@ -10,8 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adaptor_helpers import ERROR, NO_IMPLEMENT, SUCCESS, Library, build_shims, config, size_of, uniform
-from composite_caller import Caller, close, numbers, softmax
+from adaptor_helpers import (
+    DTYPE_NOT_SUPPORTED,
+    ERROR,
+    NO_IMPLEMENT,
+    SUCCESS,
+    Library,
+    build_shims,
+    config,
+    size_of,
+    uniform,
+)
+from composite_caller import Array, Caller, close, numbers, softmax
 
 from diopigen.emit.adaptors import composite_functions
 from diopigen.ir.model import Interface
@@ -90,16 +100,103 @@ def test_rms_norm(call: Caller) -> None:
     close(call.array(inverse), expected)
 
 
-@pytest.mark.parametrize("approximate", [b"none", b"tanh", None])
-def test_gelu(call: Caller, approximate: bytes | None) -> None:
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu(call: Caller, approximate: str) -> None:
     x = numbers(50)
     out = call.tensor(x)
-    call.kept.append(ctypes.create_string_buffer(approximate) if approximate else None)
-    text = ctypes.addressof(call.kept[-1]) if approximate else None
-    assert call("diopiGelu", out=out, input=call.tensor(x), approximate=text) == SUCCESS
+    assert call("diopiGelu", out=out, input=call.tensor(x), approximate=call.text(approximate)) == SUCCESS
     exact = 0.5 * x * (1 + erf(x / math.sqrt(2)))
     curve = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-    close(call.array(out), curve if approximate == b"tanh" else exact, 1e-5)
+    close(call.array(out), curve if approximate == "tanh" else exact, 1e-5)
+
+
+def test_text_that_the_interface_has_not_is_refused(call: Caller) -> None:
+    out = call.tensor(np.ones(3))
+    arguments = {"out": out, "input": call.tensor(np.ones(3))}
+    assert call("diopiGelu", **arguments, approximate=call.text("erf")) == ERROR
+    assert call.library.last_error() == "diopiGelu: parameter 'approximate' is 'erf', which is none of its texts"
+    assert call("diopiGelu", **arguments) == ERROR
+    assert call.library.last_error() == "diopiGelu: parameter 'approximate' is null"
+
+
+def wrapped(values: Array, dtype: str) -> Array:
+    """Integers as a narrow dtype keeps them."""
+    return values.astype(np.int64).astype(dtype).astype(np.float64)
+
+
+def test_integers_are_computed_in_the_dtype_that_they_are_promoted_to(call: Caller) -> None:
+    a, b, c = np.array([200.0, 7.0, 255.0]), np.array([100.0, 3.0, 2.0]), np.array([3.0, 5.0, 200.0])
+    out = call.tensor(np.zeros(3))
+    operands = {
+        "input": call.tensor(a, "uint8"),
+        "tensor1": call.tensor(b, "uint8"),
+        "tensor2": call.tensor(c, "uint8"),
+    }
+    assert call("diopiAddcmul", out=out, **operands, value=call.scalar(1.0)) == SUCCESS, call.library.last_error()
+    np.testing.assert_array_equal(call.array(out), wrapped(a + b * c, "uint8"))
+    # A bound that the input's dtype does not hold is a bound all the same.
+    clamped = call.tensor(np.array([3.0, 100.0, 250.0]), "uint8")
+    bounds = {"min": call.tensor(np.array(-5.0), "int64"), "max": call.tensor(np.array([300.0, 300.0, 40.0]), "int16")}
+    assert call("diopiClampInp", input=clamped, **bounds) == SUCCESS, call.library.last_error()
+    np.testing.assert_array_equal(call.array(clamped), [3.0, 100.0, 40.0])
+
+
+def test_result_of_a_higher_category_is_refused(call: Caller) -> None:
+    x = call.tensor(np.ones(3), "int32")
+    floating = call.tensor(np.ones(3))
+    rest = {"tensor1": floating, "tensor2": floating, "value": call.scalar(1.0)}
+    assert call("diopiAddcmulInp", input=x, **rest) == DTYPE_NOT_SUPPORTED
+    expected = "diopiAddcmulInp: the output cannot hold what the inputs are promoted to"
+    assert call.library.last_error() == expected
+    integers = {"tensor1": x, "tensor2": x, "value": call.scalar(0.5)}
+    assert call("diopiAddcmulInp", input=x, **integers) == ERROR
+    expected = "diopiAddcmulInp: a number has a fractional part and the tensors are integral"
+    assert call.library.last_error() == expected
+
+
+def test_failure_of_any_call_leaves_the_outputs_alone(call: Caller) -> None:
+    """Every call that a composite makes of the host fails once."""
+    x = numbers(2, 3, 4)
+    failures = 0
+    for name in ("diopiLayerNorm", "diopiRMSNorm", "diopiLogSoftmax", "diopiStd"):
+        statistics = (2, 3, 1)
+        step = 0
+        while True:
+            step += 1
+            out = call.tensor(np.full(x.shape if name != "diopiStd" else statistics, 7.0))
+            others = [call.tensor(np.full(statistics, 7.0)) for _ in range(2)]
+            arguments: dict[str, Any] = {"out": out, "input": call.tensor(x), "eps": 1e-3}
+            if name in ("diopiLayerNorm", "diopiRMSNorm"):
+                arguments["normalized_shape"] = size_of([4])
+                arguments |= {"save_mean": others[0], "save_invstd": others[1], "inv_rms": others[0]}
+                arguments = {
+                    key: value
+                    for key, value in arguments.items()
+                    if call.interface.function(name).param(key) is not None  # type: ignore[union-attr]
+                }
+                arguments |= {"weight": call.tensor(np.ones(4))} if name == "diopiRMSNorm" else {}
+            elif name == "diopiStd":
+                arguments = {"out": out, "input": arguments["input"], "dim": size_of([2])}
+            else:
+                arguments = {"out": out, "input": arguments["input"], "dim": 1}
+            call.library.vendor.mock_reset()
+            call.library.vendor.mock_fail_at(ctypes.c_int64(step))
+            status = call(name, leaks=True, **arguments)
+            failed = call.library.vendor.mock_failed().decode()
+            call.library.vendor.mock_fail_at(ctypes.c_int64(0))
+            if not failed:
+                assert status == SUCCESS
+                break
+            if failed == "diopiHostReleaseTemporary":
+                continue  # the result has been handed over
+            failures += 1
+            if status == SUCCESS:  # a shim asked whether a tensor fits, and went the long way then
+                assert failed.startswith("diopiGetTensor") and not (call.array(out) == 7).any()
+                continue
+            assert status == ERROR and failed in call.library.last_error(), (name, step, failed)
+            for tensor in (out, *others):
+                assert (call.array(tensor) == 7).all(), (name, step, failed)
+    assert failures > 60
 
 
 def test_silu(call: Caller) -> None:
@@ -134,8 +231,13 @@ def test_lerp(call: Caller, weight: float) -> None:
     close(call.array(second), x + weight * (end - x), 1e-5)
 
 
-@pytest.mark.parametrize("low", [None, -1.0])
-@pytest.mark.parametrize("high", [None, 1.5])
+def test_clamp_without_bounds_is_an_error(call: Caller) -> None:
+    x = call.tensor(numbers(3))
+    assert call("diopiClampInp", input=x) == ERROR
+    assert call.library.last_error() == "diopiClampInp: C1: min and max are not both null"
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, 1.5), (-1.0, None), (-1.0, 1.5)])
 def test_clamp(call: Caller, low: float | None, high: float | None) -> None:
     x = numbers(3, 4)
     expected = np.minimum(np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high)
@@ -161,9 +263,7 @@ def test_mean_and_deviation(call: Caller, dims: list[int], kept: bool) -> None:
     close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=kept))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "real"), [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")]
-)
+@pytest.mark.parametrize(("dtype", "real"), [("complex64", "float32"), ("complex128", "float64")])
 @pytest.mark.parametrize("dims", [[], [1], [0, -1]])
 def test_deviation_of_complex_numbers_is_real(call: Caller, dtype: str, real: str, dims: list[int]) -> None:
     x = np.round(numbers(3, 4, 5) * 8) / 8
@@ -175,7 +275,7 @@ def test_deviation_of_complex_numbers_is_real(call: Caller, dtype: str, real: st
     out = call.tensor(np.zeros(expected.shape), real)
     status = call("diopiStd", out=out, input=source, dim=size_of(dims), correction=call.scalar(0.0))
     assert status == SUCCESS, call.library.last_error()
-    close(call.array(out), expected, 1e-3 if real == "float16" else 1e-5)
+    close(call.array(out), expected, 1e-5)
 
 
 def test_output_of_another_shape_is_an_error(call: Caller) -> None:

@@ -230,3 +230,8 @@ def test_the_worked_example(tmp_path: Path) -> None:
     weight = next(line for line in lines if line.startswith("  weight "))
     config = (ROOT / "impl/camb/convert_config.yaml").read_text(encoding="utf-8").split("\n")
     assert weight.split()[-2:] == ["NCHW", f"convert_config.yaml:{config.index('- diopiConvolution2d:') + 2}"]
+
+
+def test_the_shims_of_the_worked_example_are_up_to_date() -> None:
+    done = run("adaptors", "impl/camb", "--check")
+    assert done.returncode == 0, f"{done.stdout}run `make generate`, and commit generated/adaptors/camb"

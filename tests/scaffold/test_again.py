@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from vendor_trees import Scaffold, snapshot
+from vendor_trees import ROOT, Scaffold, command, snapshot
 
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
@@ -51,7 +52,8 @@ def test_edited_files_stay_and_new_operators_come(make: Scaffold, tmp_path: Path
     after = snapshot(tmp_path)
     assert done.started == (RELU, "impl/droplet/functions/reduction/Sum.cpp")
     changed = {name for name in after if before.get(name) != after[name]}
-    assert changed == {*done.started, "vendor.json", "MANIFEST.json"}
+    shims = {f"generated/adaptors/droplet/{name}" for name in ("adaptor.cpp", "functions.h", "MANIFEST.json")}
+    assert changed == {*done.started, *shims, "vendor.json", "MANIFEST.json"}
     assert json.loads((tmp_path / "vendor.json").read_text())["operators"] == {
         "ops": ["Add", "Relu", "Sum"],
         "families": [],
@@ -87,6 +89,63 @@ def test_of_an_operator_that_is_half_defined_elsewhere_the_rest_is_written(make:
     assert "diopiReluInp(" in text and "diopiRelu(" not in text
 
 
+def test_a_tree_of_before_the_shims_keeps_its_form(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add")
+    mark = tmp_path / "vendor.json"
+    older = {key: value for key, value in json.loads(mark.read_text()).items() if key != "shims"}
+    mark.write_text(json.dumps(older, indent=2) + "\n")
+    shutil.rmtree(tmp_path / "generated")
+    (tmp_path / "CMakeLists.txt").unlink()
+    # The mark is diopigen's: that it differs from what was written is the test's doing.
+    done = make(tmp_path, "Relu", force=True)
+    assert done.shims is None and not (tmp_path / "generated").exists()
+    text = (tmp_path / RELU).read_text()
+    assert '\nextern "C" diopiError_t diopiRelu(' in text and "namespace" not in text
+    assert "adaptor" not in (tmp_path / "CMakeLists.txt").read_text()
+    assert json.loads(mark.read_text())["shims"] is False
+
+
+def test_shims_are_those_of_the_command(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add", "Topk")
+    done = command("adaptors", "impl/droplet", "--check", "--spec", str(ROOT / "specs"), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "generated/adaptors/droplet: 3 files, all as convert_config.yaml and the spec say\n",
+    ), done.stderr
+    # What the configuration says is in the shims of the next run.
+    (tmp_path / "convert_config.yaml").write_text("- common_config:\n    dtype: (int64)->int32\n")
+    again = make(tmp_path, sink=Sink())
+    assert again.shims is not None and again.shims.written == tuple(
+        f"generated/adaptors/droplet/{name}" for name in ("MANIFEST.json", "adaptor.cpp")
+    )
+    done = command("adaptors", "impl/droplet", "--check", "--spec", str(ROOT / "specs"), cwd=tmp_path)
+    assert done.returncode == 0
+
+
+def test_an_error_in_the_configuration_keeps_the_shims(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add")
+    shims = (tmp_path / "generated/adaptors/droplet/adaptor.cpp").read_bytes()
+    (tmp_path / "convert_config.yaml").write_text("- diopiAdd:\n    dtype: (int63)->int32\n")
+    sink = Sink()
+    done = make(tmp_path, "Relu", sink=sink)
+    assert [finding.code for finding in sink.sorted()] == ["config-unknown-dtype"]
+    assert done.started == (RELU,) and done.shims is None
+    assert (tmp_path / "generated/adaptors/droplet/adaptor.cpp").read_bytes() == shims
+
+
+def test_a_kernel_that_is_exported_gets_no_shim(make: Scaffold, tmp_path: Path) -> None:
+    make(tmp_path, "Add", "Relu")
+    path = tmp_path / RELU
+    text = path.read_text().replace("namespace impl {\nnamespace droplet {\n", "using impl::droplet::notImplemented;\n")
+    text = text.replace("}  // namespace droplet\n}  // namespace impl\n", "").replace(
+        "\ndiopiError_t", '\nextern "C" diopiError_t'
+    )
+    path.write_text("".join(line for line in text.splitlines(True) if not line.startswith("DIOPIGEN_KERNEL(")))
+    make(tmp_path, sink=Sink())
+    shims = (tmp_path / "generated/adaptors/droplet/adaptor.cpp").read_text()
+    assert "diopiAdd(" in shims and "diopiRelu" not in shims
+
+
 def test_generated_files_follow_the_spec(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
     make(tmp_path, "Add")
     changed = with_function(interface, "diopiRelu", lambda f: replace(f, doc="Something new."))
@@ -104,7 +163,7 @@ def test_a_changed_signature_is_reported(make: Scaffold, interface: Interface, t
     place = changed.function("diopiReluInp").span  # type: ignore[union-attr]
     line = next(n for n, text in enumerate(before.decode().splitlines(), 1) if "diopiReluInp(" in text)
     assert render(sink.sorted(), "text") == (
-        f"{tmp_path}/{RELU}:{line}:25: error[impl-signature]: 'diopiReluInp' takes 2 parameters in place of 1\n"
+        f"{tmp_path}/{RELU}:{line}:14: error[impl-signature]: 'diopiReluInp' takes 2 parameters in place of 1\n"
         f"  {place}: note: declared here\n"
         "  fix: write 'diopiError_t diopiReluInp(diopiTensorHandle_t input)'\n"
         "1 error\n"
@@ -127,7 +186,7 @@ def test_a_new_variant_of_an_operator_is_noted(make: Scaffold, interface: Interf
     prototype = "diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input)"
     assert render(sink.sorted(), "text") == (
         f"{tmp_path}/{RELU}:1:1: note[function-missing]: diopiReluInp is not implemented\n"
-        f"""  fix: add 'extern "C" {prototype}', if the kernel exists\n"""
+        f"  fix: add '{prototype}' to namespace impl::droplet, if the kernel exists\n"
         "1 note\n"
     )
 

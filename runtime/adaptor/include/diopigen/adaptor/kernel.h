@@ -6,8 +6,11 @@
 
 // Behind the definition of a kernel: a signature that differs does not compile. Without it such a kernel would be a
 // function that no shim calls, since C++ lets it stand beside the one that is declared.
-#define DIOPIGEN_KERNEL(name)                                              \
-    static_assert(std::is_same<decltype(&name), decltype(&::name)>::value, \
-                  "the parameters of " #name " are not those of the interface")
+// Naming a deprecated function is no use of it. The last assertion takes the semicolon behind the word.
+#define DIOPIGEN_KERNEL(name)                                                                                     \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"") static_assert( \
+        std::is_same<decltype(&name), decltype(&::name)>::value,                                                  \
+        "the parameters of " #name " are not those of the interface");                                            \
+    _Pragma("GCC diagnostic pop") static_assert(true, "")
 
 #endif  // DIOPIGEN_ADAPTOR_KERNEL_H_

@@ -94,8 +94,15 @@ inline Value apply(const char* name, Unary function, Value value) {
     return result;
 }
 
+// Real, of complex values too.
 inline Value absolute(Value v) {
-    return v.tensor == nullptr ? v.owner->number(std::fabs(v.number)) : apply("diopiAbs", diopiAbs, v);
+    Composite& c = *v.owner;
+    if (v.tensor == nullptr) {
+        return c.number(std::fabs(v.number));
+    }
+    const Value result{&c, c.make(c.shape(v.tensor), c.realDtype()), 0.0};
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiAbs, writable(result), v.tensor);
+    return result;
 }
 inline Value squareRoot(Value v) {
     return v.tensor == nullptr ? v.owner->number(std::sqrt(v.number)) : apply("diopiSqrt", diopiSqrt, v);
@@ -131,8 +138,8 @@ inline Value operator<(Value left, Value right) {
     if (left.tensor == nullptr && right.tensor == nullptr) {
         return c.number(left.number < right.number ? 1.0 : 0.0);
     }
-    left = c.materialised(left);
-    right = c.materialised(right);
+    left = left.tensor == nullptr ? c.materialised(left, c.dtypeOf(right.tensor)) : left;
+    right = right.tensor == nullptr ? c.materialised(right, c.dtypeOf(left.tensor)) : right;
     const Value result{&c, c.make(broadcast(c.shape(left.tensor), c.shape(right.tensor)), diopi_dtype_bool), 0.0};
     DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiLt, writable(result), left.tensor, right.tensor);
     return result;

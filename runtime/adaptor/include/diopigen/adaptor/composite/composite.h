@@ -10,11 +10,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #include "../error.h"
 #include "../geometry.h"
 #include "../host_services.h"
+#include "../rule.h"
+#include "promotion.h"
 
 namespace diopigen {
 namespace adaptor {
@@ -38,17 +42,13 @@ struct Value {
 
 class Composite {
   public:
-    // Computed in the dtype of `like`, an output, and where that lies.
-    Composite(const Helpers& helpers, diopiContextHandle_t ctx, const char* function, diopiConstTensorHandle_t like)
+    // Computed in the dtype of `like`, the output called `parameter`, and where that lies.
+    Composite(const Helpers& helpers, diopiContextHandle_t ctx, const char* function, const char* parameter,
+              diopiConstTensorHandle_t like)
         : helpers_(helpers), ctx_(ctx), function_(function) {
-        notNull(like);
-        require("diopiGetTensorDtype", diopiGetTensorDtype(like, &dtype_));
-        if (dtype_ == diopi_dtype_float16 || dtype_ == diopi_dtype_bfloat16) {
-            dtype_ = diopi_dtype_float32;
-        }
-        if (diopiGetTensorDevice != nullptr) {
-            require("diopiGetTensorDevice", diopiGetTensorDevice(like, &device_));
-        }
+        notNull(parameter, like);
+        dtype_ = computed(dtypeOf(like));
+        device_ = deviceOf(like);
     }
     Composite(const Composite&) = delete;
     Composite& operator=(const Composite&) = delete;
@@ -62,15 +62,67 @@ class Composite {
 
     diopiDtype_t dtype() const { return dtype_; }
 
+    // The dtype of absolute values.
+    diopiDtype_t realDtype() const {
+        const DtypeTraits traits = traitsOf(dtype_);
+        return traits.category != Category::complex ? dtype_
+               : traits.bytes > 8                   ? diopi_dtype_float64
+                                                    : diopi_dtype_float32;
+    }
+
+    // An operand of a promotion; null is none.
+    Operand operand(diopiConstTensorHandle_t tensor) {
+        return tensor == nullptr ? Operand{diopi_dtype_unsupported, 0}
+                                 : Operand{dtypeOf(tensor), shape(tensor).empty() ? 1 : 0};
+    }
+    Operand operand(const diopiScalar_t* scalar) const {
+        return scalar == nullptr ? Operand{diopi_dtype_unsupported, 2}
+                                 : Operand{isFloating(scalar->stype)           ? diopi_dtype_float32
+                                           : scalar->stype == diopi_dtype_bool ? diopi_dtype_bool
+                                                                               : diopi_dtype_int64,
+                                           2};
+    }
+
+    // Computes from here on in what the operands are promoted to, which `out` must be able to hold.
+    void computeIn(diopiConstTensorHandle_t out, std::initializer_list<Operand> operands) {
+        const diopiDtype_t dtype = promoted(operands);
+        if (traitsOf(dtype).category > traitsOf(dtypeOf(out)).category) {
+            refuse(diopiDtypeNotSupported, "the output cannot hold what the inputs are promoted to");
+        }
+        dtype_ = computed(dtype);
+    }
+
     // Every failure ends the composite at once: these throw Stopped.
     [[noreturn]] void refuse(diopiError_t status, const char* reason) {
         throw Stopped{fail(helpers_, status, "%s: %s", function_, reason)};
     }
 
-    // For every tensor that may not be null.
-    void notNull(diopiConstTensorHandle_t tensor) {
-        if (tensor == nullptr) {
-            refuse(diopiErrorOccurred, "a tensor is null that may not be");
+    // What the interface demands of single parameters. `dtypes` has a bit for each dtype that is accepted.
+    void notNull(const char* parameter, const void* value) {
+        if (value == nullptr) {
+            throw Stopped{fail(helpers_, diopiErrorOccurred, "%s: parameter '%s' is null", function_, parameter)};
+        }
+    }
+    void oneOf(const char* parameter, const char* text, std::initializer_list<const char*> known) {
+        for (const char* each : known) {
+            if (std::strcmp(text, each) == 0) {
+                return;
+            }
+        }
+        throw Stopped{fail(helpers_, diopiErrorOccurred, "%s: parameter '%s' is '%s', which is none of its texts",
+                           function_, parameter, text)};
+    }
+    void accept(const char* parameter, diopiConstTensorHandle_t tensor, std::uint32_t dtypes) {
+        const unsigned dtype = tensor == nullptr ? 0U : static_cast<unsigned>(dtypeOf(tensor));
+        if (tensor != nullptr && (dtype >= dtypeCount || ((dtypes >> dtype) & 1U) == 0)) {
+            throw Stopped{fail(helpers_, diopiDtypeNotSupported, "%s: parameter '%s' must not be %s", function_,
+                               parameter, dtypeName(dtypeOf(tensor)))};
+        }
+    }
+    void acceptSame(const char* parameter, diopiConstTensorHandle_t tensor, diopiConstTensorHandle_t other) {
+        if (tensor != nullptr && other != nullptr && dtypeOf(tensor) != dtypeOf(other)) {
+            throw Stopped{fail(helpers_, diopiDtypeNotSupported, "%s: parameter '%s' must not be %s beside %s",
+                               function_, parameter, dtypeName(dtypeOf(tensor)), dtypeName(dtypeOf(other)))};
         }
     }
 
@@ -95,9 +147,15 @@ class Composite {
 
     Value number(double value) { return Value{this, nullptr, value}; }
 
+    // A parameter that takes no part in promotion must fit integral operands.
     Value number(const diopiScalar_t* scalar) {
-        const bool floating = isFloating(scalar->stype);
-        return number(floating ? scalar->fval : static_cast<double>(scalar->ival));
+        return factor(isFloating(scalar->stype) ? scalar->fval : static_cast<double>(scalar->ival));
+    }
+    Value factor(double value) {
+        if (traitsOf(dtype_).category <= Category::integral && value != std::trunc(value)) {
+            refuse(diopiErrorOccurred, "a number has a fractional part and the tensors are integral");
+        }
+        return number(value);
     }
 
     // A tensor of the caller, in the compute dtype.
@@ -135,11 +193,12 @@ class Composite {
     }
 
     // A tensor for a value that is a number: 0-d.
-    Value materialised(Value value) {
+    Value materialised(Value value) { return materialised(value, dtype_); }
+    Value materialised(Value value, diopiDtype_t dtype) {
         if (value.tensor != nullptr) {
             return value;
         }
-        const diopiTensorHandle_t made = make({});
+        const diopiTensorHandle_t made = make({}, dtype);
         const diopiScalar_t scalar = asScalar(value.number);
         DIOPIGEN_ADAPTOR_COMPOSITE_CALL(*this, diopiFill, made, &scalar);
         return Value{this, made, 0.0};
@@ -165,6 +224,9 @@ class Composite {
         if (value.tensor != nullptr && shape(value.tensor) != shape(out)) {
             refuse(diopiErrorOccurred, "an output does not have the shape of the result");
         }
+        if (deviceOf(out) != device_) {
+            refuse(diopiErrorOccurred, "the outputs do not lie on one device");
+        }
         results_.push_back({out, materialised(value).tensor});
     }
 
@@ -176,15 +238,24 @@ class Composite {
         return diopiSuccess;
     }
 
-    static diopiDtype_t dtypeOf(diopiConstTensorHandle_t tensor) {
+    // Unsupported for null.
+    diopiDtype_t dtypeOf(diopiConstTensorHandle_t tensor) {
         diopiDtype_t dtype = diopi_dtype_unsupported;
-        return tensor != nullptr && diopiGetTensorDtype(tensor, &dtype) == diopiSuccess ? dtype
-                                                                                        : diopi_dtype_unsupported;
+        if (tensor != nullptr) {
+            require("diopiGetTensorDtype", diopiGetTensorDtype(tensor, &dtype));
+        }
+        return dtype;
     }
 
-    static bool isFloating(diopiDtype_t dtype) {
-        return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
-               dtype == diopi_dtype_float64 || dtype == diopi_dtype_tfloat32;
+    static bool isFloating(diopiDtype_t dtype) { return traitsOf(dtype).category == Category::floating; }
+
+    // Half precision is computed in single precision.
+    static diopiDtype_t computed(diopiDtype_t dtype) {
+        const DtypeTraits traits = traitsOf(dtype);
+        if (traits.category == Category::floating && traits.bytes == 2) {
+            return diopi_dtype_float32;
+        }
+        return dtype == diopi_dtype_complex32 ? diopi_dtype_complex64 : dtype;
     }
 
   private:
@@ -192,6 +263,14 @@ class Composite {
         diopiTensorHandle_t out;
         diopiConstTensorHandle_t value;
     };
+
+    diopiDevice_t deviceOf(diopiConstTensorHandle_t tensor) {
+        diopiDevice_t device = diopi_device;
+        if (diopiGetTensorDevice != nullptr) {
+            require("diopiGetTensorDevice", diopiGetTensorDevice(tensor, &device));
+        }
+        return device;
+    }
 
     // A question to the host has to be answered.
     void require(const char* name, diopiError_t status) {

@@ -117,7 +117,7 @@ inline void crossEntropy(Composite& c, diopiTensorHandle_t out, diopiConstTensor
     const std::int64_t classes = shape[classDim];
     Sizes samples = shape;
     samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(classDim));
-    const bool isProbability = Composite::isFloating(Composite::dtypeOf(target));
+    const bool isProbability = Composite::isFloating(c.dtypeOf(target));
     const Sizes expected = isProbability ? shape : samples;
     if (c.shape(target) != expected || (isProbability && ignoreIndex >= 0)) {
         c.refuse(diopiErrorOccurred, "target does not go with input and ignore_index");

@@ -15,11 +15,11 @@ namespace composite {
 
 // beta * input + alpha * product; an input that counts for nothing is not read, NaN or not.
 inline Value weighted(Composite& c, diopiConstTensorHandle_t input, double beta, Value matrices, double alpha) {
-    const Value right = alpha == 1.0 ? matrices : c.number(alpha) * matrices;
+    const Value right = alpha == 1.0 ? matrices : c.factor(alpha) * matrices;
     if (beta == 0.0) {
         return right;
     }
-    return (beta == 1.0 ? c.tensor(input) : c.number(beta) * c.tensor(input)) + right;
+    return (beta == 1.0 ? c.tensor(input) : c.factor(beta) * c.tensor(input)) + right;
 }
 
 inline void addmm(Composite& c, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mat1,

@@ -22,13 +22,7 @@ inline void mean(Composite& c, diopiTensorHandle_t out, diopiConstTensorHandle_t
 // The distance of complex numbers from their mean: its absolute value, which is real.
 inline Value complexDistance(Composite& c, diopiConstTensorHandle_t input, const Sizes& dims) {
     const Sizes shape = c.shape(input);
-    const bool isHalf = Composite::dtypeOf(input) == diopi_dtype_complex32;
-    const diopiDtype_t dtype = isHalf ? diopi_dtype_complex64 : Composite::dtypeOf(input);
-    if (isHalf) {
-        const diopiTensorHandle_t wide = c.make(shape, dtype);
-        DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiCastDtype, wide, input);
-        input = wide;
-    }
+    const diopiDtype_t dtype = c.dtypeOf(input);
     if (dims.empty()) {
         return filled(c, shape, 0.0);
     }
@@ -52,7 +46,7 @@ inline void standardDeviation(Composite& c, diopiTensorHandle_t out, diopiConstT
     const Sizes shape = c.shape(input);
     const Sizes dims = dimensions(c, shape, dim.data, dim.len);
     Value distance = c.number(0.0);
-    if (Composite::isFloating(Composite::dtypeOf(input))) {
+    if (Composite::isFloating(c.dtypeOf(input))) {
         const Value x = c.tensor(input);
         distance = x - adaptor::mean(x, dims);
     } else {
