@@ -3,48 +3,27 @@
 #include <algorithm>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/gemm.h"
 #include "diopi_cpu/threads.h"
+#include "onednn_convolution.h"
 
 namespace diopi::cpu {
 
 namespace {
 
 // c (rows x columns) = a (rows x inner) times b (inner x columns), added to what is there where `adds` holds; all
-// row-major. The one place where the products of convolutions are formed. Every sum runs over `inner` in order, so that
-// results do not depend on the number of threads.
+// row-major. The one place where the products of convolutions are formed.
 template <typename T>
 void product(const T* a, const T* b, T* c, int64_t rows, int64_t inner, int64_t columns, bool adds) {
-    constexpr int64_t kRows = 4;
-    constexpr int64_t kColumns = 256;  // the sums of a tile stay in the first-level cache
-    const int64_t row_tiles = (rows + kRows - 1) / kRows;
-    const int64_t column_tiles = (columns + kColumns - 1) / kColumns;
-    const int64_t work = kRows * std::min(columns, kColumns) * inner;
-    parallel_for(row_tiles * column_tiles, 1 + 65536 / (work + 1), [&](int64_t begin, int64_t end) {
-        T sums[kRows][kColumns];
-        for (int64_t tile = begin; tile < end; ++tile) {
-            const int64_t first_row = tile % row_tiles * kRows;
-            const int64_t first_column = tile / row_tiles * kColumns;
-            const int64_t height = std::min(kRows, rows - first_row);
-            const int64_t width = std::min(kColumns, columns - first_column);
-            for (int64_t i = 0; i < height; ++i) {
-                const T* old = c + (first_row + i) * columns + first_column;
-                adds ? std::copy_n(old, width, sums[i]) : std::fill_n(sums[i], width, T(0));
-            }
-            for (int64_t k = 0; k < inner; ++k) {
-                const T* panel = b + k * columns + first_column;
-                const T* factors = a + first_row * inner + k;
-                for (int64_t i = 0; i < height; ++i) {
-                    const T factor = factors[i * inner];
-                    for (int64_t j = 0; j < width; ++j) {
-                        sums[i][j] += factor * panel[j];
-                    }
-                }
-            }
-            for (int64_t i = 0; i < height; ++i) {
-                std::copy_n(sums[i], width, c + (first_row + i) * columns + first_column);
-            }
-        }
-    });
+    gemm<T>({rows, inner, columns}, T(1), {a, inner}, {b, columns}, T(adds ? 1 : 0), c, columns);
+}
+
+// Whether the convolution is a product of matrices as they lie, large enough to gain from not being brought into
+// another layout. oneDNN's own products of bfloat16 are faster than those in float.
+bool prefers_products(const Convolution& convolution, Dtype dtype) {
+    constexpr int64_t kPositions = 128;
+    return dtype == Dtype::kFloat32 && convolution.sliding.is_identity() && convolution.groups == 1 &&
+           (convolution.batch == 1 || volume(convolution.sliding.positions) >= kPositions);
 }
 
 template <typename T>
@@ -88,7 +67,8 @@ void add_bias(T* values, const T* bias, int64_t batch, int64_t channels, int64_t
 
 void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution) {
-    if (response.numel == 0) {
+    if (response.numel == 0 ||
+        (!prefers_products(convolution, image.dtype) && onednn::respond(response, image, weight, bias, convolution))) {
         return;
     }
     const Sliding& sliding = convolution.sliding;
@@ -121,7 +101,8 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
 
 void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
            const Convolution& convolution) {
-    if (image.numel == 0) {
+    if (image.numel == 0 || (bias.is_null() && !prefers_products(convolution, image.dtype) &&
+                             onednn::place(image, response, weight, convolution))) {
         return;
     }
     const Sliding& sliding = convolution.sliding;
@@ -134,20 +115,14 @@ void place(const Tensor& image, const Tensor& response, const Tensor& weight, co
         const Input<T> w(weight);
         const Input<T> b(bias);
         const Output<T> x(image);
-        const Scratch<T> transposed(convolution.filters * elements);
-        for (int64_t filter = 0; filter < convolution.filters; ++filter) {
-            T* to = transposed.data() + filter / filters * filters * elements + filter % filters;
-            for (int64_t i = 0; i < elements; ++i) {
-                to[i * filters] = w[filter * elements + i];
-            }
-        }
         for_each_group<T>(convolution, [&](int64_t n, int64_t group, T* columns) {
             const int64_t at = n * convolution.groups + group;
             const int64_t size = convolution.depth() * volume(sliding.size);
             T* target = x.data() + at * size;
             T* sums = sliding.is_identity() ? target : columns;
-            product(transposed.data() + group * filters * elements, y.data() + at * filters * positions, sums, elements,
-                    filters, positions, false);
+            const T* own = w.data() + group * filters * elements;
+            gemm<T>({elements, filters, positions}, T(1), {own, elements, true},
+                    {y.data() + at * filters * positions, positions}, T(0), sums, positions);
             if (sums != target) {
                 std::fill_n(target, size, T(0));
                 fold(sliding, convolution.depth(), sums, target);
@@ -161,6 +136,13 @@ void place(const Tensor& image, const Tensor& response, const Tensor& weight, co
 }
 
 void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution) {
+    // With few channels oneDNN's sums depend on the number of threads, and take longer.
+    constexpr int64_t kFewChannels = 16;
+    const bool has_few = convolution.groups == 1 && convolution.channels < kFewChannels;
+    if (!has_few && !prefers_products(convolution, image.dtype) &&
+        onednn::correlate(grad_weight, image, response, convolution)) {
+        return;
+    }
     const Sliding& sliding = convolution.sliding;
     const int64_t positions = volume(sliding.positions);
     const int64_t elements = convolution.elements();
@@ -173,15 +155,17 @@ void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& res
         std::fill_n(gradient.data(), grad_weight.numel, T(0));
         const int64_t work = convolution.batch * filters * elements * positions;
         parallel_for(convolution.groups, 1 + 65536 / (work + 1), [&](int64_t begin, int64_t end) {
-            const Scratch<T> rows(elements * positions);
+            const Scratch<T> columns(sliding.is_identity() ? 0 : elements * positions);
             for (int64_t group = begin; group < end; ++group) {
                 for (int64_t n = 0; n < convolution.batch; ++n) {
                     const int64_t at = n * convolution.groups + group;
-                    // Every position a row, which is the columns transposed.
-                    unfold(sliding, convolution.depth(), x.data() + at * convolution.depth() * volume(sliding.size),
-                           rows.data(), 1, elements);
-                    product(y.data() + at * filters * positions, rows.data(),
-                            gradient.data() + group * filters * elements, filters, positions, elements, true);
+                    const T* seen = x.data() + at * convolution.depth() * volume(sliding.size);
+                    if (!sliding.is_identity()) {
+                        unfold(sliding, convolution.depth(), seen, columns.data(), positions, 1);
+                        seen = columns.data();
+                    }
+                    gemm<T>({filters, positions, elements}, T(1), {y.data() + at * filters * positions, positions},
+                            {seen, positions, true}, T(1), gradient.data() + group * filters * elements, elements);
                 }
             }
         });

@@ -1,0 +1,18 @@
+// Convolutions by oneDNN. Every function returns false where it did nothing: without oneDNN, for a dtype that oneDNN does
+// not compute in, for geometries that it does not have, and where its implementation would be slower than own loops.
+#ifndef DIOPI_CPU_ONEDNN_CONVOLUTION_H_
+#define DIOPI_CPU_ONEDNN_CONVOLUTION_H_
+
+#include "convolution.h"
+
+namespace diopi::cpu::onednn {
+
+// As the functions of the same names in convolution.h. `bias` may be null.
+bool respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
+             const Convolution& convolution);
+bool place(const Tensor& image, const Tensor& response, const Tensor& weight, const Convolution& convolution);
+bool correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution);
+
+}  // namespace diopi::cpu::onednn
+
+#endif  // DIOPI_CPU_ONEDNN_CONVOLUTION_H_
