@@ -123,8 +123,8 @@ def admits(operator: str, arguments: Mapping[str, Value]) -> bool:
         return False
     for name in _NONZERO_INTEGERS.get(operator, ()):
         divisor = arguments.get(name)
-        literal = isinstance(divisor, Operand) and isinstance(divisor.values, tuple)
-        if integral and literal and 0 in _flat(divisor.values):  # type: ignore[union-attr]
+        literal = divisor.values if isinstance(divisor, Operand) else None
+        if integral and isinstance(literal, tuple) and 0 in _flat(literal):
             return operator == "Div" and arguments.get("rounding_mode") == "RoundModeNone"
     if operator == "PowTensor":
         exponent = numbers.get("exponent")

@@ -159,7 +159,8 @@ class Executor:
         if param.type == "string":
             return str(value).encode()
         if param.type == "float":
-            ready.values[param.name] = float(np.float32(value))  # type: ignore[arg-type]
+            assert isinstance(value, (int, float)), f"'{param.name}' is a number"
+            ready.values[param.name] = float(np.float32(value))
         plain = self.enum_values.get(value, 0) if isinstance(value, str) else value
         wanted = c_type(param)
         return self._kept(ready, self.types.pointed(wanted)(plain)) if "*" in wanted else plain

@@ -116,7 +116,7 @@ class Resolver:
         if param.type in _MADE:
             return None if param.name in recipe and recipe[param.name] is None else True
         if param.name in recipe:
-            given: Any = recipe[param.name]
+            given: Argument = recipe[param.name]
         elif param.default is not None:
             given = param.default.value
         elif param.direction == "out" and param.type not in ("tensor", "tensors"):
@@ -129,15 +129,11 @@ class Resolver:
             return _FOLLOWS
         else:
             given = None
-        if isinstance(given, TensorRecipe):
-            return _operand(given)
-        if param.type == "tensors" and isinstance(given, tuple):
-            return tuple(_operand(item) if isinstance(item, TensorRecipe) else None for item in given)
         if param.type == "scalar" and given is not None:
             return number(given)
         if given is None and not param.nullable and param.direction == "in" and param.type != "tensors":
             raise Unfit(f"no value for '{param.name}'")
-        return given  # type: ignore[no-any-return]
+        return _value(given)
 
     def _counts(self, found: Arguments, recipe: Mapping[str, Argument]) -> None:
         """Lengths of arrays that the recipe leaves to them."""
@@ -261,16 +257,13 @@ class Resolver:
         """One dtype per output of an array: a rule over an array of inputs holds member by member."""
         if not isinstance(param.dtype, DtypeRule):
             return (dtype,) * count
-        arrays = [name for name, value in found.items() if isinstance(value, tuple) and _has_operands(value)]
-        if not arrays or len(found[arrays[0]]) != count:  # type: ignore[arg-type]
+        arrays = {name: value for name, value in found.items() if isinstance(value, tuple) and _has_operands(value)}
+        if not arrays or len(next(iter(arrays.values()))) != count:
             return (dtype,) * count
         result = []
         for place in range(count):
-            single = {
-                name: (value[place] if name in arrays else value)  # type: ignore[index]
-                for name, value in found.items()
-            }
-            result.append(self._by_rule(param, single, Choice(dtype)))
+            members = {name: value[place] for name, value in arrays.items()}
+            result.append(self._by_rule(param, {**found, **members}, Choice(dtype)))
         return result
 
     # ---- checks -----------------------------------------------------------------------------------------------------
@@ -307,6 +300,13 @@ class Resolver:
 def _inplace_operators(interface: Interface) -> frozenset[str]:
     """The operators that have an in-place variant."""
     return frozenset(f.operator for f in interface.functions if f.variant == "inplace")
+
+
+def _value(given: Argument) -> Value:
+    """An argument of a recipe with its tensors as operands."""
+    if isinstance(given, TensorRecipe):
+        return _operand(given)
+    return tuple(_value(item) for item in given) if isinstance(given, tuple) else given
 
 
 def _operand(recipe: TensorRecipe) -> Operand:

@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from diopigen.conformance.execute import describe
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results
@@ -46,6 +46,11 @@ class _Worker:
     def stdout(self) -> int:
         assert self.process.stdout is not None
         return self.process.stdout.fileno()
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
 
 
 def run(
@@ -183,9 +188,8 @@ class _Session:
         self._feed(worker)
 
     def _send(self, worker: _Worker, message: Any) -> None:
-        assert worker.process.stdin is not None
         with contextlib.suppress(OSError):  # the worker has ended; reading from it says how
-            send(worker.process.stdin, message)  # type: ignore[arg-type]
+            send(worker.stdin, message)
 
     def _feed(self, worker: _Worker) -> None:
         """Gives a worker its next cases, or the end of its input."""
@@ -197,8 +201,8 @@ class _Session:
             if self.open:
                 return
             worker.done = True
-            with contextlib.suppress(OSError, AttributeError):
-                worker.process.stdin.close()  # type: ignore[union-attr]
+            with contextlib.suppress(OSError):
+                worker.stdin.close()
             return
         if worker.ready and not worker.waiting:
             worker.since = time.monotonic()
@@ -292,8 +296,9 @@ class _Session:
             worker.process.kill()
         worker.process.wait()
         for pipe in (worker.process.stdin, worker.process.stdout, worker.errors):
-            with contextlib.suppress(OSError, AttributeError):
-                pipe.close()  # type: ignore[union-attr]
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
 
 
 class Judge:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from diopigen.conformance.binding import Host, HostError, Library, Types
 from diopigen.conformance.execute import Executor
@@ -40,7 +40,7 @@ class Setup:
     memory_limit: int
 
 
-def send(pipe: BinaryIO, message: Any) -> None:
+def send(pipe: IO[bytes], message: Any) -> None:
     """Writes a message: eight bytes of length, then the pickle."""
     data = pickle.dumps(message, protocol=5)
     pipe.write(struct.pack("<Q", len(data)))

@@ -50,6 +50,10 @@ class TensorRecipe:
 Argument = Union[TensorRecipe, tuple["Argument", ...], Literal]
 
 
+class Refused:
+    """Stands for an argument with a fault, which is reported already."""
+
+
 class RecipeReader:
     """Reads the recipes of one function. Faults go to the sink under `bad-recipe`."""
 
@@ -72,23 +76,24 @@ class RecipeReader:
                 )
                 continue
             argument = self._argument(param, node)
-            if argument is not _BAD:
-                found[name] = argument  # type: ignore[assignment]
+            if not isinstance(argument, Refused):
+                found[name] = argument
         return found
 
-    def _fault(self, message: str, span: Span, fix: str | None = None) -> object:
+    def _fault(self, message: str, span: Span, fix: str | None = None) -> Refused:
         fix = fix or "see the argument recipes in docs/spec.md"
         self.sink.error("bad-recipe", f"{self.function.name}: {message}", span, fix=fix)
-        return _BAD
+        return Refused()
 
-    def _argument(self, param: Parameter, node: Node) -> object:
+    def _argument(self, param: Parameter, node: Node) -> Argument | Refused:
         if isinstance(node, ScalarNode) and node.value is None:
             return None
         if param.type in ("tensors", "new_tensors"):
             if not isinstance(node, SequenceNode):
                 return self._fault(f"'{param.name}' is an array: give a list of tensors", node.span)
             tensors = [self._null_or_tensor(param, item) for item in node]
-            return _BAD if _BAD in tensors else tuple(tensors)
+            good = tuple(item for item in tensors if not isinstance(item, Refused))
+            return good if len(good) == len(tensors) else Refused()
         if param.type in TENSORS:
             return self._tensor(param, node)
         if param.type == "sizes":
@@ -99,7 +104,7 @@ class RecipeReader:
             return tuple(values)
         return self._value(param, node)
 
-    def _value(self, param: Parameter, node: Node) -> object:
+    def _value(self, param: Parameter, node: Node) -> Argument | Refused:
         if not isinstance(node, ScalarNode):
             return self._fault(f"'{param.name}' is of type {param.type}: give a single value", node.span)
         value = node.value
@@ -121,12 +126,12 @@ class RecipeReader:
             else self._fault(f"'{node.text}' is no value of type {param.type} ('{param.name}')", node.span)
         )
 
-    def _null_or_tensor(self, param: Parameter, node: Node) -> object:
+    def _null_or_tensor(self, param: Parameter, node: Node) -> Argument | Refused:
         if isinstance(node, ScalarNode) and node.value is None:
             return None
         return self._tensor(param, node)
 
-    def _tensor(self, param: Parameter, node: Node) -> object:
+    def _tensor(self, param: Parameter, node: Node) -> TensorRecipe | Refused:
         if isinstance(node, SequenceNode):
             shape = _shape(node)
             if shape is None:
@@ -171,9 +176,6 @@ class RecipeReader:
             fix = did_you_mean(dtype_node.text, self.dtypes)
             return self._fault(f"unknown dtype '{dtype_node.text}'", dtype_node.span, fix)
         return TensorRecipe(shape, dtype_node.text, values)
-
-
-_BAD = object()
 
 
 def _shape(node: Node) -> tuple[int, ...] | None:

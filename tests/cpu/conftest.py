@@ -1,4 +1,4 @@
-"""Builds the runtime and the CPU library once per session, against headers and loops generated from this checkout."""
+"""The runtime and the CPU library, against headers and loops generated from this checkout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cpu_build import ROOT, SANITIZED, build_libraries
+from cpu_build import ROOT, SANITIZED, shared_libraries, write_generated
 from cpu_library import CpuLibrary
 
 from diopigen import api
@@ -21,23 +21,18 @@ def interface() -> Interface:
 
 
 @pytest.fixture(scope="session")
-def generated(interface: Interface, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def generated(interface: Interface) -> Path:
     """A folder with the generated headers and loops."""
-    folder = tmp_path_factory.mktemp("generated")
-    where = api.workspace(str(ROOT / "specs"), str(ROOT / "templates"))
-    for path, content in api.plan(interface, where, Sink(), ["headers", "cpu"]).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-    return folder
+    return write_generated(interface)
 
 
 @pytest.fixture(scope="session")
-def libraries(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def libraries(generated: Path) -> tuple[Path, Path]:
     """The paths of both libraries."""
     given = os.environ.get(SANITIZED)
     if given:
         return Path(given) / "libdiopirt.so", Path(given) / "libdiopi_impl.so"
-    return build_libraries(generated, tmp_path_factory.mktemp("libraries"))
+    return shared_libraries(generated)
 
 
 @pytest.fixture(scope="session")

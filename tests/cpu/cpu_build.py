@@ -1,15 +1,26 @@
-"""How the tests build the runtime and the CPU library: with the build description that users build them with."""
+"""How the tests build the runtime and the CPU library: with the build description that users build them with.
+
+The libraries stay in build/tests, so that the workers of pytest-xdist and later runs share them: a build with nothing
+to do takes a moment.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from diopigen import api
+from diopigen.diagnostics import Sink
+from diopigen.ir.model import Interface
+
 ROOT = Path(__file__).parents[2]
+SHARED = ROOT / "build/tests"
 SANITIZED = "DIOPI_CPU_TEST_LIBRARIES"
 """Set in the child process that runs these tests again over libraries built with the sanitizers."""
 
@@ -30,6 +41,38 @@ def _tool(name: str) -> str:
     """A tool of the environment that the tests run in, else the one of the machine."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.exists() else name
+
+
+@contextlib.contextmanager
+def only_one(folder: Path) -> Iterator[Path]:
+    """Lets one process at a time work in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+
+
+def write_generated(interface: Interface) -> Path:
+    """The folder with headers and loops as this checkout generates them. Files that are right are left alone, so that
+    nothing is compiled for their sake."""
+    where = api.workspace(str(ROOT / "specs"), str(ROOT / "templates"))
+    with only_one(SHARED / "generated") as folder:
+        files = {
+            folder / path: content for path, content in api.plan(interface, where, Sink(), ["headers", "cpu"]).items()
+        }
+        for stale in set(folder.rglob("*.[ch]*")) - set(files):
+            stale.unlink()
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists() or path.read_bytes() != content:
+                path.write_bytes(content)
+    return folder
+
+
+def shared_libraries(generated: Path, *, sanitize: bool = False) -> tuple[Path, Path]:
+    """The runtime and the library, built by whoever comes first."""
+    with only_one(SHARED / ("sanitized" if sanitize else "released")) as folder:
+        return build_libraries(generated, folder, sanitize=sanitize)
 
 
 def build_libraries(generated: Path, output: Path, *, sanitize: bool = False) -> tuple[Path, Path]:

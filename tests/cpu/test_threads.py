@@ -31,9 +31,21 @@ for name, shape, arguments in (
     out = np.zeros(shape, np.float32)
     cpu.call(name, out, *arguments)
     digest.update(out.tobytes())
-noise = np.zeros(100_000, np.float32)
-cpu.call("diopiUniformInp", noise, 0, 1, cpu.generator(5))
-digest.update(noise.tobytes())
+def drawn(*, dtype=np.float32):
+    return np.zeros(100_003, dtype)
+weights = np.abs(x[:50]) + np.float32(0.1)
+for name, outputs, arguments in (
+    ("diopiUniformInp", [drawn()], (0.0, 1.0)), ("diopiNormal", [drawn()], (1.0, 2.0)),
+    ("diopiNormalInp", [drawn(dtype=np.float64)], (1.0, 2.0)), ("diopiRandomInp", [drawn(dtype=np.int64)], (-5, 9)),
+    ("diopiRandperm", [drawn(dtype=np.int64)], (100_003,)), ("diopiBernoulliScalar", [drawn()], (0.3,)),
+    ("diopiBernoulliInp", [np.full(100_003, 0.4, np.float32)], ()),
+    ("diopiDropout", [np.zeros_like(x), np.zeros(x.shape, bool)], (x, 0.25, True)),
+    ("diopiMultinomial", [np.zeros((50, 200), np.int64)], (weights, 200, False)),
+    ("diopiMultinomial", [np.zeros((50, 999), np.int64)], (weights, 999, True)),
+):
+    cpu.call(name, *outputs, *arguments, cpu.generator(5))
+    for out in outputs:
+        digest.update(out.tobytes())
 print(digest.hexdigest())
 """
 
@@ -43,7 +55,7 @@ def test_results_are_the_same_for_every_number_of_threads(libraries: tuple[Path,
     specs = str(HERE.parents[1] / "specs")
     program = PROGRAM.format(here=str(HERE), specs=specs, runtime=str(libraries[0]), library=str(libraries[1]))
     outputs = []
-    for count in ("1", "2", "5"):
+    for count in ("1", "2", "7"):
         environment = {**os.environ, "DIOPI_NUM_THREADS": count}
         command = [sys.executable, "-c", program]
         finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, category, convert, encode, kind, promote
+from diopigen.conformance.dtypes import STORAGE, Array, category, convert, encode, kind, promote
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
 
 
@@ -65,7 +66,15 @@ def _expand(call: Call) -> Answer:
     return _copy(call, np.broadcast_to(call.wide("input"), call.shapes["out"]))
 
 
-_PAD_MODES = {"reflect": "reflect", "replicate": "edge"}
+def _mirrored(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
+    return np.pad(x, widths, mode="reflect")
+
+
+def _prolonged(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
+    return np.pad(x, widths, mode="edge")
+
+
+_PAD_MODES = {"reflect": _mirrored, "replicate": _prolonged}
 
 
 @oracle("Pad")
@@ -85,7 +94,7 @@ def _pad(call: Call) -> Answer:
         kept = tuple(slice(max(-c, 0), n - max(-d, 0)) for n, (c, d) in zip(x.shape, amounts, strict=True))
         return _copy(call, np.pad(x[kept], widths, mode="wrap"))
     if mode in _PAD_MODES:
-        return _copy(call, np.pad(x, widths, mode=_PAD_MODES[mode])[tuple(cuts)])  # type: ignore[call-overload]
+        return _copy(call, _PAD_MODES[mode](x, widths)[tuple(cuts)])
     value = convert(np.asarray(call["value"] or 0.0), call.dtype("input"))
     return _copy(call, np.pad(x, widths, constant_values=value[()])[tuple(cuts)])
 
