@@ -240,7 +240,9 @@ class Executor:
             other = ready.blocks[item.alias][0]
             assert other is not None, "an alias of null"
             if item.shift:
-                return self.arena.overlap(other, item.shape, item.dtype, item.shift)
+                # What is read keeps its own values, so that the overlap is all that is wrong.
+                stored = draw(item.values, item.shape, item.dtype, source) if param.is_read else None
+                return self.arena.overlap(other, item.shape, item.dtype, item.shift, stored)
             return self.arena.alias(other, item.shape, item.layout)
         if param.direction == "out":
             count = math.prod(item.shape) * STORAGE[item.dtype].itemsize

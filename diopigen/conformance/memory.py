@@ -131,11 +131,15 @@ class Arena:
         strides, before, start = block.strides, block.before, block.start
         return self._kept(Block(handle, block.base, shape, strides, block.dtype, before, owner=False, start=start))
 
-    def overlap(self, block: Block, shape: Dims, dtype: str, shift: int) -> Block:
-        """A contiguous tensor over the memory of a block, `shift` elements behind its first. What it would hold beyond
-        the block's elements and guard zones is an error of the case."""
+    def overlap(self, block: Block, shape: Dims, dtype: str, shift: int, stored: Array | None = None) -> Block:
+        """A contiguous tensor over the memory of a block, `shift` elements behind its first; it gets the elements
+        `stored`. What it would hold beyond the block's elements and guard zones is an error of the case."""
         assert block.base is not None, "an overlap with an empty tensor"
         handle, strides = ctypes.c_void_p(), strides_of(shape, "contiguous")
+        if stored is not None:
+            start = GUARD + shift * STORAGE[dtype].itemsize
+            block.before[start : start + stored.nbytes] = np.ascontiguousarray(stored).view(np.uint8).ravel()
+            self.write(block, block.before)
         self._view(handle, block.base, size_struct(shape), size_struct(strides), dtype, shift)
         return self._kept(Block(handle, block.base, shape, strides, dtype, block.before, owner=False))
 

@@ -157,7 +157,7 @@ def _over_list(function: Function, lines: list[str]) -> list[str]:
     indented = ["\n".join(f"    {part}" for part in line.split("\n")) for line in lines]
     last = indented.pop()
     nulls = " && ".join(f"{name} != nullptr" for name in lists)
-    message = f"a list of tensors is null, or {count} is negative"
+    message = f"{' or '.join(lists)} is null, or {count} is negative"
     return [
         call_lines(f"{pad}require", [f"{count} == 0 || ({count} > 0 && {nulls})", f'"{message}"'], ";"),
         f"{pad}const auto visit = [&](int64_t k, bool runs) {{",

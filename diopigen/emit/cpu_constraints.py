@@ -39,7 +39,7 @@ STATEMENTS: Mapping[str, str] = {
     "other is not zero when both operands are integral": "refuse_zero:other",
     "other holds no zero when both operands are integral or bool and the quotient is rounded": "refuse_zero:other",
     "other is not zero when both operands are integral or bool and the quotient is rounded": "refuse_zero:other",
-    "with rounding neither operand is complex, and not both are bool": "require_roundable",
+    "where rounding_mode rounds, neither input nor other is complex, and not both are bool": "require_roundable",
     "with rounding input is not complex": "require_roundable",
     "value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)": (
         "require_in_range:value"

@@ -548,7 +548,8 @@ DIOPI_API diopiError_t diopiDiv(diopiContextHandle_t /*ctx*/, diopiTensorHandle_
         require_castable(out_tensor, compute);
         call.check();
         require(rounding_mode == RoundModeNone || !contains(kComplex | kBool, compute),
-                "C3: with rounding neither operand is complex, and not both are bool", diopiDtypeNotSupported);
+                "C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool",
+                diopiDtypeNotSupported);
         if ((is_integral(compute) || compute == Dtype::kBool) && rounding_mode != RoundModeNone) {
             call.refuse_zero(
                 1, "C4: other holds no zero when both operands are integral or bool and the quotient is rounded");
@@ -576,7 +577,8 @@ DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require_castable(input_tensor, compute);
         call.check();
         require(rounding_mode == RoundModeNone || !contains(kComplex | kBool, compute),
-                "C3: with rounding neither operand is complex, and not both are bool", diopiDtypeNotSupported);
+                "C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool",
+                diopiDtypeNotSupported);
         if ((is_integral(compute) || compute == Dtype::kBool) && rounding_mode != RoundModeNone) {
             call.refuse_zero(
                 1, "C4: other holds no zero when both operands are integral or bool and the quotient is rounded");

@@ -54,7 +54,7 @@ DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t /*ctx*/, diopi
                                              const diopiScalar_t* other) {
     return guarded("diopiForeachaddScalar", [&] {
         require(inputSize == 0 || (inputSize > 0 && outs != nullptr && inputs != nullptr),
-                "a list of tensors is null, or inputSize is negative");
+                "outs or inputs is null, or inputSize is negative");
         const auto visit = [&](int64_t k, bool runs) {
             const Tensor outs_tensor = tensor("outs", outs[k], kAny);
             const Tensor inputs_tensor = tensor("inputs", inputs[k], kAny);
@@ -82,8 +82,7 @@ DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t /*ctx*/, diopi
 DIOPI_API diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* inputs,
                                                 int64_t inputSize, const diopiScalar_t* other) {
     return guarded("diopiForeachaddInpScalar", [&] {
-        require(inputSize == 0 || (inputSize > 0 && inputs != nullptr),
-                "a list of tensors is null, or inputSize is negative");
+        require(inputSize == 0 || (inputSize > 0 && inputs != nullptr), "inputs is null, or inputSize is negative");
         const auto visit = [&](int64_t k, bool runs) {
             const Tensor inputs_tensor = tensor("inputs", inputs[k], kAny);
             const Number other_number = scalar("other", other, kNumber | kBool);
@@ -111,7 +110,7 @@ DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t /*ctx*/, diopi
                                              const diopiScalar_t* other) {
     return guarded("diopiForeachmulScalar", [&] {
         require(inputSize == 0 || (inputSize > 0 && outs != nullptr && inputs != nullptr),
-                "a list of tensors is null, or inputSize is negative");
+                "outs or inputs is null, or inputSize is negative");
         const auto visit = [&](int64_t k, bool runs) {
             const Tensor outs_tensor = tensor("outs", outs[k], kAny);
             const Tensor inputs_tensor = tensor("inputs", inputs[k], kAny);
@@ -139,8 +138,7 @@ DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t /*ctx*/, diopi
 DIOPI_API diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* inputs,
                                                 int64_t inputSize, const diopiScalar_t* other) {
     return guarded("diopiForeachmulInpScalar", [&] {
-        require(inputSize == 0 || (inputSize > 0 && inputs != nullptr),
-                "a list of tensors is null, or inputSize is negative");
+        require(inputSize == 0 || (inputSize > 0 && inputs != nullptr), "inputs is null, or inputSize is negative");
         const auto visit = [&](int64_t k, bool runs) {
             const Tensor inputs_tensor = tensor("inputs", inputs[k], kAny);
             const Number other_number = scalar("other", other, kNumber | kBool);
@@ -168,7 +166,7 @@ DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t /*ctx*/, diopi
                                              const diopiConstTensorHandle_t other) {
     return guarded("diopiForeachmulTensor", [&] {
         require(inputSize == 0 || (inputSize > 0 && outs != nullptr && inputs != nullptr),
-                "a list of tensors is null, or inputSize is negative");
+                "outs or inputs is null, or inputSize is negative");
         const auto visit = [&](int64_t k, bool runs) {
             const Tensor outs_tensor = tensor("outs", outs[k], kAny);
             const Tensor inputs_tensor = tensor("inputs", inputs[k], kAny);
@@ -197,8 +195,7 @@ DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t /*ctx*/, diopi
 DIOPI_API diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* inputs,
                                                 int64_t inputSize, const diopiConstTensorHandle_t other) {
     return guarded("diopiForeachmulInpTensor", [&] {
-        require(inputSize == 0 || (inputSize > 0 && inputs != nullptr),
-                "a list of tensors is null, or inputSize is negative");
+        require(inputSize == 0 || (inputSize > 0 && inputs != nullptr), "inputs is null, or inputSize is negative");
         const auto visit = [&](int64_t k, bool runs) {
             const Tensor inputs_tensor = tensor("inputs", inputs[k], kAny);
             const Tensor other_tensor = tensor("other", other, kAny);

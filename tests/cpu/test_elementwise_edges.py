@@ -186,7 +186,7 @@ def test_refusals_name_operator_and_parameter(cpu: CpuLibrary) -> None:
         ),
         (
             "diopiRelu", (np.ones((2, 3)), f), DTYPE_NOT_SUPPORTED,
-            "diopiRelu: parameter 'out' has the dtype float64 instead of float32",
+            "diopiRelu: parameter 'out' has the dtype float64 instead of float32, that of 'input'",
         ),
         (
             "diopiMulInp", (np.ones((2, 3), np.int32), f), DTYPE_NOT_SUPPORTED,

@@ -206,7 +206,7 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
  * @brief Sums over the part of a batch on one device that the gradients of batch normalisation need: of the incoming
  *        gradient, of its product with the centred input, and from them the gradients of scale and shift.
  * @note Source: torch.nn.SyncBatchNorm
- * @note C1: no output is null whose flag is set (else diopiErrorOccurred).
+ * @note C1: no output is null whose flag input_g, weight_g or bias_g is set (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] sum_dy Sum of grad_out over each channel; null where input_g is not set. Dtype: float32, float64. Shape:
  *         [C]. May be null.
@@ -2469,7 +2469,8 @@ DIOPI_API diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx, diopiT
  * @note C1: rounding_mode is one of the three modes (else diopiErrorOccurred).
  * @note C2: the dtype of the quotient is of no higher category than out (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
- * @note C3: with rounding neither operand is complex, and not both are bool (else diopiDtypeNotSupported).
+ * @note C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
+ *       diopiDtypeNotSupported).
  * @note C4: other holds no zero when both operands are integral or bool and the quotient is rounded (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -2494,7 +2495,8 @@ DIOPI_API diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C1: rounding_mode is one of the three modes (else diopiErrorOccurred).
  * @note C2: promote(input, other) is of no higher category than input; without rounding input is floating or complex
  *       (else diopiDtypeNotSupported).
- * @note C3: with rounding neither operand is complex, and not both are bool (else diopiDtypeNotSupported).
+ * @note C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
+ *       diopiDtypeNotSupported).
  * @note C4: other holds no zero when both operands are integral or bool and the quotient is rounded (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4240,7 +4242,7 @@ DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t o
 /**
  * @brief Tensors joined one behind the other along a dimension that they have.
  * @note C1: dim is in [-rank, rank - 1] of the parts (else diopiErrorOccurred).
- * @note C2: the parts are at least 1-d (else diopiErrorOccurred).
+ * @note C2: all of tensors are at least 1-d (else diopiErrorOccurred).
  * @note C3: num_inputs is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The joined tensor. Dtype: promote(tensors). Shape: concat(tensors, dim).

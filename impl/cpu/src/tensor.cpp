@@ -135,8 +135,10 @@ void require_dtype(const Tensor& tensor, Dtype dtype) {
 }
 
 void require_same_dtype(const Tensor& tensor, const Tensor& like) {
-    if (!like.is_null()) {
-        require_dtype(tensor, like.dtype);
+    if (!tensor.is_null() && !like.is_null() && tensor.dtype != like.dtype) {
+        fail(quoted(tensor.name) + " has the dtype " + name_of(tensor.dtype) + " instead of " + name_of(like.dtype) +
+                 ", that of '" + like.name + "'",
+             diopiDtypeNotSupported);
     }
 }
 

@@ -178,7 +178,7 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t /*ctx*/
         const Channels channels(input_tensor);
         require((!input_g || (!sum_tensor.is_null() && !product_tensor.is_null())) &&
                     (!weight_g || !scale_tensor.is_null()) && (!bias_g || !shift_tensor.is_null()),
-                "C1: no output is null whose flag is set");
+                "C1: no output is null whose flag input_g, weight_g or bias_g is set");
         check_elements(incoming_tensor, input_tensor);
         require_vectors(
             {&sum_tensor, &product_tensor, &scale_tensor, &shift_tensor, &mean_tensor, &invstd_tensor, &weight_tensor},

@@ -1,0 +1,261 @@
+"""Calls of ATen from calls of the interface: overloads that the spec names, arguments matched by name and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from diopigen.conformance.dtypes import bfloat16_bits, encode
+from diopigen.conformance.oracles import Call
+from diopigen.ir.model import Parameter
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "self": ("input", "inout", "inputs", "x"),
+    "mat1": ("input",),
+    "dim": ("dims", "axis"),
+    "dims": ("dim",),
+    "grad_output": ("grad", "grad_out", "grad_outputs"),
+    "grad": ("grad_output",),
+    "grad_out": ("grad_output",),
+    "gradient": ("grad_output",),
+    "ord": ("p", "norm_type"),
+    "repeats": ("repeats_size",),
+    "output_size": ("size", "out_size"),
+    "input_size": ("in_size", "input_sizes"),
+    "input_sizes": ("in_size",),
+    "src": ("source",),
+    "mask": ("condition",),
+    "result": ("output",),
+    "rstd": ("save_invstd", "inv_rms"),
+    "group": ("num_groups",),
+}
+"""What the interface calls an argument of ATen, besides its own name."""
+
+REPLACED: Mapping[str, str] = {
+    "convolution_overrideable": "convolution",
+    "convolution_backward_overrideable": "convolution_backward",
+    "constant_pad_nd": "pad",
+}
+"""Overloads that devices register, and what computes the same on the CPU; `pad` knows the other modes as well."""
+
+_KINDS: Mapping[str, frozenset[str]] = {
+    "Tensor": frozenset({"tensor"}),
+    "List[Tensor]": frozenset({"tensors"}),
+    "number": frozenset({"scalar", "double", "float", "int64"}),
+    "int": frozenset({"int64", "int32", "int", "diopiReduction_t"}),
+    "float": frozenset({"double", "float", "scalar"}),
+    "bool": frozenset({"bool"}),
+    "List[int]": frozenset({"sizes", "int64"}),
+    "str": frozenset({"string", "diopiRoundMode_t"}),
+}
+_ENUMS: Mapping[str, Any] = {
+    "ReductionNone": 0, "ReductionMean": 1, "ReductionSum": 2,
+    "RoundModeNone": None, "RoundModeTrunc": "trunc", "RoundModeFloor": "floor",
+}  # fmt: skip
+_UNUSED: Mapping[str, frozenset[str]] = {
+    "EmbeddingBackward": frozenset({"sparse"}),
+    "RMSNormBackward": frozenset({"eps"}),
+    "UpsampleLinear": frozenset({"mode"}),
+    "UpsampleLinearBackward": frozenset({"mode"}),
+}
+"""Parameters that do not change the result, or that choose the overload."""
+_NOT_MATCHED = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "output_mask", "input_dtype"})
+"""Arguments of ATen that are never a parameter."""
+
+
+class Unbound(Exception):
+    """No overload takes the arguments."""
+
+
+def to_torch(values: Any, dtype: str) -> torch.Tensor:
+    """A tensor of the dtype."""
+    if dtype == "bfloat16":
+        return torch.from_numpy(np.array(values, dtype=np.float32)).to(torch.bfloat16)
+    return torch.from_numpy(np.array(values))
+
+
+def stored(tensor: torch.Tensor, dtype: str) -> Any:
+    """A tensor as elements in memory."""
+    tensor = tensor.resolve_conj().to(getattr(torch, dtype)).contiguous()
+    if dtype == "bfloat16":
+        return bfloat16_bits(tensor.float().numpy()).reshape(tuple(tensor.shape))
+    return encode(tensor.numpy(), dtype).reshape(tuple(tensor.shape))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A call of ATen: the overload, what it takes, and the parameters that its results belong to, in order. `mutated`
+    are arguments that it overwrites, by parameter."""
+
+    overload: Any
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    results: list[str]
+    mutated: dict[str, Any]
+
+    def run(self) -> dict[str, Any]:
+        """The results by parameter: tensors, lists of them, or a truth value."""
+        found = self.overload(*self.arguments, **self.keywords)
+        if isinstance(found, list):
+            found = (found,)
+        several = found if isinstance(found, tuple) else () if found is None else (found,)
+        return {**self.mutated, **dict(zip(self.results, several, strict=False))}
+
+
+def bind(call: Call, *, widened: bool = False) -> Bound:
+    """The first overload of the spec that has a place for every argument; with `widened` halves become float32. Raises
+    `Unbound`."""
+    reasons = []
+    for overload in _overloads(call):
+        try:
+            return _Binder(overload, call, widened).bound()
+        except Unbound as reason:
+            reasons.append(f"{overload.name()}: {reason}")
+    raise Unbound("; ".join(reasons) or "the spec names no overload that torch has")
+
+
+def _overloads(call: Call) -> Iterator[Any]:
+    """The overloads that the installed torch has: functional ones and those in place, then those with `out`."""
+    found = []
+    mode = call.values.get("mode")
+    names = [named.name for named in call.function.aten]
+    if "mode" in _UNUSED.get(call.function.operator, ()):
+        names = [name for name in names if f"_{mode}" in name]
+    if not call.function.operator.startswith("Foreach"):
+        names = [name for name in names if not name.startswith("_foreach")]
+    for named in names:
+        base, _, name = named.partition(".")
+        packet = getattr(torch.ops.aten, REPLACED.get(base, base), None)
+        overload = getattr(packet, "default" if base in REPLACED else name or "default", None)
+        if overload is not None:
+            found.append(overload)
+    yield from sorted(found, key=lambda one: any(argument.is_out for argument in one._schema.arguments))
+
+
+def _kind(argument: Any) -> str:
+    """The type of an argument in the words of the schema, without what makes it optional."""
+    text = str(argument.type)
+    for word in (
+        "Optional[Tensor]",
+        "Optional[number]",
+        "Optional[int]",
+        "Optional[float]",
+        "Optional[bool]",
+        "Optional[str]",
+    ):
+        text = text.replace(word, word[9:-1])
+    return text[9:-1] if text.startswith("Optional[") else text
+
+
+class _Binder:
+    def __init__(self, overload: Any, call: Call, widened: bool) -> None:
+        self.overload, self.call, self.widened = overload, call, widened
+        self.arguments = [argument for argument in overload._schema.arguments if not argument.is_out]
+        self.outs = [argument for argument in overload._schema.arguments if argument.is_out]
+        written = [p for p in call.function.params if p.is_written and p.type != "generator"]
+        self.outputs = [p for p in written if p.type in ("new_tensor", "new_tensors") or p.name in call.values]
+        counts = {p.count for p in call.function.params}
+        self.unused = {"keepdim", *_UNUSED.get(call.function.operator, ()), *counts}
+
+    def bound(self) -> Bound:
+        """The call. Raises `Unbound` where an argument has no place on either side."""
+        taken = self._matched()
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        mutated: dict[str, Any] = {}
+        for argument in self.arguments:
+            param = taken.get(argument.name)
+            value = self._derived(argument) if param is None else self._value(param, argument)
+            if argument.kwarg_only:
+                keywords[argument.name] = value
+            else:
+                positional.append(value)
+            if argument.alias_info is not None and argument.alias_info.is_write and param is not None:
+                mutated[param.name] = value
+        for place, argument in enumerate(self.outs):
+            if place >= len(self.outputs):
+                raise Unbound(f"no output for {argument.name}")
+            keywords[argument.name] = self._empty(self.outputs[place])
+        return Bound(self.overload, positional, keywords, [param.name for param in self.outputs], mutated)
+
+    def _matched(self) -> dict[str, Parameter]:
+        """Parameters by argument: those of the same name, then the rest of the same kind in order."""
+        params = self.call.function.params
+        waiting = [p for p in params if (p.is_read or p.direction == "in") and p.type != "generator"]
+        taken: dict[str, Parameter] = {}
+        for by_name in (True, False):
+            for argument in self.arguments:
+                if argument.name in taken or argument.name in _NOT_MATCHED:
+                    continue
+                kinds = _KINDS.get(_kind(argument), frozenset())
+                suited = [p for p in waiting if p.type in kinds]
+                if by_name:
+                    names = (argument.name, *SYNONYMS.get(argument.name, ()))
+                    suited = [p for name in names for p in suited if p.name == name]
+                else:
+                    suited = [p for p in suited if p.name not in self.unused]
+                if suited:
+                    taken[argument.name] = suited[0]
+                    waiting.remove(suited[0])
+        left = [p.name for p in waiting if p.name not in self.unused and self.call.values.get(p.name) is not None]
+        if left:
+            raise Unbound(f"no place for {', '.join(left)}")
+        overwritten = [a for a in self.arguments if a.name not in taken and a.alias_info is not None]
+        for argument, param in zip(overwritten, self.outputs, strict=False):
+            taken[argument.name] = param  # an output that ATen overwrites
+        return taken
+
+    def _dtype(self, name: str) -> Any:
+        dtype = self.call.dtype(name)
+        return torch.float32 if self.widened and dtype in ("float16", "bfloat16") else getattr(torch, dtype)
+
+    def _empty(self, param: Parameter) -> Any:
+        return torch.empty(self.call.shapes.get(param.name) or (), dtype=self._dtype(param.name))
+
+    def _tensor(self, values: Any, dtype: str) -> Any:
+        return to_torch(values, "float32" if self.widened and dtype in ("float16", "bfloat16") else dtype)
+
+    def _value(self, param: Parameter, argument: Any) -> Any:
+        value, kind = self.call.values.get(param.name), _kind(argument)
+        if isinstance(value, np.ndarray):
+            return self._tensor(value, self.call.dtype(param.name))
+        if isinstance(value, list):
+            pairs = zip(value, self.call.dtypes[param.name], strict=True)
+            return [None if item is None else self._tensor(item, dtype) for item, dtype in pairs]
+        if value is None:
+            return argument.default_value if argument.has_default_value() else None
+        if isinstance(value, str):
+            return _ENUMS.get(value, value)
+        if kind == "List[int]":
+            return [int(value)] if isinstance(value, int) else [int(item) for item in value]
+        return value
+
+    def _derived(self, argument: Any) -> Any:
+        """What the interface says otherwise: through the outputs that it has, and their dtypes and shapes."""
+        name, call = argument.name, self.call
+        first = next((p for p in call.function.params if p.is_read and p.type == "tensor"), None)
+        shape = call.shapes.get(first.name, ()) if first is not None else ()
+        target = next((p.name for p in self.outputs if isinstance(call.dtypes.get(p.name), str)), None)
+        if name == "output_mask":
+            return [call.values.get(param.name) is not None for param in self.outputs]
+        if name in ("dtype", "input_dtype"):
+            return self._dtype(target) if target is not None else None
+        if name == "keepdim" and target is not None:
+            return len(call.shapes[target]) == len(shape)
+        if name == "output_padding":
+            return [0] * (len(shape) - 2)
+        if name in ("transposed", "half_to_float"):
+            return False
+        if name == "N":
+            return shape[0]
+        if name == "C":
+            return shape[1]
+        if name == "HxW":
+            return int(np.prod(shape[2:]))
+        if argument.has_default_value():
+            return argument.default_value
+        raise Unbound(f"nothing for {name}")

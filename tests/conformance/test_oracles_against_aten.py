@@ -1,0 +1,120 @@
+"""The oracles against ATen: every function for which the spec names an overload, on the suite's own cases.
+
+What a call of ATen takes follows from the spec's overloads and torch's own schemas (`aten_binding`), so that a function
+is compared without a line here. The tables below hold what is not, each with its reason. Needs the `torch` extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from calls import call_of
+
+pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
+
+from aten_binding import Unbound, bind, stored  # noqa: E402  (needs torch)
+
+from diopigen.conformance.cases import cases_of  # noqa: E402
+from diopigen.conformance.cases import tested as tested_functions  # noqa: E402
+from diopigen.conformance.compare import compare  # noqa: E402
+from diopigen.conformance.dtypes import decode  # noqa: E402
+from diopigen.conformance.model import SUCCESS, Case  # noqa: E402
+from diopigen.conformance.oracles import Allocated, Call, Expected, Law, oracles  # noqa: E402
+from diopigen.ir.model import Function, Interface  # noqa: E402
+
+_ONLY_CUDA = "torch has no kernel for the CPU"
+_LACKS = "the interface and ATen cut the work differently: another file compares it by hand"
+NOT_COMPARED: dict[str, str] = {}
+"""Operators with an overload that are not compared here, and why."""
+
+WIDENED: frozenset[str] = frozenset()
+"""Operators in which torch rounds to half precision on the way, which the interface does once at the end: halves are
+compared with torch's results in float32."""
+
+OTHER_EDGES: dict[str, str] = {}
+"""Operators whose special values torch treats differently in its vector code and in its scalar code."""
+
+ENOUGH = 300
+"""The number of functions that must be compared."""
+
+
+def _functions(interface: Interface) -> list[Function]:
+    """The functions with an overload whose values an oracle knows; random ones have laws instead."""
+    known = [f for f in tested_functions(interface) if f.aten and f.operator in oracles()]
+    return [f for f in known if f.tolerance != "random" and f.operator not in NOT_COMPARED]
+
+
+def _cases(interface: Interface, function: Function) -> list[Case]:
+    cases = [case for case in cases_of(interface, function) if case.expect == SUCCESS]
+    return [case for case in cases if case.axis != "special" or function.operator not in OTHER_EDGES]
+
+
+def _pairs(call: Call, name: str, wanted: Any, actual: Any) -> Iterator[tuple[Any, Any, str]]:
+    """Expectations with torch's tensors and the dtype that they are judged in."""
+    if isinstance(wanted, (list, tuple)):
+        yield from zip(wanted, actual, call.dtypes[name], strict=True)
+    elif isinstance(wanted, Allocated):
+        yield wanted.expected, actual, wanted.dtype
+    else:
+        yield wanted, actual, call.dtypes.get(name, "float64")
+
+
+def _differences(call: Call, found: dict[str, Any]) -> tuple[int, list[str]]:
+    """The number of outputs compared, and what is wrong with them."""
+    with np.errstate(all="ignore"):
+        answer = oracles()[call.function.operator](call)
+    compared, wrong = 0, []
+    for name, actual in found.items():
+        for wanted, tensor, dtype in _pairs(call, name, answer.get(name), actual):
+            if wanted is None or tensor is None or (isinstance(wanted, Law) and wanted.beside):
+                continue
+            compared += 1
+            if isinstance(wanted, Law):
+                complaint = wanted.check(decode(stored(tensor, dtype), dtype))
+            elif isinstance(wanted, Expected):
+                fault = compare(
+                    stored(tensor.reshape(np.shape(wanted.values)), dtype), dtype, wanted, call.function.tolerance, name
+                )
+                complaint = fault and f"{fault.message}: oracle {fault.expected}, torch {fault.actual}"
+            else:
+                complaint = None if wanted == tensor else f"oracle {wanted}, torch {tensor}"
+            wrong += [f"{name}: {complaint}"] if complaint else []
+    return compared, wrong
+
+
+_REFUSALS = (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError)
+"""What torch raises for a dtype or a layout that its kernels for the CPU do not take."""
+
+
+def _compared(interface: Interface, function: Function) -> tuple[int, list[str]]:
+    compared, wrong, reasons = 0, [], []
+    for case in _cases(interface, function):
+        call = call_of(interface, case)
+        try:
+            found = bind(call, widened=function.operator in WIDENED).run()
+        except (Unbound, *_REFUSALS) as reason:
+            reasons.append(f"{case.id}: {str(reason).splitlines()[0]}")
+            continue
+        count, differences = _differences(call, found)
+        compared += count
+        wrong += [f"{case.id}: {difference}" for difference in differences]
+    return compared, wrong or ([] if compared else reasons[:3] or ["no case"])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_oracle_agrees_with_aten(interface: Interface) -> None:
+    functions = _functions(interface)
+    outcome = {function.name: _compared(interface, function) for function in functions}
+    assert {name: wrong[:3] for name, (_, wrong) in outcome.items() if wrong} == {}
+    assert all(compared for compared, _ in outcome.values())
+    assert len(outcome) >= ENOUGH
+
+
+def test_what_is_not_compared_has_an_overload(interface: Interface) -> None:
+    """An entry of the tables that nothing needs is a mistake."""
+    named = {function.operator for function in tested_functions(interface) if function.aten}
+    assert set(NOT_COMPARED) | WIDENED | set(OTHER_EDGES) <= named
+    assert not set(NOT_COMPARED) & (WIDENED | set(OTHER_EDGES))

@@ -1,0 +1,58 @@
+"""The conformance suite over the CPU library: every case but those of large models, and what it says of refusals."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from cpu_build import SANITIZED
+
+from diopigen.conformance.cases import select
+from diopigen.conformance.model import SUCCESS, Results
+from diopigen.conformance.oracles import oracles
+from diopigen.conformance.runner import run
+from diopigen.emit.cpu_not_covered import not_covered
+from diopigen.ir.model import Interface
+
+
+@pytest.fixture(scope="module")
+def results(libraries: tuple[Path, Path], interface: Interface) -> Results:
+    """What came of all cases. Under sanitizers a process needs more address space than any limit, and more time."""
+    cases = select(interface)
+    if SANITIZED in os.environ:
+        return run(cases, interface, libraries[1], libraries[0], jobs=2, memory_limit=0, time_limit=120.0)
+    return run(cases, interface, libraries[1], libraries[0], jobs=2)
+
+
+def test_every_case_passes_that_the_library_covers(results: Results, interface: Interface) -> None:
+    """No case fails, none is missing or without an oracle; what declines is exactly what is listed as not covered."""
+    assert [f"{result.case.id}: {result.faults}" for result in results.failures] == []
+    declined = {function.name for function in not_covered(interface)}
+    assert {result.case.function for result in results.results if result.outcome == "unimplemented"} == declined
+    headers = Counter(function.header for function in not_covered(interface))
+    assert headers == {"functions_mmcv.h": 94, "functions_lmdeploy.h": 18}
+    assert all(function.operator not in oracles() for function in not_covered(interface))
+    others = Counter(result.outcome for result in results.results if result.case.function not in declined)
+    assert set(others) == {"passed"}
+    assert others["passed"] > 18_000
+    assert len({result.case.function for result in results.results} - declined) == 426
+
+
+def test_every_refusal_names_the_function_and_the_parameter(results: Results, interface: Interface) -> None:
+    """The library's text starts with the function and names the parameter that was spoilt; where a constraint ties
+    several together, at least one."""
+    silent = []
+    refused = [result for result in results.results if result.case.expect != SUCCESS and result.outcome == "passed"]
+    for result in refused:
+        function = interface.function(result.case.function)
+        assert function is not None
+        name, _, text = result.reason.partition(": ")
+        words = set(re.findall(r"\w+", text))
+        wanted = {result.case.blames} if result.case.blames else {param.name for param in function.params}
+        if name != function.name or not words & wanted:
+            silent.append(f"{result.case.id}: {result.reason}")
+    assert silent == []
+    assert len(refused) > 5_000
