@@ -6,11 +6,13 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test lint types generated generate bench clean
+.PHONY: help demo test conformance sanitize lint types generated generate bench clean
 
 help:
 	@echo "make demo       scaffold a vendor, fill it with kernels, build it and judge it"
 	@echo "make test       run the whole test suite"
+	@echo "make conformance  build the CPU library and judge it by every case, those of models included"
+	@echo "make sanitize   the CPU library's tests and cases with the address and undefined behaviour sanitizers"
 	@echo "make lint       ruff and clang-format"
 	@echo "make types      mypy"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
@@ -26,6 +28,24 @@ demo: $(VENV)/ready
 
 test: $(VENV)/ready
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+CACHED := $(if $(shell command -v ccache 2>/dev/null),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+MODELS := $(basename $(notdir $(wildcard specs/models/*.yaml)))
+JUDGED := --lib build/cpu/libdiopi_impl.so --runtime build/runtime/libdiopirt.so -j $(JOBS)
+
+build/%/built: $(VENV)/ready FORCE
+	@cmake -S $(if $(filter cpu,$*),impl/cpu,$*) -B build/$* -G Ninja -DCMAKE_BUILD_TYPE=Release $(CACHED) >/dev/null
+	@cmake --build build/$* --parallel $(JOBS) >build/$*/log || { cat build/$*/log; exit 1; }
+
+FORCE:
+
+conformance: build/cpu/built build/runtime/built
+	@$(BIN)/diopigen conformance coverage --strict >build/coverage.txt || { cat build/coverage.txt; exit 1; }
+	@$(BIN)/diopigen conformance run $(JUDGED)
+	@$(BIN)/diopigen conformance run $(JUDGED) --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
+
+sanitize: $(VENV)/ready
+	@$(BIN)/python -m pytest -m sanitize
 
 lint: $(VENV)/ready
 	@$(BIN)/ruff check .

@@ -217,7 +217,8 @@ class _Binder:
         return torch.empty(self.call.shapes.get(param.name) or (), dtype=self._dtype(param.name))
 
     def _tensor(self, values: Any, dtype: str) -> Any:
-        return to_torch(values, "float32" if self.widened and dtype in ("float16", "bfloat16") else dtype)
+        tensor = to_torch(values, dtype)
+        return tensor.float() if self.widened and dtype in ("float16", "bfloat16") else tensor
 
     def _value(self, param: Parameter, argument: Any) -> Any:
         value, kind = self.call.values.get(param.name), _kind(argument)

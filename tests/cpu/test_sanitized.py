@@ -8,28 +8,35 @@ import sys
 from pathlib import Path
 
 import pytest
-from cpu_build import SANITIZED, build_libraries
+from cpu_build import SANITIZED, shared_libraries
 
 HERE = Path(__file__).parent
 FILES = (
     "test_elementwise_values.py",
     "test_elementwise_edges.py",
     "test_functions.py",
+FILES = (
+    "test_elementwise_values.py",
+    "test_elementwise_edges.py",
+    "test_functions.py",
     "test_products.py",
     "test_threads.py",
+    "test_whole_suite.py",
+)
 )
 
 
+@pytest.mark.sanitize
 @pytest.mark.skipif(SANITIZED in os.environ, reason="this is the run over sanitized libraries already")
-def test_all_again_under_sanitizers(generated: Path, tmp_path: Path) -> None:
-    build_libraries(generated, tmp_path, sanitize=True)
+def test_all_again_under_sanitizers(generated: Path) -> None:
+    library = shared_libraries(generated, sanitize=True)[1]
     preloaded = [
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so", "libstdc++.so")
     ]
     environment = {
         **os.environ,
-        SANITIZED: str(tmp_path),
+        SANITIZED: str(library.parent),
         "LD_PRELOAD": " ".join(preloaded),
         "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter leaks
         "UBSAN_OPTIONS": "print_stacktrace=1",
