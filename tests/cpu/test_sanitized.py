@@ -15,14 +15,9 @@ FILES = (
     "test_elementwise_values.py",
     "test_elementwise_edges.py",
     "test_functions.py",
-FILES = (
-    "test_elementwise_values.py",
-    "test_elementwise_edges.py",
-    "test_functions.py",
     "test_products.py",
     "test_threads.py",
     "test_whole_suite.py",
-)
 )
 
 
