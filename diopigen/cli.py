@@ -45,6 +45,7 @@ for command in (
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_reports.coverage)
+conformance.conformance.add_command(conformance_reports.device_configs)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

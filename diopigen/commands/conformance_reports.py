@@ -141,3 +141,26 @@ def coverage(
     else:
         click.echo(text(found, by=by, holes_only=holes), nl=False)
     sys.exit(1 if strict and any(row.unknown for row in found) else 0)
+
+
+@click.command("device-configs")
+@click.argument("file", metavar="EXCEPTIONS")
+@click.option("--out", metavar="FILE", help="Write the file (default: print it).")
+@spec_option
+def device_configs(file: str, out: str | None, spec: str | None) -> None:
+    """Known exceptions (YAML) as device_configs.py, for test runners that read diopi_configs.py."""
+    from diopigen.conformance.device_configs import device_configs as text_of
+    from diopigen.conformance.exceptions import read
+    from diopigen.output.depfile import write_if_changed
+
+    session = Session(spec, None, "text", False)
+    interface = session.load().interface
+    known = read(Path(file), file, session.sink)
+    if session.sink.has_errors:
+        session.finish()
+    text = text_of(interface, known, file, session.sink)
+    if out is None:
+        click.echo(text, nl=False)
+        session.finish()
+    write_if_changed(Path(out), text.encode())
+    session.finish(f"{out}: {len(known)} known exceptions")

@@ -89,6 +89,8 @@ NO_NULL: dict[str, tuple[str, ...]] = {
     "BatchNormGatherStatsWithCounts": ("running_mean", "running_var"),
     "BatchNormBackward": ("running_mean", "running_var", "save_mean", "save_invstd"),
     "BatchNormBackwardReduce": ("sum_dy", "sum_dy_xmu", "grad_weight", "grad_bias"),
+    "MultiHeadAttention": ("debug_attn_mask",),
+    "MultiHeadAttentionVarLen": ("debug_attn_mask",),
     "Pool1dBackward": ("indices",),
     "Pool2dBackward": ("indices",),
     "Pool3dBackward": ("indices",),

@@ -25,6 +25,7 @@ RULES = {
     "exception-exact": "A tolerance is loosened only where a result has one: not where it must be exact.",
     "exception-reason": "A known exception says why.",
     "exception-unneeded": "A known exception that the library no longer needs is removed.",
+    "exception-not-carried": "A known exception can be said in the form of device_configs.py.",
     "bad-shard": "A shard is named as I/N, with I from 1 to N.",
     "report-unreadable": "A file of results is one that `conformance run --json` wrote.",
     "report-case-twice": "Results that are merged have no case in common.",

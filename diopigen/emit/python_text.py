@@ -1,0 +1,82 @@
+"""Python literals laid out as the usual formatters do (120 columns): emitted files need no formatter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+COLUMNS = 120
+_INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An expression that is written as it is: `np.float32`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallText:
+    """A call: `dict(name=["add"])`, `Skip(np.float64)`. Positional arguments come first."""
+
+    function: str
+    arguments: Sequence[Literal] = ()
+    keywords: Mapping[str, Literal] | None = None
+
+
+Literal = Union[
+    None, bool, int, float, str, Code, CallText, tuple["Literal", ...], list["Literal"], Mapping[str, "Literal"]
+]
+
+
+def assignment(name: str, value: Literal) -> str:
+    """`name = value` with a newline behind it."""
+    return _laid_out(f"{name} = ", value, "", 0) + "\n"
+
+
+def _laid_out(head: str, value: Literal, tail: str, depth: int) -> str:
+    """On one line where it fits, else one item a line with a comma behind the last one."""
+    line = f"{_INDENT * depth}{head}{one_line(value)}{tail}"
+    parts = _parts(value)
+    if len(line) <= COLUMNS or parts is None or not parts[1]:
+        return line
+    opening, items, closing = parts
+    inner = [_laid_out(name, item, ",", depth + 1) for name, item in items]
+    return "\n".join([f"{_INDENT * depth}{head}{opening}", *inner, f"{_INDENT * depth}{closing}{tail}"])
+
+
+def _parts(value: Literal) -> tuple[str, list[tuple[str, Literal]], str] | None:
+    """The brackets of a value and its items, each with what stands before it; None where it has none."""
+    if isinstance(value, Mapping):
+        return "{", [(f"{_text(key)}: ", item) for key, item in value.items()], "}"
+    if isinstance(value, CallText):
+        named = [(f"{key}=", item) for key, item in (value.keywords or {}).items()]
+        return f"{value.function}(", [*(("", item) for item in value.arguments), *named], ")"
+    if isinstance(value, (list, tuple)):
+        brackets = "[]" if isinstance(value, list) else "()"
+        return brackets[0], [("", item) for item in value], brackets[1]
+    return None
+
+
+def one_line(value: Literal) -> str:
+    """The value without line breaks."""
+    parts = _parts(value)
+    if parts is not None:
+        opening, items, closing = parts
+        comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+        return opening + ", ".join(f"{name}{one_line(item)}" for name, item in items) + comma + closing
+    if isinstance(value, Code):
+        return value.text
+    if isinstance(value, float) and value != value:
+        return 'float("nan")'
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return f'float("{value}")'
+    return _text(value) if isinstance(value, str) else repr(value).replace("e+", "e")
+
+
+def _text(value: str) -> str:
+    """A text in double quotes."""
+    body = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{body}"'
