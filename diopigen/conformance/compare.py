@@ -10,11 +10,12 @@ from the operator's tolerance class:
 
     exact           bit for bit, the sign of zero included
     rounding        a = 1, b = 1; tiny is two of the smallest denormals
-    transcendental  a = 2, b = 2 (float64: 4 and 4, as the oracle computes in it); tiny is twice the smallest normal
-                    number, as vector libraries take denormals for zero
+    transcendental  a = 2, b = 2 (float64: 4 and 4, as the oracle computes in it; halves: b = 8 * eps32 / eps, as they
+                    are computed in float32); tiny is twice the smallest normal number, as vector libraries take
+                    denormals for zero
     reduction       a = 1, b = (8 + 2 * sqrt(n)) * eps32 / eps for halves, which are added up in float32; n terms
     matmul, convolution   as reduction
-    approximate     a = b = 64
+    approximate     a = b = 64 (halves: a = 1 and b = 64 * eps32 / eps)
 
 The sum of n rounded terms is off by sqrt(n) roundings as a rule and by n at worst; the bound lies between, and an error
 in one term of the sum is far above it. NaN and infinities must be in the same places. Where the exact result lies
@@ -66,11 +67,14 @@ def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str |
     denormal = smallest * 2.0 ** (1 - MANTISSA[real_of(dtype)])
     if tolerance == "rounding":
         return Bound(eps, eps, 2 * denormal)
+    is_half = real in ("float16", "bfloat16")
+    inner = epsilon("float32") if is_half else eps
     if tolerance in ("reduction", "matmul", "convolution"):
-        sums = epsilon("float32") if real in ("float16", "bfloat16") else eps
-        return Bound(eps, (8 + 2 * math.sqrt(terms)) * sums, smallest)
+        return Bound(eps, (8 + 2 * math.sqrt(terms)) * inner, smallest)
     if tolerance == "approximate":
-        return Bound(64 * eps, 64 * eps, smallest)
+        return Bound(eps if is_half else 64 * eps, 64 * inner, smallest)
+    if is_half:
+        return Bound(2 * eps, 8 * inner, 2 * smallest)
     factor = 4 if real == "float64" else 2
     return Bound(factor * eps, factor * eps, 2 * smallest)
 

@@ -12,6 +12,11 @@ from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
 
 _ENOUGH = 1000
 _SIGMAS = 5.5
+_ALIKE = 8.0
+"""Standard errors of the largest of ten thousand correlations: exceeded once in 10^11 samples."""
+_TAILS = (0.005, 0.02)
+"""Shares of the sample whose place is judged, on either side."""
+_FEW = 20
 _KOLMOGOROV = 2.6
 """Largest distance between distribution functions times the root of the sample size: exceeded once in 370,000."""
 
@@ -27,16 +32,41 @@ def mean_is(sample: Array, mean: float, deviation: float) -> str | None:
 
 
 def follows(sample: Array, distribution: Callable[[Array], Array], slack: float = 0.0) -> str | None:
-    """Whether a large sample follows a continuous distribution function (Kolmogorov's test)."""
+    """Whether a large sample follows a continuous distribution function (Kolmogorov's test), in the tails as well."""
     if sample.size < _ENOUGH:
         return None
     ordered = np.sort(sample.ravel())
     expected = distribution(ordered)
+    for share in _TAILS:
+        if share * sample.size < _FEW or share < 8 * slack:
+            continue
+        for side, count in (("below", expected < share), ("above", expected > 1 - share)):
+            found, spread = int(count.sum()), math.sqrt(share * (1 - share) * sample.size)
+            if abs(found - share * sample.size) > _SIGMAS * spread + slack * sample.size:
+                return f"{found} of {sample.size} numbers lie {side} the outermost {share:.1%} of the distribution"
     above = np.arange(1, sample.size + 1) / sample.size - expected
     below = expected - np.arange(sample.size) / sample.size
     distance = float(max(above.max(), below.max())) - slack
     if distance * math.sqrt(sample.size) > _KOLMOGOROV:
         return f"{sample.size} numbers do not follow the distribution: its function is missed by {distance:.4f}"
+    return None
+
+
+def independent(sample: Array, mean: Array | float, deviation: Array | float) -> str | None:
+    """Whether the numbers of a large sample go their own way: no distance at which one follows another.
+
+    The means of the products of all pairs at a distance are near zero; they come from one Fourier transform.
+    """
+    if sample.size < _ENOUGH:
+        return None
+    scaled = ((sample - mean) / deviation).ravel()
+    count = scaled.size
+    transformed = np.fft.rfft(scaled, 2 * count)
+    sums = np.fft.irfft(np.abs(transformed) ** 2)[1 : count - _ENOUGH // 2]
+    excess = np.abs(sums) / np.sqrt(np.arange(count - 1, count - 1 - sums.size, -1))
+    distance = int(np.argmax(excess)) + 1
+    if excess[distance - 1] > _ALIKE:
+        return f"numbers that lie {distance} apart are alike: {excess[distance - 1]:.1f} standard errors"
     return None
 
 
@@ -53,7 +83,9 @@ def _uniform(call: Call) -> Answer:
             return f"numbers from {numbers.min():.6g} to {numbers.max():.6g} leave the range [{low:.6g}, {high:.6g})"
         if high == low:
             return None
-        return follows(numbers, lambda x: (x - low) / (high - low), step)
+        return follows(numbers, lambda x: (x - low) / (high - low), step) or independent(
+            numbers, (low + high) / 2, (high - low) / math.sqrt(12)
+        )
 
     return {"inout": Law(check, varies=high > low)}
 
@@ -76,7 +108,8 @@ def _random(call: Call) -> Answer:
         if np.any(numbers != np.trunc(numbers)):
             return "there are numbers that are not whole"
         count = float(top - low)
-        return mean_is(numbers, (low + top - 1) / 2, math.sqrt((count * count - 1) / 12))
+        mean, deviation = (low + top - 1) / 2, math.sqrt((count * count - 1) / 12)
+        return mean_is(numbers, mean, deviation) or (independent(numbers, mean, deviation) if deviation else None)
 
     return {"inout": Law(check, varies=top > low + 1)}
 
@@ -90,7 +123,11 @@ def _coins(chance: Array | float) -> Law:
         if np.any((expected == 0) & (numbers == 1)) or np.any((expected == 1) & (numbers == 0)):
             return "a chance of 0 or 1 is not kept"
         deviation = math.sqrt(float((expected * (1 - expected)).mean())) if numbers.size else 0.0
-        return mean_is(numbers, float(expected.mean()), deviation) if deviation else None
+        found = mean_is(numbers, float(expected.mean()), deviation) if deviation else None
+        # A coin that falls seldom has too few pairs for their sums to be normal.
+        fair = (expected >= 0.1) & (expected <= 0.9)
+        chances = expected[fair]
+        return found or independent(numbers[fair], chances, np.sqrt(chances * (1 - chances)))
 
     chances = np.asarray(chance, dtype=np.float64)
     return Law(check, varies=bool(np.any((chances > 0) & (chances < 1))))
@@ -183,7 +220,8 @@ def _bell(mean: Array, std: Array, dtype: str) -> Law:
             return f"a draw lies {np.abs(moving).max():.1f} deviations from its mean"
         # Rounding to a narrow dtype makes steps in the distribution function.
         largest = float(np.max((np.abs(middle) + 4 * deviation)[~still] / deviation[~still], initial=0.0))
-        return mean_is(moving, 0, 1 + step * largest) or follows(moving, _gauss, step * largest)
+        found = mean_is(moving, 0, 1 + step * largest) or follows(moving, _gauss, step * largest)
+        return found or independent(moving, 0, 1 + step * largest)
 
     return Law(check, varies=bool(np.any(std > 0)))
 
