@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test conformance sanitize lint types generated generate bench clean
+.PHONY: help demo test conformance sanitize lint types generated generate bench mutation clean
 
 help:
 	@echo "make demo       scaffold a vendor, fill it with kernels, build it and judge it"
@@ -18,6 +18,7 @@ help:
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time"
+	@echo "make mutation   plant faults into the CPU library and count those that the conformance suite finds"
 	@echo "make clean      remove builds and .venv"
 
 $(VENV)/ready: pyproject.toml tools/setup_environment.sh
@@ -65,6 +66,9 @@ generated: $(VENV)/ready
 
 bench: $(VENV)/ready
 	@$(BIN)/python -m benchmarks.generator
+
+mutation: build/cpu/built build/runtime/built
+	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,7 +13,17 @@ from collections.abc import Sequence
 import click
 
 from diopigen import __version__
-from diopigen.commands import adaptors, chip, conformance, conformance_reports, headers, scaffold, spec, vendor
+from diopigen.commands import (
+    adaptors,
+    chip,
+    conformance,
+    conformance_mutation,
+    conformance_reports,
+    headers,
+    scaffold,
+    spec,
+    vendor,
+)
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
@@ -46,6 +56,7 @@ for command in (
 conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_reports.coverage)
 conformance.conformance.add_command(conformance_reports.device_configs)
+conformance.conformance.add_command(conformance_mutation.mutate)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from diopigen.conformance.execute import describe
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results
-from diopigen.conformance.worker import GAVE_UP, Setup, send
+from diopigen.conformance.worker import Setup, send
 from diopigen.diagnostics import failure
 from diopigen.ir.model import Function, Header, Interface
 
@@ -41,6 +41,7 @@ class _Worker:
     since: float = 0.0
     ready: bool = False
     done: bool = False
+    leaving: bool = False
 
     @property
     def stdout(self) -> int:
@@ -64,14 +65,17 @@ def run(
     time_limit: float = 20.0,
     memory_limit: int = MEMORY_LIMIT,
     progress: Progress | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case, `memory_limit` bytes for a process (0: none).
+    `environment` is added to that of the processes.
 
     Raises `Failure` where the library or the runtime does not load.
     """
     started = time.monotonic()
     called = [case for case in cases if not is_skipped(case)]
     session = _Session(called, _slim(interface, called), library, runtime, seed, time_limit, memory_limit, progress)
+    session.setup = replace(session.setup, environment=environment or {})
     session.run(max(1, min(jobs, -(-len(called) // 8))))
     judged = iter(result for result in session.results if result is not None)
     results = tuple(CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(judged) for case in cases)
@@ -143,21 +147,19 @@ class _Session:
         finally:
             self.close()
 
-    def judge(self, case: Case) -> CaseResult:
-        """Runs one case in the process that is there, or in a new one."""
-        self.cases, self.results, self.finished = [case], [None], 0
-        self.queue.append((0, case))
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Runs cases in the process that is there, or in a new one."""
+        self.cases, self.results, self.finished = cases, [None] * len(cases), 0
+        self.queue.extend(enumerate(cases))
         if self.workers:
             self._feed(self.workers[0])
-        else:
+        elif cases:
             self._start()
-        while self.finished == 0:
+        while self.finished < len(cases):
             for key, _ in self.selector.select(timeout=0.2):
                 self._read(key.data)
             self._stop_hanging()
-        result = self.results[0]
-        assert result is not None
-        return result
+        return [result for result in self.results if result is not None]
 
     def close(self) -> None:
         """Ends all processes."""
@@ -172,7 +174,7 @@ class _Session:
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(entry for entry in (root, os.environ.get("PYTHONPATH", "")) if entry)
         # Several workers share the processors; a thread pool in each of NumPy's libraries would only be in the way.
-        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
+        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, **self.setup.environment, "PYTHONPATH": path}
         process = subprocess.Popen(
             [sys.executable, "-m", "diopigen.conformance.worker"],
             stdin=subprocess.PIPE,
@@ -230,6 +232,9 @@ class _Session:
             worker.ready = True
             self.vendor, self.version = str(line["vendor"]), str(line["version"])
             return
+        if "leaving" in line:
+            worker.leaving = True
+            return
         place = int(line["case"])
         while worker.waiting and worker.waiting[0][0] != place:
             worker.waiting.popleft()
@@ -259,7 +264,8 @@ class _Session:
         if not worker.ready:
             fix = "run the library's initialisation by itself; the text is the end of what it printed"
             raise failure("library-init", f"the library under test ended its process ({_ending(code)}) {text}", fix=fix)
-        if worker.waiting and code not in (0, GAVE_UP):
+        # Whatever the status: a library that ends the process with that of success has not done its work.
+        if worker.waiting and not worker.leaving:
             place, case = worker.waiting.popleft()
             message = f"the process ended with {_ending(code)}{': ' + text if text else ''}"
             fault = Fault("crash", "", message)
@@ -314,18 +320,26 @@ class Judge:
         seed: int = 0,
         time_limit: float = 20.0,
         memory_limit: int = MEMORY_LIMIT,
+        environment: Mapping[str, str] | None = None,
+        stays: bool = False,
     ) -> None:
-        """`cases` are all that may be asked about; limits are as for `run`."""
+        """`cases` are all that may be asked about; limits are as for `run`. `environment` is added to that of the
+        process; with `stays` it goes on after an overrun, where that is known to do no harm."""
         self._session = _Session(
             (), _slim(interface, cases), library, runtime, seed, time_limit, memory_limit, progress=None
         )
+        self._session.setup = replace(self._session.setup, environment=environment or {}, stays=stays)
         self._session.open = True
 
     def judge(self, case: Case) -> CaseResult:
         """What came of a case. Raises `Failure` where the library or the runtime does not load."""
         if is_skipped(case):
             return CaseResult(case, "excepted", 0.0)
-        return self._session.judge(case)
+        return self._session.judge([case])[0]
+
+    def judge_all(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """What came of several cases, none of which is to be skipped, in their order."""
+        return self._session.judge(cases)
 
     def close(self) -> None:
         """Ends the process."""

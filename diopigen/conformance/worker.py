@@ -13,8 +13,8 @@ import pickle
 import resource
 import struct
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -31,13 +31,16 @@ GAVE_UP = 75
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker needs before its first case. `memory_limit` is in bytes, 0 for none."""
+    """What a worker needs before its first case. `memory_limit` is in bytes, 0 for none; `environment` is added to that
+    of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm."""
 
     interface: Interface
     library: Path
     runtime: Path
     seed: int
     memory_limit: int
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stays: bool = False
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -73,6 +76,12 @@ def result_line(place: int, result: CaseResult) -> dict[str, Any]:
     return line
 
 
+def _leave(answers: BinaryIO) -> int:
+    """Says that the process ends by itself, which a library that ends it does not."""
+    _line(answers, {"leaving": True})
+    return GAVE_UP
+
+
 def serve(commands: BinaryIO, answers: BinaryIO) -> int:
     """Sets up, then runs batches until the input ends."""
     setup: Setup = receive(commands)
@@ -100,17 +109,17 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
                 result = executor.run(case)
             except MemoryError:
                 _line(answers, {"case": place, "outcome": "crashed", "seconds": 0.0, "text": "memory is exhausted"})
-                return GAVE_UP
+                return _leave(answers)
             except HostError as error:
                 _line(answers, {"case": place, "outcome": "crashed", "seconds": 0.0, "text": str(error)})
-                return GAVE_UP
+                return _leave(answers)
             except Exception as error:  # a fault of the suite: named, and no reason to lose the other cases
                 text = f"the suite itself failed: {type(error).__name__}: {error}"
                 _line(answers, {"case": place, "outcome": "failed", "seconds": 0.0, "text": text})
                 continue
             _line(answers, result_line(place, result))
-            if any(fault.kind == "guard" for fault in result.faults):
-                return GAVE_UP  # memory was overrun: what runs here next could fail without being at fault
+            if not setup.stays and any(fault.kind == "guard" for fault in result.faults):
+                return _leave(answers)  # memory was overrun: what runs here next could fail without being at fault
     executor.arena.close()
     library.close()
     return 0

@@ -5,26 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tiny_cases import tiny_cases
 
 from diopigen.conformance.cases import select
 from diopigen.conformance.model import Case, Results
 from diopigen.conformance.runner import run
 from diopigen.ir.model import Interface
-
-OPERATORS = ("Add", "AddInp", "Relu", "LogicalNot", "Softmax", "MaskedSelect", "UniformInp")
-DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
-
-
-def tiny_cases(interface: Interface, *names: str) -> list[Case]:
-    """The cases whose dtypes the tiny library knows."""
-    known = set(DTYPES)
-
-    def fits(case: Case) -> bool:
-        values = [item for v in case.arguments.values() for item in (v if isinstance(v, tuple) else (v,))]
-        return all(getattr(value, "dtype", "bool") in known for value in values)
-
-    chosen = select(interface, ops=names or OPERATORS)
-    return [case for case in chosen if fits(case) or case.axis == "error"]
 
 
 def run_tiny(cases: list[Case], interface: Interface, library: Path, runtime: Path, **options: float) -> Results:
@@ -114,6 +100,17 @@ def test_a_crash_is_one_failed_case_with_its_reason_and_the_others_go_on(
     assert {outcomes[case.id] for case in others} == {"passed"}
     assert "SIGABRT" in results.failures[0].faults[0].message
     assert results.failures[0].operands[0].startswith("out = ")
+
+
+def test_a_library_that_ends_the_process_with_success_is_one_failed_case(
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "exit")
+    ending = [case for case in tiny_cases(interface, "Add") if case.axis == "plain"]
+    others = [case for case in tiny_cases(interface, "Relu") if case.axis == "plain"]
+    results = run_tiny([*ending, *others], interface, tiny_library, runtime)
+    assert [result.outcome for result in results.results] == ["crashed"] * len(ending) + ["passed"] * len(others)
+    assert results.failures[0].faults[0].message == "the process ended with exit status 0"
 
 
 def test_a_hang_is_one_failed_case(

@@ -1,0 +1,169 @@
+"""Plants one fault after another and lets the suite look for it, function by function, until a case finds it."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import os
+import struct
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from diopigen.conformance.binding import load_shared
+from diopigen.conformance.model import FAILURES, SUCCESS, Case, Operand
+from diopigen.conformance.mutation.model import Mutant, Report, Trial, Verdict
+from diopigen.conformance.runner import Judge, run
+from diopigen.diagnostics import did_you_mean, failure
+from diopigen.ir.model import Interface
+
+Progress = Callable[[int, int, Verdict], None]
+"""Called after each fault with the number done, the number of all, and what came of it."""
+Acts = Callable[[int], tuple[int, int]]
+"""How often the fault has acted in a function, by its place: with consequence, and before a call that was refused."""
+_SOUND = ("passed", "uncovered")
+_HANGS = 10.0
+"""Seconds after which a call counts as hanging: the true library answers all cases within far less."""
+
+
+def mutants(library: Path, runtime: Path) -> tuple[list[Mutant], list[str]]:
+    """The faults that a mutant library can plant, and its functions in the order in which it counts."""
+    load_shared(runtime, "the host runtime", os.RTLD_GLOBAL | os.RTLD_NOW)
+    loaded = load_shared(library, "the mutant library", os.RTLD_LOCAL | os.RTLD_NOW)
+    texts = []
+    for name in ("diopiMutantFaults", "diopiMutantFunctions"):
+        function = loaded[name]
+        function.argtypes, function.restype = [], ctypes.c_char_p
+        texts.append(function().decode())
+    found = []
+    for line in texts[0].splitlines():
+        name, kind, sentence, functions = line.split("\t")
+        found.append(Mutant(name, kind, sentence, tuple(f"diopi{word}" for word in functions.split())))
+    return found, [f"diopi{word}" for word in texts[1].split()]
+
+
+def chosen(found: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
+    """The faults of which a glob matches the name or the kind; all without globs. Raises `Failure` for one that matches
+    none."""
+    for glob in globs:
+        if not any(_matches(mutant, glob) for mutant in found):
+            fix = did_you_mean(glob, [mutant.name for mutant in found]) or "list them with --list"
+            raise failure("unknown-mutant", f"there is no fault '{glob}'", fix=fix)
+    return [mutant for mutant in found if not globs or any(_matches(mutant, glob) for glob in globs)]
+
+
+def _matches(mutant: Mutant, glob: str) -> bool:
+    return fnmatchcase(mutant.name, glob) or fnmatchcase(mutant.kind, glob)
+
+
+class Campaign:
+    """A mutant library over a true one, with the cases that the true one passes."""
+
+    def __init__(
+        self, cases: Sequence[Case], interface: Interface, true: Path, mutant: Path, runtime: Path, *, jobs: int = 1
+    ) -> None:
+        """Runs the cases without any fault: those that do not pass judge nothing and stand in `unsound`."""
+        self.interface, self.true, self.mutant, self.runtime, self.jobs = interface, true, mutant, runtime, jobs
+        self.cases: dict[str, list[Case]] = defaultdict(list)
+        self.unsound: list[str] = []
+        self.found, self.order = mutants(mutant, runtime)
+        target = {"DIOPI_MUTANT_TARGET": str(true.resolve()), "DIOPI_MUTANT": "", "DIOPI_MUTANT_ACTS": ""}
+        self.environment: Mapping[str, str] = target
+        results = run(cases, interface, mutant, runtime, jobs=jobs, environment=target)
+        for result in results.results:
+            if result.outcome in _SOUND:
+                self.cases[result.case.function].append(result.case)
+            elif result.outcome in FAILURES:
+                self.unsound.append(result.case.id)
+        for members in self.cases.values():
+            members.sort(key=_weight)
+
+    def run(self, planted: Sequence[Mutant], progress: Progress | None = None) -> Report:
+        """What came of each fault, in their order."""
+        started = time.monotonic()
+        found: dict[str, Verdict] = {}
+        # The faults that are in most functions come first, so that no process is alone at the end.
+        order = sorted(planted, key=lambda mutant: -len(mutant.functions))
+        with ThreadPoolExecutor(self.jobs) as pool:
+            running = [pool.submit(self.verdict, mutant) for mutant in order]
+            try:
+                for done in as_completed(running):
+                    verdict = done.result()
+                    found[verdict.mutant.name] = verdict
+                    if progress is not None:
+                        progress(len(found), len(planted), verdict)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        cases = sum(len(members) for members in self.cases.values())
+        verdicts = [found[mutant.name] for mutant in planted]
+        return Report(verdicts, str(self.true), cases, time.monotonic() - started, self.unsound)
+
+    def verdict(self, mutant: Mutant) -> Verdict:
+        """Plants a fault and looks for it in every function."""
+        started = time.monotonic()
+        functions = [name for name in mutant.functions if name in self.cases]
+        cases = [case for name in functions for case in self.cases[name]]
+        with _counts(len(self.order)) as (file, acts):
+            environment = {**self.environment, "DIOPI_MUTANT": mutant.name, "DIOPI_MUTANT_ACTS": str(file)}
+            judge = Judge(
+                cases, self.interface, self.mutant, self.runtime,
+                time_limit=_HANGS, environment=environment, stays=True,
+            )  # fmt: skip
+            try:
+                trials = tuple(self._trial(name, judge, acts) for name in functions)
+            finally:
+                judge.close()
+        return Verdict(mutant, trials, time.monotonic() - started)
+
+    def _trial(self, function: str, judge: Judge, acts: Acts) -> Trial:
+        cases = self.cases[function]
+        place = self.order.index(function)
+        for chunk in _chunks(cases):
+            for result in judge.judge_all(chunk):
+                if result.outcome not in FAILURES:
+                    continue
+                # What fails although the fault has not acted is no merit of the suite: it is a fault of this run.
+                if not any(acts(place)):
+                    text = (
+                        f"{result.case.id} fails although the planted fault has not acted: {result.faults[0].message}"
+                    )
+                    raise failure("mutant-unsound", text, fix="run it again; if it fails each time, mend the fault")
+                found_as = result.faults[0].kind if result.faults else result.outcome
+                return Trial(function, result.case.family, "killed", result.case.id, found_as)
+        return Trial(function, cases[0].family, "survived" if acts(place)[0] else "not reached")
+
+
+def _weight(case: Case) -> tuple[bool, int]:
+    """What is tried first: calls that succeed, then those that are refused, and small operands before large ones."""
+    items = [item for value in case.arguments.values() for item in (value if isinstance(value, tuple) else (value,))]
+    return case.expect != SUCCESS, sum(math.prod(item.shape) for item in items if isinstance(item, Operand))
+
+
+def _chunks(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+    """Few cases first, as most faults are found by the first one, then ever more, to wait seldom."""
+    start, size = 0, 2
+    while start < len(cases):
+        yield cases[start : start + size]
+        start, size = start + size, 2 * size
+
+
+@contextmanager
+def _counts(functions: int) -> Iterator[tuple[Path, Acts]]:
+    """A file in which a mutant library counts, per function, and a way to read it: it outlives a crash."""
+    size = 16 * functions
+    with tempfile.NamedTemporaryFile(prefix="diopigen-acts-") as file:
+        file.truncate(size)
+        with mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) as memory:
+
+            def acts(place: int) -> tuple[int, int]:
+                certain, uncertain = struct.unpack_from("=QQ", memory, 16 * place)
+                return certain, uncertain
+
+            yield Path(file.name), acts

@@ -1,0 +1,272 @@
+#include "view.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace diopi::mutant {
+
+namespace {
+
+template <typename T>
+T load(const char* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+template <typename T>
+void store(char* to, T value) {
+    std::memcpy(to, &value, sizeof value);
+}
+
+double fromFloat16(uint16_t bits) {
+    const int exponent = bits >> 10 & 31;
+    const double fraction = bits & 1023;
+    double size = 0;
+    if (exponent == 31) {
+        size = fraction == 0 ? HUGE_VAL : std::nan("");
+    } else {
+        size = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    }
+    return (bits & 0x8000) != 0 ? -size : size;
+}
+
+uint16_t toFloat16(double value) {
+    const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    const double size = std::fabs(throughFloat16(value));
+    if (std::isnan(size)) return sign | 0x7e00;
+    if (std::isinf(size)) return sign | 0x7c00;
+    if (size < std::ldexp(1.0, -14)) return sign | static_cast<uint16_t>(std::ldexp(size, 24));
+    int exponent = 0;
+    const double fraction = std::frexp(size, &exponent);
+    const auto mantissa = static_cast<int>(std::ldexp(fraction, 11)) - 1024;
+    return static_cast<uint16_t>(sign | (exponent + 14) << 10 | mantissa);
+}
+
+double fromBfloat16(uint16_t bits) {
+    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value = 0;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+uint16_t toBfloat16(double value) {
+    if (std::isnan(value)) return 0x7fc0;
+    const auto single = static_cast<float>(throughBfloat16(value));
+    uint32_t bits = 0;
+    std::memcpy(&bits, &single, sizeof bits);
+    return static_cast<uint16_t>(bits >> 16);
+}
+
+}  // namespace
+
+int64_t itemsizeOf(diopiDtype_t dtype) {
+    switch (dtype) {
+        case diopi_dtype_int8:
+        case diopi_dtype_uint8:
+        case diopi_dtype_bool:
+            return 1;
+        case diopi_dtype_int16:
+        case diopi_dtype_uint16:
+        case diopi_dtype_float16:
+        case diopi_dtype_bfloat16:
+            return 2;
+        case diopi_dtype_int32:
+        case diopi_dtype_uint32:
+        case diopi_dtype_float32:
+        case diopi_dtype_tfloat32:
+        case diopi_dtype_complex32:
+            return 4;
+        case diopi_dtype_int64:
+        case diopi_dtype_uint64:
+        case diopi_dtype_float64:
+        case diopi_dtype_complex64:
+            return 8;
+        case diopi_dtype_complex128:
+            return 16;
+        default:
+            return 0;
+    }
+}
+
+bool isFloatingDtype(diopiDtype_t dtype) {
+    return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
+           dtype == diopi_dtype_float64;
+}
+
+double withMantissa(double value, int bits) {
+    if (value == 0 || !std::isfinite(value)) return value;
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, bits + 1)), exponent - bits - 1);
+}
+
+double throughFloat16(double value) {
+    if (std::fabs(value) < std::ldexp(1.0, -14)) return std::ldexp(std::nearbyint(std::ldexp(value, 24)), -24);
+    const double rounded = withMantissa(value, 10);
+    return std::fabs(rounded) > 65504 ? std::copysign(HUGE_VAL, value) : rounded;
+}
+
+double throughBfloat16(double value) {
+    const double rounded = withMantissa(value, 7);
+    const double largest = std::ldexp(2 - std::ldexp(1.0, -7), 127);
+    return std::fabs(rounded) > largest ? std::copysign(HUGE_VAL, value) : rounded;
+}
+
+View::View(diopiConstTensorHandle_t handle) : handle_(handle) {
+    diopiSize_t shape{nullptr, 0}, stride{nullptr, 0};
+    const void* data = nullptr;
+    if (handle == nullptr || diopiGetTensorShape(handle, &shape) != diopiSuccess ||
+        diopiGetTensorStride(handle, &stride) != diopiSuccess || diopiGetTensorDtype(handle, &dtype_) != diopiSuccess ||
+        diopiGetTensorDataConst(handle, &data) != diopiSuccess) {
+        return;
+    }
+    itemsize_ = itemsizeOf(dtype_);
+    shape_.assign(shape.data, shape.data + shape.len);
+    stride_.assign(stride.data, stride.data + stride.len);
+    count_ = 1;
+    for (const int64_t size : shape_) count_ *= size;
+    data_ = static_cast<char*>(const_cast<void*>(data));
+    if (itemsize_ == 0 || (data_ == nullptr && count_ > 0)) {
+        count_ = 0;
+        return;
+    }
+    valid_ = true;
+}
+
+int64_t View::size(int64_t dim) const {
+    const int64_t own = dim < 0 ? dim + rank() : dim;
+    return own >= 0 && own < rank() ? shape_[own] : 1;
+}
+
+bool View::isFloating() const { return isFloatingDtype(dtype_); }
+
+bool View::isComplex() const { return dtype_ == diopi_dtype_complex64 || dtype_ == diopi_dtype_complex128; }
+
+bool View::isIntegral() const { return dtype_ >= diopi_dtype_int8 && dtype_ <= diopi_dtype_uint64; }
+
+bool View::isContiguous() const {
+    int64_t step = 1;
+    for (int64_t dim = rank() - 1; dim >= 0; --dim) {
+        if (shape_[dim] != 1 && stride_[dim] != step) return false;
+        step *= shape_[dim];
+    }
+    return true;
+}
+
+char* View::address(int64_t place) const {
+    int64_t offset = 0;
+    for (int64_t dim = rank() - 1; dim >= 0; --dim) {
+        offset += place % shape_[dim] * stride_[dim];
+        place /= shape_[dim];
+    }
+    return data_ + offset * itemsize_;
+}
+
+double View::real(int64_t place) const {
+    const char* from = address(place);
+    switch (dtype_) {
+        case diopi_dtype_float16:
+            return fromFloat16(load<uint16_t>(from));
+        case diopi_dtype_bfloat16:
+            return fromBfloat16(load<uint16_t>(from));
+        case diopi_dtype_float32:
+        case diopi_dtype_complex64:
+            return load<float>(from);
+        case diopi_dtype_float64:
+        case diopi_dtype_complex128:
+            return load<double>(from);
+        case diopi_dtype_uint64:
+            return static_cast<double>(load<uint64_t>(from));
+        default:
+            return static_cast<double>(whole(place));
+    }
+}
+
+void View::setReal(int64_t place, double value) const {
+    char* to = address(place);
+    switch (dtype_) {
+        case diopi_dtype_float16:
+            return store(to, toFloat16(value));
+        case diopi_dtype_bfloat16:
+            return store(to, toBfloat16(value));
+        case diopi_dtype_float32:
+        case diopi_dtype_complex64:
+            return store(to, static_cast<float>(value));
+        case diopi_dtype_float64:
+        case diopi_dtype_complex128:
+            return store(to, value);
+        default: {
+            const double limit = 9.2e18;
+            return setWhole(place, value >= limit    ? std::numeric_limits<int64_t>::max()
+                                   : value <= -limit ? std::numeric_limits<int64_t>::min()
+                                   : value != value  ? 0
+                                                     : static_cast<int64_t>(value));
+        }
+    }
+}
+
+int64_t View::whole(int64_t place) const {
+    const char* from = address(place);
+    switch (dtype_) {
+        case diopi_dtype_int8:
+            return load<int8_t>(from);
+        case diopi_dtype_uint8:
+        case diopi_dtype_bool:
+            return load<uint8_t>(from);
+        case diopi_dtype_int16:
+            return load<int16_t>(from);
+        case diopi_dtype_uint16:
+            return load<uint16_t>(from);
+        case diopi_dtype_int32:
+            return load<int32_t>(from);
+        case diopi_dtype_uint32:
+            return load<uint32_t>(from);
+        case diopi_dtype_int64:
+        case diopi_dtype_uint64:
+            return load<int64_t>(from);
+        default:
+            return static_cast<int64_t>(real(place));
+    }
+}
+
+void View::setWhole(int64_t place, int64_t value) const {
+    char* to = address(place);
+    switch (itemsize_) {
+        case 1:
+            return store(to, static_cast<uint8_t>(isBool() ? value != 0 : value));
+        case 2:
+            return store(to, static_cast<uint16_t>(value));
+        case 4:
+            return store(to, static_cast<uint32_t>(value));
+        default:
+            return store(to, value);
+    }
+}
+
+std::vector<char> View::packed() const {
+    std::vector<char> elements(static_cast<size_t>(count_ * itemsize_));
+    for (int64_t place = 0; place < count_; ++place) {
+        std::memcpy(elements.data() + place * itemsize_, address(place), static_cast<size_t>(itemsize_));
+    }
+    return elements;
+}
+
+void View::unpack(const std::vector<char>& elements) const {
+    for (int64_t place = 0; place < count_; ++place) {
+        std::memcpy(address(place), elements.data() + place * itemsize_, static_cast<size_t>(itemsize_));
+    }
+}
+
+void View::copyElement(int64_t to, const View& source, int64_t from) const {
+    if (source.dtype_ == dtype_) {
+        std::memmove(address(to), source.address(from), static_cast<size_t>(itemsize_));
+    } else if (isFloating() || isComplex() || source.isFloating() || source.isComplex()) {
+        setReal(to, source.real(from));
+    } else {
+        setWhole(to, source.whole(from));
+    }
+}
+
+}  // namespace diopi::mutant

@@ -1,0 +1,90 @@
+"""What a mutation run hands around: planted faults, and what came of each in each function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+REQUIRED = 0.95
+"""The share of planted faults that the suite has to find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A fault that can be planted: `sentence` says what the spoilt library does, `functions` where it does it."""
+
+    name: str
+    kind: str
+    sentence: str
+    functions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A fault in one function. `outcome` is `killed`, `survived` (it acted, and every case passed) or `not reached` (no
+    case lets it act); `case` and `found_as` say which case found it, and as what."""
+
+    function: str
+    family: str
+    outcome: str
+    case: str = ""
+    found_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a fault in the functions that the library has."""
+
+    mutant: Mutant
+    trials: tuple[Trial, ...]
+    seconds: float
+
+    @property
+    def outcome(self) -> str:
+        """`killed` where it is found in every function in which it acts, else `survived`; `not reached` where it never
+        acts, and `lacking` where the library has none of the functions."""
+        if not self.trials:
+            return "lacking"
+        if any(trial.outcome == "survived" for trial in self.trials):
+            return "survived"
+        return "killed" if any(trial.outcome == "killed" for trial in self.trials) else "not reached"
+
+    def of(self, outcome: str) -> tuple[str, ...]:
+        """The functions with an outcome."""
+        return tuple(trial.function for trial in self.trials if trial.outcome == outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run: `unsound` names cases that fail without any fault, which judge nothing."""
+
+    verdicts: Sequence[Verdict]
+    library: str
+    cases: int
+    seconds: float
+    unsound: Sequence[str] = ()
+
+    @property
+    def planted(self) -> tuple[Verdict, ...]:
+        """The faults that the library has functions for."""
+        return tuple(verdict for verdict in self.verdicts if verdict.outcome != "lacking")
+
+    @property
+    def faults_killed(self) -> float:
+        """The share of faults that are found in every function in which they act."""
+        return _share([verdict.outcome == "killed" for verdict in self.planted])
+
+    @property
+    def places_killed(self) -> float:
+        """The share of places, a fault in a function where it acts, that are found."""
+        acted = [t for v in self.planted for t in v.trials if t.outcome != "not reached"]
+        return _share([trial.outcome == "killed" for trial in acted])
+
+    @property
+    def strong(self) -> bool:
+        """Whether both shares are as large as they have to be."""
+        return min(self.faults_killed, self.places_killed) >= REQUIRED
+
+
+def _share(found: Sequence[bool]) -> float:
+    return sum(found) / len(found) if found else 0.0

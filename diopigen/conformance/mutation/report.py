@@ -1,0 +1,137 @@
+"""What came of a mutation run, as text and as JSON. Nothing is printed or written here."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from diopigen.conformance.mutation.model import REQUIRED, Report, Trial, Verdict
+
+_NAMED = 8
+"""So many functions of a survivor are named in the text; the JSON has all."""
+
+
+def text(report: Report) -> str:
+    """Tables by kind of fault and by family, what found the faults, the survivors by name, and a summary."""
+    planted = report.planted
+    parts = [_by_kind(planted), _by_family(planted), _found_as(planted)]
+    survivors = [verdict for verdict in planted if verdict.outcome != "killed"]
+    if survivors:
+        parts.append("\n".join(["survivors:", *(line for verdict in survivors for line in _survivor(verdict))]))
+    else:
+        parts.append("survivors: none")
+    lacking = [verdict.mutant.name for verdict in report.verdicts if verdict.outcome == "lacking"]
+    if lacking:
+        parts.append(f"the library lacks every function of: {', '.join(lacking)}")
+    if report.unsound:
+        text = f"{len(report.unsound)} cases fail without any fault and judge nothing: {', '.join(report.unsound[:4])}"
+        parts.append(text + (", ..." if len(report.unsound) > 4 else ""))
+    return "\n\n".join([*parts, summary(report)]) + "\n"
+
+
+def summary(report: Report) -> str:
+    """One line: the shares of faults and of places that are found, and whether they suffice."""
+    planted = report.planted
+    killed = sum(verdict.outcome == "killed" for verdict in planted)
+    trials = [trial for verdict in planted for trial in verdict.trials if trial.outcome != "not reached"]
+    places = sum(trial.outcome == "killed" for trial in trials)
+    kinds, functions = len({v.mutant.kind for v in planted}), len({t.function for t in trials})
+    needed = "" if report.strong else f"; {REQUIRED:.0%} are needed"
+    return (
+        f"{report.library}: {killed} of {len(planted)} faults of {kinds} kinds killed ({report.faults_killed:.1%}); "
+        f"{places} of {len(trials)} places in {functions} functions ({report.places_killed:.1%}); "
+        f"{report.cases} cases, {report.seconds:.0f} s{needed}"
+    )
+
+
+def _survivor(verdict: Verdict) -> Iterable[str]:
+    mutant = verdict.mutant
+    if verdict.outcome == "not reached":
+        yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; not reached: no case lets it act"
+        return
+    names = [name.removeprefix("diopi") for name in verdict.of("survived")]
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    acted = sum(trial.outcome != "not reached" for trial in verdict.trials)
+    yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; acts in {acted} functions, not found in {shown}"
+
+
+def _by_kind(planted: Sequence[Verdict]) -> str:
+    groups: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in planted:
+        groups[verdict.mutant.kind].append(verdict)
+    rows = [_row(kind, members) for kind, members in groups.items()]
+    rows.append(_row("total", planted))
+    return _table(["kind of fault", "faults", "killed", "survived", "not reached", "places", "killed"], rows)
+
+
+def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
+    outcomes = Counter(verdict.outcome for verdict in verdicts)
+    trials = Counter(trial.outcome for verdict in verdicts for trial in verdict.trials)
+    acted = trials["killed"] + trials["survived"]
+    return [
+        name, str(len(verdicts)), *(str(outcomes[word]) for word in ("killed", "survived", "not reached")),
+        str(acted), str(trials["killed"]),
+    ]  # fmt: skip
+
+
+def _by_family(planted: Sequence[Verdict]) -> str:
+    groups: dict[str, list[tuple[str, Trial]]] = defaultdict(list)
+    for verdict in planted:
+        for trial in verdict.trials:
+            if trial.outcome != "not reached":
+                groups[trial.family].append((verdict.mutant.name, trial))
+    rows = []
+    for family, members in groups.items():
+        killed = sum(trial.outcome == "killed" for _, trial in members)
+        faults, functions = {name for name, _ in members}, {trial.function for _, trial in members}
+        share = f"{killed / len(members):.1%}"
+        rows.append([family, str(len(functions)), str(len(faults)), str(len(members)), str(killed), share])
+    return _table(["family", "functions", "faults", "places", "killed", ""], sorted(rows))
+
+
+def _found_as(planted: Sequence[Verdict]) -> str:
+    kinds = Counter(t.found_as for v in planted for t in v.trials if t.outcome == "killed")
+    rows = []
+    for kind, count in kinds.most_common():
+        example = next(t.case for v in planted for t in v.trials if t.found_as == kind)
+        rows.append([kind, str(count), example])
+    return _table(["found as", "places", "for example by"], rows, left=(0, 2))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [
+            cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join(lines)
+
+
+def to_json(report: Report) -> str:
+    """Everything: each fault with its functions, outcomes, and the case that found it."""
+    record = {
+        "library": report.library,
+        "seconds": round(report.seconds, 3),
+        "cases": report.cases,
+        "faults_killed": round(report.faults_killed, 4),
+        "places_killed": round(report.places_killed, 4),
+        "unsound": list(report.unsound),
+        "faults": [_record(verdict) for verdict in report.verdicts],
+    }
+    return json.dumps(record, indent=1) + "\n"
+
+
+def _record(verdict: Verdict) -> dict[str, object]:
+    mutant = verdict.mutant
+    places = {
+        trial.function: {"outcome": trial.outcome, "case": trial.case, "found_as": trial.found_as}
+        for trial in verdict.trials
+    }
+    return {
+        "name": mutant.name, "kind": mutant.kind, "sentence": mutant.sentence, "outcome": verdict.outcome,
+        "seconds": round(verdict.seconds, 3), "functions": places,
+    }  # fmt: skip

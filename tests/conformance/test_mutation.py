@@ -1,0 +1,156 @@
+"""Faults planted around the tiny library: those that the suite looks for are found, and what is not found is named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny_cases import OPERATORS, tiny_cases
+
+from diopigen.api import workspace
+from diopigen.conformance.model import Case
+from diopigen.conformance.mutation.build import build
+from diopigen.conformance.mutation.campaign import Campaign, chosen
+from diopigen.conformance.mutation.report import summary, text, to_json
+from diopigen.diagnostics import Failure
+from diopigen.ir.model import Interface
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What the suite must find the fault as, in the first function that it is found in.
+SAMPLE = {
+    "one-element-in-a-thousand": "values",
+    "vector-tail-unwritten": "values",
+    "single-1e-4": "values",
+    "double-through-single": "values",
+    "int64-through-float32": "values",
+    "int64-through-float64": "values",
+    "nan-dropped": "values",
+    "nan-injected": "values",
+    "infinity-saturated": "values",
+    "byte-past-the-end": "guard",
+    "byte-before-the-start": "guard",
+    "gap-written": "guard",
+    "input-changed": "input changed",
+    "in-place-into-temporary": "values",
+    "input-strides-ignored": "values",
+    "stride-0-taken-for-dense": "values",
+    "alpha-ignored": "values",
+    "refusals-lost": "status",
+    "refusal-after-writing": "output of a failure",
+    "abort-on-empty": "crash",
+    "softmax-without-maximum": "values",
+    "true-is-255": "bool byte",
+    "allocated-output-missing": "missing output",
+    "allocated-output-of-wrong-dtype": "dtype",
+    "allocated-output-flat": "shape",
+    "seed-from-clock": "reproducibility",
+    "uniform-in-lower-half": "distribution",
+}
+
+
+@pytest.fixture(scope="session")
+def mutant_library(interface: Interface, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mutant library of the tiny library's functions alone, as the whole interface takes long to compile."""
+    names = {f"diopi{name}" for name in OPERATORS}
+    headers = tuple(
+        replace(header, functions=tuple(f for f in header.functions if f.name in names or f.family == "runtime"))
+        for header in interface.headers
+    )
+    folder = tmp_path_factory.mktemp("mutant")
+    return build(replace(interface, headers=headers), workspace(str(ROOT / "specs")).templates, folder, jobs=2)
+
+
+def campaign_of(
+    cases: list[Case], interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path
+) -> Campaign:
+    return Campaign(cases, interface, tiny_library, mutant_library, runtime, jobs=2)
+
+
+@pytest.fixture(scope="session")
+def campaign(interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path) -> Campaign:
+    return campaign_of(tiny_cases(interface), interface, tiny_library, mutant_library, runtime)
+
+
+def test_a_sample_of_faults_is_found_for_what_it_is(campaign: Campaign) -> None:
+    assert campaign.unsound == []
+    report = campaign.run(chosen(campaign.found, list(SAMPLE)))
+    found = {
+        verdict.mutant.name: next((trial.found_as for trial in verdict.trials if trial.outcome == "killed"), "")
+        for verdict in report.verdicts
+    }
+    assert found == {verdict.mutant.name: SAMPLE[verdict.mutant.name] for verdict in report.verdicts}
+    assert len(found) == len(SAMPLE)
+    assert report.strong, text(report)
+
+
+def test_what_a_weak_suite_does_not_find_is_named(
+    interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path
+) -> None:
+    cases = [case for case in tiny_cases(interface, "Add", "Relu") if case.axis == "plain"]
+    weak = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
+    names = ["first-element-wrong", "nan-dropped", "failure-after-work", "alpha-ignored", "refusals-lost"]
+    report = weak.run(chosen(weak.found, names))
+    outcomes = {verdict.mutant.name: verdict.outcome for verdict in report.verdicts}
+    assert outcomes == {
+        "first-element-wrong": "killed",
+        "nan-dropped": "not reached",
+        "failure-after-work": "killed",
+        "alpha-ignored": "not reached",
+        "refusals-lost": "not reached",
+    }
+    assert not report.strong
+    shown = text(report)
+    assert "nan-dropped (special values): NaN becomes 0; not reached: no case lets it act" in shown
+    assert "2 of 5 faults of 4 kinds killed (40.0%)" in summary(report)
+    assert summary(report).endswith("; 95% are needed")
+
+
+def test_a_fault_that_acts_and_is_not_found_survives(
+    interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every answer is accepted by a suite whose cases expect any failure and get one.
+    cases = [case for case in tiny_cases(interface, "Add") if case.id.startswith("diopiAdd/null-")]
+    blind = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
+    monkeypatch.setattr("diopigen.conformance.mutation.campaign.FAILURES", frozenset())
+    report = blind.run(chosen(blind.found, ["null-refusals-lost"]))
+    assert report.verdicts[0].outcome == "survived"
+    assert "acts in 1 functions, not found in Add" in text(report)
+
+
+def test_cases_that_fail_without_a_fault_judge_nothing(
+    interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "alpha ignored")
+    cases = tiny_cases(interface, "Add")
+    spoilt = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
+    assert "diopiAdd/float32/recipe-1" in spoilt.unsound
+    sound = {case.id for case in spoilt.cases["diopiAdd"]}
+    assert sound and sound.isdisjoint(spoilt.unsound)
+    # The tiny library has no second device, so that nothing comes of the cases about one.
+    assert sound | set(spoilt.unsound) == {case.id for case in cases if "/device-" not in case.id}
+    report = spoilt.run(chosen(spoilt.found, ["first-element-wrong"]))
+    assert f"{len(spoilt.unsound)} cases fail without any fault" in text(report)
+
+
+def test_the_json_names_the_case_that_found_a_fault(campaign: Campaign) -> None:
+    record = json.loads(to_json(campaign.run(chosen(campaign.found, ["true-is-255"]))))
+    places = record["faults"][0]["functions"]
+    assert places["diopiLogicalNot"]["outcome"] == "killed"
+    assert places["diopiLogicalNot"]["case"].startswith("diopiLogicalNot/")
+    assert places["diopiSoftmax"]["outcome"] == "not reached"
+
+
+def test_a_name_that_no_fault_has_is_refused_with_the_nearest_one(campaign: Campaign) -> None:
+    with pytest.raises(Failure) as caught:
+        chosen(campaign.found, ["nan-droped"])
+    assert caught.value.diagnostics[0].fix == "did you mean 'nan-dropped'?"
+
+
+def test_every_fault_says_what_it_does_and_no_name_comes_twice(campaign: Campaign) -> None:
+    names = [mutant.name for mutant in campaign.found]
+    assert len(set(names)) == len(names) > 60
+    assert len({mutant.kind for mutant in campaign.found}) >= 15
+    assert all(mutant.sentence and mutant.sentence[-1] != "." for mutant in campaign.found)
