@@ -9,11 +9,13 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen import api
+from diopigen.adaptors import Vendor, resolved_config, shims
 from diopigen.config.grammar import convertible, is_operator
 from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
 from diopigen.diagnostics import Sink, Span
@@ -63,7 +65,7 @@ def build(interface: Interface, folder: Path, describes: bool) -> Path:
     `describes` false: for the shims the host has no diopiHostDescribeTensor, and they ask for each thing.
     """
     folder.mkdir()
-    shims = write_shims(interface, HELPERS | {"diopiAdd", "diopiCat", "diopiAdam"}, "bench", folder / "bench")
+    source = write_shims(interface, HELPERS | {"diopiAdd", "diopiCat", "diopiAdam"}, "bench", folder / "bench")
     flags = ("g++", "-std=c++17", "-O2", "-fPIC", *INCLUDES)
     runtime = sorted(str(path) for path in (ROOT / "runtime/src").glob("*.cpp"))
     shared = folder / "libdiopirt.so"
@@ -71,7 +73,7 @@ def build(interface: Interface, folder: Path, describes: bool) -> Path:
     library = folder / "libdiopi_impl.so"
     names = [] if describes else ["-DdiopiHostDescribeTensor=absent"]
     subprocess.run(
-        [*flags, *names, "-shared", str(shims), str(HERE / "vendor.cpp"), str(shared), "-o", str(library)], check=True
+        [*flags, *names, "-shared", str(source), str(HERE / "vendor.cpp"), str(shared), "-o", str(library)], check=True
     )
     program = folder / "measure"
     subprocess.run(
@@ -102,9 +104,9 @@ def run(program: Path, rounds: int) -> dict[str, Line]:
 def compile_seconds(interface: Interface, folder: Path) -> float:
     """Processor seconds to compile the shims of the first 300 operators at -O2."""
     names = [function.name for function in interface.functions if is_operator(function) and convertible(function)]
-    shims = write_shims(interface, frozenset(names[:OPERATORS]) | HELPERS, "many", folder / "many")
+    source = write_shims(interface, frozenset(names[:OPERATORS]) | HELPERS, "many", folder / "many")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = ["g++", "-std=c++17", "-O2", "-fPIC", *INCLUDES, "-c", str(shims), "-o", str(folder / "many.o")]
+    command = ["g++", "-std=c++17", "-O2", "-fPIC", *INCLUDES, "-c", str(source), "-o", str(folder / "many.o")]
     subprocess.run(command, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
@@ -112,6 +114,16 @@ def compile_seconds(interface: Interface, folder: Path) -> float:
 
 LIMITS = {"add": 25.0, "cat": 100.0}
 """Nanoseconds over the direct call that were promised with nothing to convert."""
+
+
+def generation_seconds(where: api.Workspace, interface: Interface) -> float:
+    """Processor seconds from the interface in memory to the shims of impl/camb: scan, configuration, text."""
+    vendor = Vendor(ROOT / "impl/camb", "camb")
+    before = time.process_time()
+    resolved = resolved_config(interface, where, vendor, (), Sink())
+    assert resolved is not None
+    shims(interface, where, resolved)
+    return time.process_time() - before
 
 
 def report_passing(lines: dict[str, Line], limits: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
@@ -147,7 +159,9 @@ def report_conversions(lines: dict[str, Line]) -> Iterator[tuple[str, bool]]:
 def main() -> int:
     """Builds, measures, prints; 1 where a promise is not kept."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 400
-    interface = api.load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink(), check=False).interface
+    where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
+    interface = api.load(where, Sink(), check=False).interface
+    generation = min(generation_seconds(where, interface) for _ in range(3))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         as_it_is = run(build(interface, folder / "describes", describes=True), rounds)
@@ -157,6 +171,7 @@ def main() -> int:
         ("Nothing to convert", report_passing(as_it_is, LIMITS)),
         ("Nothing to convert, a host without diopiHostDescribeTensor (no promise)", report_passing(asked, {})),
         ("int64 to int32 and back", report_conversions(as_it_is)),
+        ("Generation", [(f"impl/camb: {generation:.2f} s after the load (at most 0.3)", generation < 0.3)]),
         (
             "Compilation",
             [(f"{OPERATORS} operators at -O2: {seconds:.1f} s on one core (at most 10)", seconds < 10)],

@@ -204,6 +204,7 @@ class Library:
         for name in ("calls", "descriptions", "casts", "copies", "largest_allocation", "record_count"):
             getattr(self.vendor, f"mock_{name}").restype = ctypes.c_int64
         assert self.vendor.mock_initialise() == 0
+        self.vendor.mock_reset()  # it is the same vendor for all libraries of the process
         self.context = self._made(self.runtime.diopiHostCreateContext)
 
     @staticmethod

@@ -11,7 +11,10 @@ import pytest
 from adaptor_helpers import SANITIZED
 
 HERE = Path(__file__).parent
-FILES = ("test_shims.py", "test_every_operator.py", "test_composites.py", "test_attention_composite.py")
+FILES = (
+    *("test_shims.py", "test_shim_surroundings.py", "test_every_operator.py"),
+    *("test_composites.py", "test_attention_composite.py"),
+)
 
 
 @pytest.mark.skipif(SANITIZED, reason="runs the others under sanitizers")
