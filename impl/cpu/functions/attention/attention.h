@@ -2,8 +2,9 @@
 // gradient.
 //
 // Operands are dense arrays of the compute type (dense.h). How their rows lie - padded, joined, in whichever order of
-// dimensions - is told by strides and by where each sequence starts, so that one core serves them all. One row of
-// scores is in memory at a time, never the matrix of all of them. Row maxima are taken off before the exponential.
+// dimensions - is told by strides and by where each sequence starts, so that one core serves them all. This file has
+// what the core is about, and one query at a time; tiles.h takes them in blocks. Row maxima are taken off before
+// exponentials.
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_ATTENTION_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_ATTENTION_H_
 
@@ -186,10 +187,9 @@ Exponentials<T> exponentials(Span span, T* scores) {
     return {maximum, sum};
 }
 
-// Calls `body(place)` for all queries, spread over the threads.
+// Calls `body(sequence, head, first, last)` for all queries in blocks of at most `size`, spread over the threads.
 template <typename Body>
-void for_each_query(const Problem& problem, Body&& body) {
-    constexpr int64_t kQueries = 16;
+void for_each_block(const Problem& problem, int64_t size, Body&& body) {
     struct Block {
         int64_t sequence;
         int64_t head;
@@ -199,9 +199,9 @@ void for_each_query(const Problem& problem, Body&& body) {
     int64_t work = 1;
     for (size_t s = 0; s < problem.sequences.size(); ++s) {
         const Sequence& sequence = problem.sequences[s];
-        work = std::max(work, kQueries * sequence.keys * (problem.size + 1));
+        work = std::max(work, std::min(size, sequence.queries) * sequence.keys * (problem.size + 1));
         for (int64_t head = 0; head < problem.heads; ++head) {
-            for (int64_t first = 0; first < sequence.queries; first += kQueries) {
+            for (int64_t first = 0; first < sequence.queries; first += size) {
                 blocks.push_back({static_cast<int64_t>(s), head, first});
             }
         }
@@ -210,9 +210,18 @@ void for_each_query(const Problem& problem, Body&& body) {
         for (int64_t b = begin; b < end; ++b) {
             const Block& block = blocks[static_cast<size_t>(b)];
             const int64_t queries = problem.sequences[static_cast<size_t>(block.sequence)].queries;
-            for (int64_t query = block.first; query < std::min(queries, block.first + kQueries); ++query) {
-                body(Place{block.sequence, block.head, query});
-            }
+            body(block.sequence, block.head, block.first, std::min(queries, block.first + size));
+        }
+    });
+}
+
+// Calls `body(place)` for all queries, spread over the threads.
+template <typename Body>
+void for_each_query(const Problem& problem, Body&& body) {
+    constexpr int64_t kQueries = 16;
+    for_each_block(problem, kQueries, [&](int64_t sequence, int64_t head, int64_t first, int64_t last) {
+        for (int64_t query = first; query < last; ++query) {
+            body(Place{sequence, head, query});
         }
     });
 }
@@ -227,36 +236,34 @@ void drop(const Problem& problem, const Dropout& dropout, const Place& place, Sp
     }
 }
 
-// Writes the rows of `out` that belong to queries; those that see no key become 0. `record(place, maximum, sum)` takes
-// the largest score and the sum of exponentials of each query; the sum is 0 where it sees no key.
+// Writes the row of `out` of one query; 0 where it sees no key. `record(place, maximum, sum)` takes the largest score
+// and the sum of exponentials; the sum is 0 where it sees no key.
 template <typename T, typename Record>
-void forward(const Problem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, T* out,
-             Record&& record) {
-    for_each_query(problem, [&](const Place& place) {
-        thread_local std::vector<T> scores;
-        const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
-        scores.resize(static_cast<size_t>(sequence.keys));
-        T* row = scores.data();
-        const Span span = window(scoring, sequence, place.query);
-        const int64_t query_row = problem.query_head(sequence, place.head) + place.query * problem.query_rows.row;
-        const int64_t key_start = problem.key_head(sequence, place.head / problem.group());
-        T* result = out + query_row;
-        std::fill(result, result + problem.size, T(0));
-        if (score_row(problem, scoring, place, span, q + query_row, k + key_start, row) == 0) {
-            record(place, -std::numeric_limits<T>::infinity(), T(0));
-            return;
-        }
-        const Exponentials<T> total = exponentials(span, row);
-        record(place, total.maximum, total.sum);
-        T factor = 1 / total.sum;
-        if (scoring.dropout.is_active()) {
-            factor = static_cast<T>(scoring.dropout.factor()) / total.sum;
-            drop(problem, scoring.dropout, place, span, [&](int64_t j, bool kept) { row[j] = kept ? row[j] : T(0); });
-        }
-        for (int64_t j = span.first; j < span.last; ++j) {
-            add_multiple(result, row[j] * factor, v + key_start + j * problem.key_rows.row, problem.size);
-        }
-    });
+void forward_row(const Problem& problem, const Scoring& scoring, const Place& place, const T* q, const T* k, const T* v,
+                 T* out, Record&& record) {
+    thread_local std::vector<T> scores;
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
+    scores.resize(static_cast<size_t>(sequence.keys));
+    T* row = scores.data();
+    const Span span = window(scoring, sequence, place.query);
+    const int64_t query_row = problem.query_head(sequence, place.head) + place.query * problem.query_rows.row;
+    const int64_t key_start = problem.key_head(sequence, place.head / problem.group());
+    T* result = out + query_row;
+    std::fill(result, result + problem.size, T(0));
+    if (score_row(problem, scoring, place, span, q + query_row, k + key_start, row) == 0) {
+        record(place, -std::numeric_limits<T>::infinity(), T(0));
+        return;
+    }
+    const Exponentials<T> total = exponentials(span, row);
+    record(place, total.maximum, total.sum);
+    T factor = 1 / total.sum;
+    if (scoring.dropout.is_active()) {
+        factor = static_cast<T>(scoring.dropout.factor()) / total.sum;
+        drop(problem, scoring.dropout, place, span, [&](int64_t j, bool kept) { row[j] = kept ? row[j] : T(0); });
+    }
+    for (int64_t j = span.first; j < span.last; ++j) {
+        add_multiple(result, row[j] * factor, v + key_start + j * problem.key_rows.row, problem.size);
+    }
 }
 
 // How the backward pass finds probabilities again: exp(score - shift) / sum.
@@ -273,61 +280,43 @@ struct Gradients {
     T* v;
 };
 
-// Adds the gradients to arrays that hold zeros. `normal(place)` gives the statistics of the forward pass. Each key head
-// is worked on by one thread, with all the query heads that it serves.
-template <typename T, typename GetNormal>
-void backward(const Problem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, const T* out,
-              const T* grad_out, const GetNormal& normal, const Gradients<T>& gradients) {
-    const int64_t group = problem.group();
+// Adds what one query contributes to the gradients. `buffer` is room that callers keep.
+template <typename T>
+void backward_row(const Problem& problem, const Scoring& scoring, const Place& place, const T* q, const T* k,
+                  const T* v, const T* out, const T* grad_out, const Normal<T>& normal, const Gradients<T>& gradients,
+                  std::vector<T>& buffer) {
     const int64_t size = problem.size;
-    const int64_t step = problem.key_rows.row;
     const T scale = static_cast<T>(scoring.scale);
     const T kept_factor = static_cast<T>(scoring.dropout.factor());
-    const auto add_row = [&](const Place& place, std::vector<T>& buffer) {
-        const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
-        buffer.resize(static_cast<size_t>(2 * sequence.keys));
-        T* probabilities = buffer.data();
-        T* factors = probabilities + sequence.keys;  // 0 where dropped, else what dropout multiplies by
-        const Span span = window(scoring, sequence, place.query);
-        const int64_t query_row = problem.query_head(sequence, place.head) + place.query * problem.query_rows.row;
-        const int64_t key_start = problem.key_head(sequence, place.head / group);
-        if (score_row(problem, scoring, place, span, q + query_row, k + key_start, probabilities) == 0) {
-            return;
-        }
-        const Normal<T> found = normal(place);
-        for (int64_t j = span.first; j < span.last; ++j) {
-            const bool is_hidden = probabilities[j] == -std::numeric_limits<T>::infinity();
-            probabilities[j] = is_hidden ? T(0) : std::exp(probabilities[j] - found.shift) / found.sum;
-            factors[j] = 1;
-        }
-        if (scoring.dropout.is_active()) {
-            drop(problem, scoring.dropout, place, span,
-                 [&](int64_t j, bool kept) { factors[j] = kept ? kept_factor : T(0); });
-        }
-        const T* grad = grad_out + query_row;
-        const T centre = dot(grad, out + query_row, size);
-        for (int64_t j = span.first; j < span.last; ++j) {
-            const int64_t key_row = key_start + j * step;
-            const T to_probability = dot(grad, v + key_row, size) * factors[j];
-            const T to_score = scale * probabilities[j] * (to_probability - centre);
-            add_multiple(gradients.v + key_row, probabilities[j] * factors[j], grad, size);
-            add_multiple(gradients.k + key_row, to_score, q + query_row, size);
-            add_multiple(gradients.q + query_row, to_score, k + key_row, size);
-        }
-    };
-    const int64_t tasks = static_cast<int64_t>(problem.sequences.size()) * problem.kv_heads;
-    parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
-        std::vector<T> buffer;
-        for (int64_t task = begin; task < end; ++task) {
-            const int64_t s = task / problem.kv_heads;
-            const int64_t first = task % problem.kv_heads * group;
-            for (int64_t head = first; head < first + group; ++head) {
-                for (int64_t query = 0; query < problem.sequences[static_cast<size_t>(s)].queries; ++query) {
-                    add_row({s, head, query}, buffer);
-                }
-            }
-        }
-    });
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
+    buffer.resize(static_cast<size_t>(2 * sequence.keys));
+    T* probabilities = buffer.data();
+    T* factors = probabilities + sequence.keys;  // 0 where dropped, else what dropout multiplies by
+    const Span span = window(scoring, sequence, place.query);
+    const int64_t query_row = problem.query_head(sequence, place.head) + place.query * problem.query_rows.row;
+    const int64_t key_start = problem.key_head(sequence, place.head / problem.group());
+    if (score_row(problem, scoring, place, span, q + query_row, k + key_start, probabilities) == 0) {
+        return;
+    }
+    for (int64_t j = span.first; j < span.last; ++j) {
+        const bool is_hidden = probabilities[j] == -std::numeric_limits<T>::infinity();
+        probabilities[j] = is_hidden ? T(0) : std::exp(probabilities[j] - normal.shift) / normal.sum;
+        factors[j] = 1;
+    }
+    if (scoring.dropout.is_active()) {
+        drop(problem, scoring.dropout, place, span,
+             [&](int64_t j, bool kept) { factors[j] = kept ? kept_factor : T(0); });
+    }
+    const T* grad = grad_out + query_row;
+    const T centre = dot(grad, out + query_row, size);
+    for (int64_t j = span.first; j < span.last; ++j) {
+        const int64_t key_row = key_start + j * problem.key_rows.row;
+        const T to_probability = dot(grad, v + key_row, size) * factors[j];
+        const T to_score = scale * probabilities[j] * (to_probability - centre);
+        add_multiple(gradients.v + key_row, probabilities[j] * factors[j], grad, size);
+        add_multiple(gradients.k + key_row, to_score, q + query_row, size);
+        add_multiple(gradients.q + query_row, to_score, k + key_row, size);
+    }
 }
 
 }  // namespace diopi::cpu::attention

@@ -5,6 +5,7 @@
 
 #include "diopi_cpu/words.h"
 #include "operands.h"
+#include "tiles.h"
 
 namespace diopi::cpu::attention {
 

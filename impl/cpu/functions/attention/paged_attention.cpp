@@ -5,6 +5,7 @@
 
 #include "diopi_cpu/dense.h"
 #include "operands.h"
+#include "tiles.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;

@@ -8,6 +8,7 @@
 #include "diopi_cpu/reduction.h"
 #include "diopi_cpu/words.h"
 #include "operands.h"
+#include "tiles.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;

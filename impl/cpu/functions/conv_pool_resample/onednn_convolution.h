@@ -1,5 +1,5 @@
-// Convolutions by oneDNN. Every function returns false where it did nothing: without oneDNN, for a dtype that oneDNN does
-// not compute in, for geometries that it does not have, and where its implementation would be slower than own loops.
+// Convolutions by oneDNN. Every function returns false where it did nothing: without oneDNN, for a dtype that oneDNN
+// does not compute in, for geometries that it does not have, and where it would be slower than own loops.
 #ifndef DIOPI_CPU_ONEDNN_CONVOLUTION_H_
 #define DIOPI_CPU_ONEDNN_CONVOLUTION_H_
 

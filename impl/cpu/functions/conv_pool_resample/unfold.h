@@ -66,8 +66,16 @@ void unfold(const Sliding& sliding, int64_t channels, const T* image, T* columns
                          for (int64_t p = 0; p < first; ++p) {
                              to[p * position_stride] = T(0);
                          }
-                         for (int64_t p = first; p < last; ++p) {
-                             to[p * position_stride] = image[source + p * step];
+                         if (position_stride == 1 && step == 1) {
+                             std::copy(image + source + first, image + source + last, to + first);
+                         } else if (position_stride == 1 && step == 2) {
+                             for (int64_t p = first; p < last; ++p) {
+                                 to[p] = image[source + p * 2];
+                             }
+                         } else {
+                             for (int64_t p = first; p < last; ++p) {
+                                 to[p * position_stride] = image[source + p * step];
+                             }
                          }
                          for (int64_t p = last; p < width; ++p) {
                              to[p * position_stride] = T(0);
