@@ -138,7 +138,11 @@ CASE(an_operator_answers_what_the_chip_says) {
     CHECK_EQUAL(answer("diopiAdd", host.tensor({2}, diopi_dtype_int64)), diopiDtypeNotSupported);
     CHECK_EQUAL(answer("diopiAdd", host.tensor({2, 2, 2}, diopi_dtype_float32)), diopiNoImplement);
     CHECK_EQUAL(answer("diopiSub", host.tensor({2}, diopi_dtype_float32)), diopiNoImplement);
-    CHECK_EQUAL(sim::errorOf(sim::Status(sim::Code::outOfMemory, "")), diopiErrorOccurred);
+    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()), std::string("diopiSub is no native operator of pebble"));
+    CHECK_EQUAL(sim::errorOf(sim::Status(sim::Code::outOfMemory, "none left")), diopiErrorOccurred);
+    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()), std::string("none left"));
+    diopigenSimSetLastErrorString(nullptr);
+    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()), std::string());
     CHECK_FAILS(sim::launch(diopiContextHandle_t(), "diopiAdd", {}, [](const sim::Kernel&) {}), invalidArgument,
                 "diopiAdd: the context gives no stream");
 }

@@ -65,6 +65,10 @@ def build(variant: str, folder: Path) -> None:
         succeed([*COMPILER, "-shared", *device, "-pthread", "-o", folder / "libdiopi_sim.so"])
         vendor = [host[1], f"-L{folder}", "-ldiopi_sim", f"-Wl,-rpath,{folder}", "-o", folder / "libdiopi_impl.so"]
         succeed([*COMPILER, "-shared", *vendor])
+        (relu,) = compiled([HERE / "vendor_relu.cpp"], flags, folder)
+        succeed([*COMPILER, "-shared", relu, *vendor[1:-1], folder / "libdiopi_relu.so"])
+        version_script = f"-Wl,--version-script={ROOT / 'runtime/libdiopirt.map'}"
+        succeed([*COMPILER, "-shared", *runtime, version_script, "-pthread", "-o", folder / "libdiopirt.so"])
         (opening,) = compiled([HERE / "sim_link_time_host.cpp"], flags, folder)
         succeed([*COMPILER, opening, "-ldl", "-rdynamic", "-o", folder / "link_time_host"])
 

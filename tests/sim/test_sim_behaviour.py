@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sim_build import INCLUDES, ROOT, SIM, WARNINGS, case_names, normal, run, succeed
+from sim_build import INCLUDES, ROOT, SIM, WARNINGS, case_names, run, succeed
 
 ENVIRONMENT = {
     "the_limit_is_a_status": {"DIOPI_SIM_MEMORY": "1M"},
@@ -139,7 +139,7 @@ def test_a_host_that_looks_functions_up_by_name_is_served(plain: Path) -> None:
 def test_a_fault_is_explained_after_the_library_was_closed(plain: Path) -> None:
     done = run([plain / "link_time_host", plain / "libdiopi_impl.so", "close"])
     assert (done.returncode, done.stdout) == (-signal.SIGSEGV, "as wanted\n")
-    assert normal(done.stderr).startswith("diopi-sim: host access to device memory\n  read at 0x#\n  it is byte 0 of ")
+    assert done.stderr.startswith("diopi-sim: host access to device memory: read at 0x")
 
 
 def test_a_vendor_library_shows_the_eleven_functions(plain: Path) -> None:

@@ -20,12 +20,12 @@ Text& operator<<(Text& text, const Allocation& allocation) {
 
 void writeOrigin(int file, const Allocation& allocation) {
     const struct {
-        const char* title;
+        const char* what;
         const Stack& stack;
-    } stacks[] = {{"  allocated by:\n", allocation.made}, {"  freed by:\n", allocation.gone}};
-    for (const auto& [title, stack] : stacks) {
+    } stacks[] = {{" was allocated by:\n", allocation.made}, {" was freed by:\n", allocation.gone}};
+    for (const auto& [what, stack] : stacks) {
         if (stack.count > 0) {
-            (Text() << title).writeTo(file);
+            (Text() << "diopi-sim: allocation #" << allocation.index.load() << what).writeTo(file);
             stack.writeTo(file);
         }
     }

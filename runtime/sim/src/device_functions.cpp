@@ -84,6 +84,13 @@ int32_t diopigenSimMemcpyD2DAsync(diopiStreamHandle_t stream, void* dst, const v
 
 const char* diopigenSimGetLastErrorString(void) { return lastError().c_str(); }
 
+void diopigenSimSetLastErrorString(const char* text) {
+    guarded([&] {
+        lastError() = text == nullptr ? "" : text;
+        return sim::Status();
+    });
+}
+
 int32_t diopigenRegisterSimulatedDevice(void) {
     const int32_t status = guarded([] { return sim::initialize(); });
     if (status != 0) {

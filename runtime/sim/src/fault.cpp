@@ -7,16 +7,14 @@
 namespace diopigen::sim {
 
 void writeReport(const char* title, const std::string& text, const Allocation* about, const char* fix) {
+    // The stacks come first: what people and test drivers look at is the end.
     Text report;
-    report << "diopi-sim: " << title << "\n  " << text.c_str() << "\n";
-    if (about != nullptr) {
-        report << "  " << *about << "\n";
-    }
-    report.writeTo(STDERR_FILENO);
+    report << "diopi-sim: " << title << ": " << text.c_str() << "\n";
     if (about != nullptr) {
         writeOrigin(STDERR_FILENO, *about);
+        report << "  " << *about << "\n";
     }
-    (Text() << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
+    (report << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
 }
 
 Status fault(const Settings& settings, Code code, const char* title, const std::string& text, const Allocation* about,

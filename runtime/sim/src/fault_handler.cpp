@@ -70,19 +70,18 @@ void explain(const Place& place, uintptr_t address, const void* context) {
         fix = wasFreed ? "synchronise the stream before the memory is freed"
                        : "mend the kernel's index, or the size that the memory was allocated with";
     }
+    if (allocation != nullptr) {
+        writeOrigin(STDERR_FILENO, *allocation);
+    }
     Text text;
-    text << "diopi-sim: " << title << "\n  " << accessOf(context) << " at ";
+    text << "diopi-sim: " << title << ": " << accessOf(context) << " at ";
     text.address(address);
     if (inKernel) {
         text << " by " << running.name << " on stream " << running.stream;
     }
     text << "\n";
     describe(text, place, allocation);
-    text.writeTo(STDERR_FILENO);
-    if (allocation != nullptr) {
-        writeOrigin(STDERR_FILENO, *allocation);
-    }
-    (Text() << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
+    (text << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
 }
 
 void passOn(int number, siginfo_t* info, void* context) {

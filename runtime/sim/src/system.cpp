@@ -193,8 +193,9 @@ Status System::explain(int device, const std::string& what, uintptr_t address) {
     const std::string said = what + " is " + hex(address);
     const Place place = placeOf(address);
     if (place.device < 0 || place.inKernelView) {
-        return fault(settings_, Code::invalidPointer, "no device memory", said + ", which no device has allocated",
-                     nullptr, "pass what the device's allocator gave; host memory has to be copied first");
+        // A wrong argument, such as a tensor of the host, and no fault of memory: an operator may leave it to this
+        // check.
+        return {Code::invalidPointer, "no device memory: " + said + ", which no device has allocated"};
     }
     const Allocation* const found = allocations::find(address, place.low, place.high);
     const bool contains = found != nullptr && found->contains(address);

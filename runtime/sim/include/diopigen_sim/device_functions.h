@@ -24,6 +24,8 @@ int32_t diopigenSimMemcpyD2HAsync(diopiStreamHandle_t stream, void* dst, const v
 int32_t diopigenSimMemcpyD2DAsync(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes);
 /* The text of the latest failure of the functions above on the calling thread. */
 const char* diopigenSimGetLastErrorString(void);
+/* Makes `text` that text; null is "". For what a vendor refuses itself. */
+void diopigenSimSetLastErrorString(const char* text);
 
 /* Registers all nine; meant for the body of a vendor's initLibrary(). 0 on success, also where the host takes no
  * registrations. */

@@ -3,6 +3,7 @@
 #define DIOPIGEN_SIM_TENSOR_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen_sim/device_functions.h>
 #include <diopigen_sim/launch.h>
 
 #include <cstdint>
@@ -77,8 +78,12 @@ inline Status launch(diopiContextHandle_t ctx, const char* name, std::initialize
     return launch(stream, name, std::move(buffers), std::move(kernel));
 }
 
-/// What an operator answers: what the chip cannot do is left to a fallback.
+/// What an operator answers: what the chip cannot do is left to a fallback. The text becomes that of
+/// diopigenSimGetLastErrorString, which a vendor's diopiGetLastErrorString can hand on.
 inline diopiError_t errorOf(const Status& status) {
+    if (!status.ok()) {
+        diopigenSimSetLastErrorString(status.text().c_str());
+    }
     switch (status.code()) {
         case Code::ok:
             return diopiSuccess;

@@ -1,0 +1,60 @@
+"""The conformance suite over a vendor on the simulated device: right, and with each of several faults."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sim_build import ROOT, run
+
+CHECKS = {"DIOPI_SIM_MEMORY_CHECK": "1", "DIOPI_SIM_ORDER_CHECK": "1"}
+
+
+EXCEPTIONS = """\
+unsupported:
+  - functions: diopiRelu
+    dtypes: [float64, float16, bfloat16, int64, int32, int16, int8, uint8, uint16, uint32, uint64, bool]
+    reason: the chip takes float32 alone
+"""
+
+
+def results(plain: Path, folder: Path, *options: str | Path, **environment: str) -> list[dict[str, Any]]:
+    """What the suite says about each case of diopiRelu."""
+    report = folder / "results.json"
+    files = ["--lib", plain / "libdiopi_relu.so", "--runtime", plain / "libdiopirt.so", "--json", report]
+    command = [sys.executable, "-m", "diopigen", "conformance", "run", *files, "--ops", "diopiRelu"]
+    done = run([*command, "--spec", ROOT / "specs", *options], **CHECKS, **environment)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found: list[dict[str, Any]] = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    return found
+
+
+@pytest.mark.parametrize("delay", ["", "11,3000"])
+def test_a_right_vendor_fails_nothing(plain: Path, tmp_path: Path, delay: str) -> None:
+    exceptions = tmp_path / "exceptions.yaml"
+    exceptions.write_text(EXCEPTIONS, encoding="utf-8")
+    found = results(plain, tmp_path, "--exceptions", exceptions, DIOPI_SIM_DELAY=delay)
+    assert [case for case in found if case["outcome"] not in ("passed", "excepted")] == []
+    assert sum(case["outcome"] == "passed" for case in found) >= 10
+
+
+FAULTS = {
+    "host reads": ("crashed", "diopi-sim: host access to device memory: read at 0x"),
+    "wrong stream": ("crashed", "diopi-sim: missing synchronisation: copy to host on stream "),
+    "double free": ("crashed", "diopi-sim: double free: free of 0x"),
+    "throws": ("failed", "diopiRelu on stream 0 failed: unknown exception"),
+    "ignores strides": ("failed", "elements differ"),
+}
+"""What the suite calls each, and what it says. On a wrong stream the operator and the copy of its result are not
+ordered; the suite has waited for the copies of its operands."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_with_a_message_that_leads_to_it(plain: Path, tmp_path: Path, fault: str) -> None:
+    outcome, message = FAULTS[fault]
+    found = results(plain, tmp_path, "--dtype", "float32", RELU_FAULT=fault)
+    texts = [one["message"] for case in found if case["outcome"] == outcome for one in case["faults"]]
+    assert any(message in text for text in texts), texts
