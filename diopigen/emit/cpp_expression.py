@@ -362,6 +362,8 @@ class ElementPrinter:
                 first, second, kind = arguments[1], arguments[2], "truth"
             else:
                 first, second, kind = self.common(arguments[1], arguments[2])
+            if kind in ("element", "real") and not self.is_uniform(expression.arguments[0]):
+                return Printed(f"where({condition.text}, {first.text}, {second.text})", kind)
             text = f"{wrap(condition, OR)} ? {wrap(first, OR)} : {wrap(second, TERNARY)}"
             return Printed(text, kind, TERNARY)
         if function == "to_bool":

@@ -24,7 +24,7 @@ struct HardtanhBackwardLoop {
         const T max_val = block.constant<T>(1);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            grad_input[i] = input[i] <= min_val || input[i] >= max_val ? T(0) : grad_output[i];
+            grad_input[i] = where(input[i] <= min_val || input[i] >= max_val, T(0), grad_output[i]);
         }
     }
 };
@@ -39,7 +39,8 @@ struct HardswishBackwardLoop {
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
             const T grad_input_part1 = grad_output[i] * (input[i] / T(3) + T(0.5));
-            grad_input[i] = input[i] <= T(-3) ? T(0) : input[i] < T(3) ? grad_input_part1 : grad_output[i];
+            const T grad_input_part2 = where(input[i] < T(3), grad_input_part1, grad_output[i]);
+            grad_input[i] = where(input[i] <= T(-3), T(0), grad_input_part2);
         }
     }
 };
@@ -54,7 +55,7 @@ struct ThresholdBackwardLoop {
         const T threshold = block.constant<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            grad_input[i] = input[i] <= threshold ? T(0) : grad_output[i];
+            grad_input[i] = where(input[i] <= threshold, T(0), grad_output[i]);
         }
     }
 };
@@ -96,7 +97,7 @@ struct LeakyReluBackwardLoop {
         const T negative_slope = block.constant<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            grad_input[i] = input[i] > T(0) ? grad_output[i] : grad_output[i] * negative_slope;
+            grad_input[i] = where(input[i] > T(0), grad_output[i], grad_output[i] * negative_slope);
         }
     }
 };

@@ -64,7 +64,7 @@ struct ThresholdLoop {
         const T value = block.constant<T>(1);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = input[i] <= threshold ? value : input[i];
+            out[i] = where(input[i] <= threshold, value, input[i]);
         }
     }
 };
@@ -95,7 +95,7 @@ struct LeakyReluLoop {
         const T negative_slope = block.constant<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = input[i] > T(0) ? input[i] : input[i] * negative_slope;
+            out[i] = where(input[i] > T(0), input[i], input[i] * negative_slope);
         }
     }
 };

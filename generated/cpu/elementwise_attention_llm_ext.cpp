@@ -24,7 +24,7 @@ struct PlusScalarInpLoop {
         const Coordinate position = block.linear();
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            inoutput_out[i] = position[i] < size ? inoutput[i] + T(val) : inoutput[i];
+            inoutput_out[i] = where(position[i] < size, inoutput[i] + T(val), inoutput[i]);
         }
     }
 };

@@ -42,8 +42,8 @@ struct LinspaceLoop {
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
             const T out_part1 = end - factor2 * T(factor3 - coordinate0[i]);
-            const T out_part2 = coordinate0[i] < factor1 ? start + factor2 * T(coordinate0[i]) : out_part1;
-            out[i] = condition1 ? start : out_part2;
+            const T out_part2 = start + factor2 * T(coordinate0[i]);
+            out[i] = condition1 ? start : where(coordinate0[i] < factor1, out_part2, out_part1);
         }
     }
 };

@@ -24,7 +24,7 @@ struct TrilLoop {
         const Coordinate row = block.coordinate(-2);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = column[i] - row[i] <= diagonal ? input[i] : T(0);
+            out[i] = where(column[i] - row[i] <= diagonal, input[i], T(0));
         }
     }
 };
@@ -79,7 +79,7 @@ struct TriuLoop {
         const Coordinate row = block.coordinate(-2);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = column[i] - row[i] >= diagonal ? input[i] : T(0);
+            out[i] = where(column[i] - row[i] >= diagonal, input[i], T(0));
         }
     }
 };

@@ -75,7 +75,7 @@ struct WhereLoop {
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = condition[i] ? input[i] : other[i];
+            out[i] = where(condition[i], input[i], other[i]);
         }
     }
 };
@@ -90,7 +90,7 @@ struct MaskedFillLoop {
         T* out = block.output<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = mask[i] ? value[i] : input[i];
+            out[i] = where(mask[i], value[i], input[i]);
         }
     }
 };
@@ -106,7 +106,8 @@ struct LerpTensorLoop {
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
             const T out_part1 = end[i] - (end[i] - input[i]) * (T(1) - weight[i]);
-            out[i] = absolute(weight[i]) < Real<T>(0.5) ? input[i] + weight[i] * (end[i] - input[i]) : out_part1;
+            const T out_part2 = input[i] + weight[i] * (end[i] - input[i]);
+            out[i] = where(absolute(weight[i]) < Real<T>(0.5), out_part2, out_part1);
         }
     }
 };

@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "diopi_cpu/cast.h"
+#include "diopi_cpu/clones.h"
+#include "diopi_cpu/half_convert.h"
 #include "diopi_cpu/strided.h"
 
 namespace diopi::cpu {
@@ -13,7 +15,7 @@ using Converter = void (*)(const void*, void*, int64_t);
 using Row = std::array<Converter, kDtypeCount>;
 
 template <typename From, typename To>
-void convert_block(const void* from, void* to, int64_t count) {
+DIOPI_CPU_CLONES void convert_block(const void* from, void* to, int64_t count) {
     const From* __restrict source = static_cast<const From*>(from);
     To* __restrict target = static_cast<To*>(to);
     for (int64_t i = 0; i < count; ++i) {
@@ -38,6 +40,10 @@ constexpr std::array<Row, kDtypeCount> kConverters = {row<Bool>(),  row<Uint8>()
 void convert(Dtype from_dtype, const void* from, Dtype to_dtype, void* to, int64_t count) {
     if (from_dtype == to_dtype && from_dtype != Dtype::kBool) {
         std::memcpy(to, from, static_cast<size_t>(count * size_of(to_dtype)));
+    } else if (from_dtype == Dtype::kFloat16 && to_dtype == Dtype::kFloat32 && has_half_instructions()) {
+        widen(static_cast<const Half*>(from), static_cast<float*>(to), count);
+    } else if (from_dtype == Dtype::kFloat32 && to_dtype == Dtype::kFloat16 && has_half_instructions()) {
+        narrow(static_cast<const float*>(from), static_cast<Half*>(to), count);
     } else {
         kConverters[static_cast<int>(from_dtype)][static_cast<int>(to_dtype)](from, to, count);
     }

@@ -1,6 +1,7 @@
 #include "diopi_cpu/strided.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace diopi::cpu {
@@ -14,6 +15,22 @@ struct Bytes16 {
 // One element, wherever it lies: pieces of a storage need not be aligned for their dtype.
 template <typename Word>
 void copy_run(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+    constexpr int64_t kWord = sizeof(Word);
+    if (from_step == 0 && to_step == kWord) {
+        Word word;
+        std::memcpy(&word, from, sizeof(Word));
+        for (int64_t i = 0; i < count; ++i) {
+            std::memcpy(to + i * kWord, &word, sizeof(Word));
+        }
+        return;
+    }
+    if (from_step == 2 * kWord && to_step == kWord) {
+        // Every second element: compilers know how to shuffle these out of vectors.
+        for (int64_t i = 0; i < count; ++i) {
+            std::memcpy(to + i * kWord, from + i * 2 * kWord, sizeof(Word));
+        }
+        return;
+    }
     for (int64_t i = 0; i < count; ++i) {
         std::memcpy(to + i * to_step, from + i * from_step, sizeof(Word));
     }
@@ -76,6 +93,12 @@ void for_each_run(const Strided& operand, int64_t start, int64_t count, Run&& ru
     }
 }
 
+// The stride of a tensor, broadcast to `rank` dimensions, in one of them.
+int64_t stride_in(const Tensor& tensor, int dim, int64_t rank) {
+    const int64_t own = dim - (rank - tensor.rank);
+    return own < 0 || tensor.shape[own] == 1 ? 0 : tensor.strides[own];
+}
+
 }  // namespace
 
 Order logical_order(const int64_t* shape, int64_t rank) {
@@ -83,6 +106,7 @@ Order logical_order(const int64_t* shape, int64_t rank) {
     for (int64_t i = 0; i < rank; ++i) {
         if (shape[i] != 1) {
             order.sizes[order.rank] = shape[i];
+            order.steps[order.rank] = 1;
             order.dims[order.rank++] = static_cast<int>(i);
         }
     }
@@ -98,13 +122,40 @@ Order memory_order(const int64_t* shape, const int64_t* strides, int64_t rank) {
     return order;
 }
 
+Order tiled(const Order& order, const Tensor& operand, int64_t rank) {
+    constexpr int64_t kWidth = 16;  // a line of the cache in float32
+    const int inner = order.rank - 1;
+    if (inner < 1 || order.rank + 2 > kMaxRank || order.sizes[inner] % kWidth != 0 ||
+        std::abs(stride_in(operand, order.dims[inner], rank)) < 2) {
+        return order;
+    }
+    for (int across = 0; across < inner; ++across) {
+        const int64_t height = order.sizes[across] % 64 == 0 ? 64 : order.sizes[across] % 16 == 0 ? 16 : 0;
+        if (height == 0 || stride_in(operand, order.dims[across], rank) != 1) {
+            continue;
+        }
+        Order result = order;
+        result.rank += 2;
+        result.sizes[across] /= height;
+        result.steps[across] = height;
+        result.sizes[inner] /= kWidth;
+        result.steps[inner] = kWidth;
+        result.sizes[inner + 1] = height;
+        result.dims[inner + 1] = order.dims[across];
+        result.sizes[inner + 2] = kWidth;
+        result.dims[inner + 2] = order.dims[inner];
+        result.steps[inner + 1] = result.steps[inner + 2] = 1;
+        return result;
+    }
+    return order;
+}
+
 Strided strided(const Tensor& tensor, const Order& order, int64_t rank) {
     Strided result;
     result.data = static_cast<char*>(tensor.data);
     result.element = size_of(tensor.dtype);
     for (int k = 0; k < order.rank; ++k) {
-        const int64_t own = order.dims[k] - (rank - tensor.rank);
-        const int64_t stride = own < 0 || tensor.shape[own] == 1 ? 0 : tensor.strides[own];
+        const int64_t stride = stride_in(tensor, order.dims[k], rank) * order.steps[k];
         const int last = result.rank - 1;
         if (last >= 0 && result.strides[last] == stride * order.sizes[k]) {
             result.sizes[last] *= order.sizes[k];

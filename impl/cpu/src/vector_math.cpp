@@ -18,32 +18,47 @@
 
 namespace {
 
-// ---- Where SLEEF promises nothing, because a step in between overflows: element by element. ----
+// ---- Questions about the lanes of a vector. ----
 
-// Whether any lane lies beyond the limit on either side.
-bool any_beyond(__m128 value, float limit) {
-    const __m128 magnitude = _mm_andnot_ps(_mm_set1_ps(-0.0F), value);
-    return _mm_movemask_ps(_mm_cmpgt_ps(magnitude, _mm_set1_ps(limit))) != 0;
-}
-bool any_beyond(__m128d value, double limit) {
-    const __m128d magnitude = _mm_andnot_pd(_mm_set1_pd(-0.0), value);
-    return _mm_movemask_pd(_mm_cmpgt_pd(magnitude, _mm_set1_pd(limit))) != 0;
-}
-DIOPI_CPU_AVX2 bool any_beyond(__m256 value, float limit) {
-    const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), value);
-    return _mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(limit), _CMP_GT_OQ)) != 0;
-}
-DIOPI_CPU_AVX2 bool any_beyond(__m256d value, double limit) {
-    const __m256d magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), value);
-    return _mm256_movemask_pd(_mm256_cmp_pd(magnitude, _mm256_set1_pd(limit), _CMP_GT_OQ)) != 0;
-}
-DIOPI_CPU_AVX512 bool any_beyond(__m512 value, float limit) {
-    return _mm512_cmp_ps_mask(_mm512_abs_ps(value), _mm512_set1_ps(limit), _CMP_GT_OQ) != 0;
-}
-DIOPI_CPU_AVX512 bool any_beyond(__m512d value, double limit) {
-    return _mm512_cmp_pd_mask(_mm512_abs_pd(value), _mm512_set1_pd(limit), _CMP_GT_OQ) != 0;
-}
+// Whether the magnitude of any lane is above the limit; whether any is NaN; whether all are one number.
+#define DIOPI_CPU_QUESTIONS(isa, vector, lane, prefix, suffix)                                        \
+    isa bool any_beyond(vector value, lane limit) {                                                   \
+        const vector magnitude = prefix##_andnot_##suffix(prefix##_set1_##suffix(lane(-0.0)), value); \
+        return prefix##_movemask_##suffix(reinterpret_cast<vector>(magnitude > limit)) != 0;          \
+    }                                                                                                 \
+    isa bool any_nan(vector value) {                                                                  \
+        return prefix##_movemask_##suffix(reinterpret_cast<vector>(value != value)) != 0;             \
+    }                                                                                                 \
+    isa bool all_are(vector value, lane number) {                                                     \
+        return prefix##_movemask_##suffix(reinterpret_cast<vector>(value != number)) == 0;            \
+    }
+// clang-format off
+DIOPI_CPU_QUESTIONS(DIOPI_CPU_SSE, __m128, float, _mm, ps)
+DIOPI_CPU_QUESTIONS(DIOPI_CPU_SSE, __m128d, double, _mm, pd)
+DIOPI_CPU_QUESTIONS(DIOPI_CPU_AVX2, __m256, float, _mm256, ps)
+DIOPI_CPU_QUESTIONS(DIOPI_CPU_AVX2, __m256d, double, _mm256, pd)
+// clang-format on
 
+// The same of AVX-512, which answers in masks.
+#define DIOPI_CPU_MASK_QUESTIONS(vector, lane, suffix)                                            \
+    DIOPI_CPU_AVX512 bool any_beyond(vector value, lane limit) {                                  \
+        const vector bound = _mm512_set1_##suffix(limit);                                         \
+        return _mm512_cmp_##suffix##_mask(_mm512_abs_##suffix(value), bound, _CMP_GT_OQ) != 0;    \
+    }                                                                                             \
+    DIOPI_CPU_AVX512 bool any_nan(vector value) {                                                 \
+        return _mm512_cmp_##suffix##_mask(value, value, _CMP_UNORD_Q) != 0;                       \
+    }                                                                                             \
+    DIOPI_CPU_AVX512 bool all_are(vector value, lane number) {                                    \
+        return _mm512_cmp_##suffix##_mask(value, _mm512_set1_##suffix(number), _CMP_NEQ_UQ) == 0; \
+    }
+// clang-format off
+DIOPI_CPU_MASK_QUESTIONS(__m512, float, ps)
+DIOPI_CPU_MASK_QUESTIONS(__m512d, double, pd)
+// clang-format on
+
+// ---- What SLEEF leaves open, element by element. ----
+
+// Functions in which a step overflows beyond a limit.
 template <typename Lane, typename Vector>
 void repair(const Vector* value, Vector* result, Lane limit, Lane (*exact)(Lane)) {
     constexpr int kLanes = sizeof(Vector) / sizeof(Lane);
@@ -52,6 +67,18 @@ void repair(const Vector* value, Vector* result, Lane limit, Lane (*exact)(Lane)
     for (int lane = 0; lane < kLanes; ++lane) {
         if (std::fabs(from[lane]) > limit) {
             to[lane] = exact(from[lane]);
+        }
+    }
+}
+
+// SLEEF's fmod is exact, or NaN where the quotient overflows.
+template <typename Lane, typename Vector>
+void repair_fmod(const Vector* first, const Vector* second, Vector* result) {
+    constexpr int kLanes = sizeof(Vector) / sizeof(Lane);
+    for (int lane = 0; lane < kLanes; ++lane) {
+        auto* to = reinterpret_cast<Lane*>(result) + lane;
+        if (*to != *to) {
+            *to = std::fmod(reinterpret_cast<const Lane*>(first)[lane], reinterpret_cast<const Lane*>(second)[lane]);
         }
     }
 }
@@ -80,6 +107,31 @@ void repair(const Vector* value, Vector* result, Lane limit, Lane (*exact)(Lane)
     extern "C" vector sleef(vector, vector);              \
     isa vector bound_##sleef(vector, vector) asm(symbol); \
     isa vector bound_##sleef(vector first, vector second) { return sleef(first, second); }
+
+// Squares and reciprocals are what powers are asked for most.
+#define DIOPI_CPU_BIND_POW(isa, vector, lane, symbol, sleef) \
+    extern "C" vector sleef(vector, vector);                 \
+    isa vector bound_##sleef(vector, vector) asm(symbol);    \
+    isa vector bound_##sleef(vector first, vector second) {  \
+        if (all_are(second, lane(2))) {                      \
+            return first * first;                            \
+        }                                                    \
+        if (all_are(second, lane(-1))) {                     \
+            return lane(1) / first;                          \
+        }                                                    \
+        return sleef(first, second);                         \
+    }
+
+#define DIOPI_CPU_BIND_FMOD(isa, vector, lane, symbol, sleef) \
+    extern "C" vector sleef(vector, vector);                  \
+    isa vector bound_##sleef(vector, vector) asm(symbol);     \
+    isa vector bound_##sleef(vector first, vector second) {   \
+        vector result = sleef(first, second);                 \
+        if (__builtin_expect(any_nan(result), 0)) {           \
+            repair_fmod<lane>(&first, &second, &result);      \
+        }                                                     \
+        return result;                                        \
+    }
 
 // A function within `accuracy` (u10: 1.0 ULP, u05: 0.5) everywhere.
 #define DIOPI_CPU_UNARY(name, accuracy)                                                                              \
@@ -135,9 +187,20 @@ DIOPI_CPU_WITHIN(sinh, 88.0F, 709.0)
 DIOPI_CPU_WITHIN(cosh, 88.0F, 709.0)
 DIOPI_CPU_WITHIN(asinh, 1e19F, 1e154)
 DIOPI_CPU_WITHIN(acosh, 1e19F, 1e154)
-DIOPI_CPU_BINARY(pow, u10)
 DIOPI_CPU_BINARY(atan2, u10)
 DIOPI_CPU_BINARY(hypot, u05)
+DIOPI_CPU_BIND_POW(DIOPI_CPU_SSE, __m128, float, "_ZGVbN4vv_diopi_cpu_powf", Sleef_powf4_u10)
+DIOPI_CPU_BIND_POW(DIOPI_CPU_SSE, __m128d, double, "_ZGVbN2vv_diopi_cpu_pow", Sleef_powd2_u10)
+DIOPI_CPU_BIND_POW(DIOPI_CPU_AVX2, __m256, float, "_ZGVdN8vv_diopi_cpu_powf", Sleef_powf8_u10avx2)
+DIOPI_CPU_BIND_POW(DIOPI_CPU_AVX2, __m256d, double, "_ZGVdN4vv_diopi_cpu_pow", Sleef_powd4_u10avx2)
+DIOPI_CPU_BIND_POW(DIOPI_CPU_AVX512, __m512, float, "_ZGVeN16vv_diopi_cpu_powf", Sleef_powf16_u10avx512f)
+DIOPI_CPU_BIND_POW(DIOPI_CPU_AVX512, __m512d, double, "_ZGVeN8vv_diopi_cpu_pow", Sleef_powd8_u10avx512f)
+DIOPI_CPU_BIND_FMOD(DIOPI_CPU_SSE, __m128, float, "_ZGVbN4vv_diopi_cpu_fmodf", Sleef_fmodf4_sse2)
+DIOPI_CPU_BIND_FMOD(DIOPI_CPU_SSE, __m128d, double, "_ZGVbN2vv_diopi_cpu_fmod", Sleef_fmodd2_sse2)
+DIOPI_CPU_BIND_FMOD(DIOPI_CPU_AVX2, __m256, float, "_ZGVdN8vv_diopi_cpu_fmodf", Sleef_fmodf8_avx2)
+DIOPI_CPU_BIND_FMOD(DIOPI_CPU_AVX2, __m256d, double, "_ZGVdN4vv_diopi_cpu_fmod", Sleef_fmodd4_avx2)
+DIOPI_CPU_BIND_FMOD(DIOPI_CPU_AVX512, __m512, float, "_ZGVeN16vv_diopi_cpu_fmodf", Sleef_fmodf16_avx512f)
+DIOPI_CPU_BIND_FMOD(DIOPI_CPU_AVX512, __m512d, double, "_ZGVeN8vv_diopi_cpu_fmod", Sleef_fmodd8_avx512f)
 
 // ---- One number. ----
 

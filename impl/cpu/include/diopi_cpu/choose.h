@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "diopi_cpu/half.h"
+#include "diopi_cpu/integer.h"
 
 namespace diopi::cpu {
 
@@ -34,6 +35,10 @@ inline double where(bool condition, double first, double second) {
 template <typename T, std::enable_if_t<!is_float_type<T>, int> = 0>
 inline T where(bool condition, T first, T second) {
     return condition ? first : second;
+}
+template <typename T>
+inline T where(Bool condition, T first, T second) {
+    return where(static_cast<bool>(condition), first, second);
 }
 
 }  // namespace diopi::cpu

@@ -10,11 +10,11 @@
 #include <array>
 #include <cstdint>
 
+#include "diopi_cpu/clones.h"
 #include "diopi_cpu/dtype.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/promotion.h"
 #include "diopi_cpu/tensor.h"
-#include "diopi_cpu/vectorize.h"
 
 namespace diopi::cpu {
 

@@ -24,22 +24,22 @@ inline bool is_true(bool x) { return x; }
 
 template <typename T>
 inline T minimum(T a, T b) {
-    return a < b || a != a ? a : b;
+    return where((a < b) | (a != a), a, b);
 }
 
 template <typename T>
 inline T maximum(T a, T b) {
-    return a > b || a != a ? a : b;
+    return where((a > b) | (a != a), a, b);
 }
 
 template <typename T>
 inline T fmin(T a, T b) {
-    return a < b || b != b ? a : b;
+    return where((a < b) | (b != b), a, b);
 }
 
 template <typename T>
 inline T fmax(T a, T b) {
-    return a > b || b != b ? a : b;
+    return where((a > b) | (b != b), a, b);
 }
 
 // A value that is not above any other: minus infinity where there is one.
@@ -67,19 +67,13 @@ template <typename T>
 inline T floor_divide(T a, T b) {
     if constexpr (is_float_type<T>) {
         // Exact also where a / b would round up to the next whole number (as Python and torch.floor_divide).
-        if (b == 0) {
-            return a / b;
-        }
-        const T remainder = std::fmod(a, b);
-        T quotient = (a - remainder) / b;
-        if (remainder != 0 && (b < 0) != (remainder < 0)) {
-            quotient -= 1;
-        }
-        if (quotient == 0) {
-            return std::copysign(T(0), a / b);
-        }
+        const T ratio = a / b;
+        const T rest = vector_math::fmod(a, b);
+        const bool is_below = (rest != 0) & ((b < 0) != (rest < 0));
+        const T quotient = (a - rest) / b - where(is_below, T(1), T(0));
         const T floored = std::floor(quotient);
-        return quotient - floored > T(0.5) ? floored + 1 : floored;
+        const T whole = floored + where(quotient - floored > T(0.5), T(1), T(0));
+        return where(b == 0, ratio, where(quotient == 0, std::copysign(T(0), ratio), whole));
     } else if constexpr (is_complex_type<T>) {
         return a / b;
     } else {
@@ -93,8 +87,8 @@ inline T floor_divide(T a, T b) {
 template <typename T>
 inline T remainder(T a, T b) {
     if constexpr (is_float_type<T>) {
-        const T rest = std::fmod(a, b);
-        return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+        const T rest = vector_math::fmod(a, b);
+        return where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest);
     } else {
         const T rest = a % b;
         return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
@@ -105,7 +99,7 @@ inline T remainder(T a, T b) {
 template <typename T>
 inline T fmod(T a, T b) {
     if constexpr (is_float_type<T>) {
-        return std::fmod(a, b);
+        return vector_math::fmod(a, b);
     } else {
         return a % b;
     }
@@ -181,7 +175,7 @@ inline Real<T> absolute(T x) {
 template <typename T>
 inline T sign(T x) {
     if constexpr (is_float_type<T>) {
-        return static_cast<T>((x > 0) - (x < 0));
+        return where(x > 0, T(1), where(x < 0, T(-1), T(0)));
     } else if constexpr (std::is_same_v<T, Bool>) {
         return x;
     } else {

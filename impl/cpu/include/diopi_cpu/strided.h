@@ -9,10 +9,12 @@
 
 namespace diopi::cpu {
 
-// The order in which dimensions are walked, outermost first: `dims[k]` is a dimension of the common shape.
+// The order in which dimensions are walked, outermost first: `dims[k]` is a dimension of the common shape, in which one
+// step goes `steps[k]` elements on.
 struct Order {
     int rank = 0;
     int64_t sizes[kMaxRank];
+    int64_t steps[kMaxRank];
     int dims[kMaxRank];
 };
 
@@ -20,6 +22,10 @@ struct Order {
 Order logical_order(const int64_t* shape, int64_t rank);
 // The same, sorted so that `strides` fall: the order of memory.
 Order memory_order(const int64_t* shape, const int64_t* strides, int64_t rank);
+// The order by tiles, where `operand` lies side by side in another dimension than the innermost: walked line by line,
+// it would be fetched from memory once for each element. Gives the order itself where that is not so, or where no tile
+// divides the dimensions. `rank` is that of the common shape.
+Order tiled(const Order& order, const Tensor& operand, int64_t rank);
 
 // An operand, walked in an order that it shares with the others; dimensions that are adjacent in its memory are merged.
 struct Strided {

@@ -14,7 +14,7 @@
     X(exp) X(expm1) X(exp2) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) \
     X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf)
 // clang-format on
-#define DIOPI_CPU_VECTOR_BINARY(X) X(pow) X(atan2) X(hypot)
+#define DIOPI_CPU_VECTOR_BINARY(X) X(pow) X(atan2) X(hypot) X(fmod)
 
 #if defined(DIOPI_CPU_SLEEF)
 

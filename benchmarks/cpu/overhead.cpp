@@ -1,0 +1,81 @@
+// What a call costs beside its work: nanoseconds of calls on one element, through the host runtime.
+// Prints a line for each: the function, nanoseconds.
+#include <diopi/functions.h>
+#include <diopigen/device.h>
+#include <diopigen/host.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+extern "C" int32_t initLibrary(void);
+
+namespace {
+
+constexpr int kCalls = 2000;
+constexpr int kRounds = 400;
+
+void must(diopiError_t status, const char* what) {
+    if (status != diopiSuccess) {
+        std::fprintf(stderr, "%s: %s\n", what, diopiGetLastErrorString());
+        std::exit(1);
+    }
+}
+
+// The best of many rounds: other work on the machine only ever makes a round longer.
+template <typename Call>
+void measure(const char* name, Call&& call) {
+    using Clock = std::chrono::steady_clock;
+    double best = 1e30;
+    for (int round = 0; round < kRounds; ++round) {
+        const auto start = Clock::now();
+        for (int i = 0; i < kCalls; ++i) {
+            must(call(), name);
+        }
+        best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kCalls);
+    }
+    std::printf("%s %.1f\n", name, best);
+}
+
+}  // namespace
+
+int main() {
+    if (initLibrary() != 0) {
+        return 1;
+    }
+    diopiContextHandle_t ctx = nullptr;
+    must(diopiHostCreateContext(&ctx), "diopiHostCreateContext");
+    float data[4] = {0.5F, 1.5F, 2.5F, 0};
+    uint16_t halves[3] = {0x3c00, 0x3c00, 0};
+    const int64_t one[4] = {1, 1, 1, 1};
+    const auto wrap = [&](void* at, uint64_t bytes, diopiDtype_t dtype, int64_t rank) {
+        diopiTensorHandle_t tensor = nullptr;
+        const diopiSize_t sizes{one, rank};
+        must(diopiHostWrapMemory(ctx, &tensor, at, bytes, &sizes, nullptr, 0, dtype, diopi_device),
+             "diopiHostWrapMemory");
+        return tensor;
+    };
+    diopiTensorHandle_t a = wrap(&data[0], 4, diopi_dtype_float32, 1);
+    diopiTensorHandle_t b = wrap(&data[1], 4, diopi_dtype_float32, 1);
+    diopiTensorHandle_t c = wrap(&data[2], 4, diopi_dtype_float32, 1);
+    diopiTensorHandle_t out = wrap(&data[3], 4, diopi_dtype_float32, 1);
+    diopiTensorHandle_t deep = wrap(&data[0], 4, diopi_dtype_float32, 4);
+    diopiTensorHandle_t deep_out = wrap(&data[3], 4, diopi_dtype_float32, 4);
+    diopiTensorHandle_t half = wrap(&halves[0], 2, diopi_dtype_float16, 1);
+    diopiTensorHandle_t half_out = wrap(&halves[2], 2, diopi_dtype_float16, 1);
+    diopiScalar_t number{};
+    number.stype = diopi_dtype_float64;
+    number.fval = 1.0;
+    diopiSize_t sizes{};
+    measure("diopiGetTensorShape", [&] { return diopiGetTensorShape(a, &sizes); });
+    measure("diopiAdd", [&] { return diopiAdd(ctx, out, a, b, &number); });
+    measure("diopiAdd,4d", [&] { return diopiAdd(ctx, deep_out, deep, deep, &number); });
+    measure("diopiAdd,float16", [&] { return diopiAdd(ctx, half_out, half, half, &number); });
+    measure("diopiAddScalar", [&] { return diopiAddScalar(ctx, out, a, &number, &number); });
+    measure("diopiExp", [&] { return diopiExp(ctx, out, a); });
+    measure("diopiMaximum", [&] { return diopiMaximum(ctx, out, a, b); });
+    measure("diopiAddcmul", [&] { return diopiAddcmul(ctx, out, a, b, c, &number); });
+    measure("diopiRelu", [&] { return diopiRelu(ctx, out, a); });
+    return 0;
+}

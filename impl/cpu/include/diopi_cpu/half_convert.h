@@ -1,0 +1,20 @@
+// Half precision to float and back by the instructions that processors have for it.
+#ifndef DIOPI_CPU_HALF_CONVERT_H_
+#define DIOPI_CPU_HALF_CONVERT_H_
+
+#include <cstdint>
+
+#include "diopi_cpu/half.h"
+
+namespace diopi::cpu {
+
+// Whether this machine has the instructions; the functions below need them.
+bool has_half_instructions();
+
+void widen(const Half* from, float* to, int64_t count);
+// Rounds to nearest, ties to even.
+void narrow(const float* from, Half* to, int64_t count);
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_HALF_CONVERT_H_

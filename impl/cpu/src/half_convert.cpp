@@ -1,0 +1,72 @@
+#include "diopi_cpu/half_convert.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace diopi::cpu {
+
+#if defined(__x86_64__)
+
+namespace {
+
+constexpr int64_t kLanes = 8;
+
+}  // namespace
+
+bool has_half_instructions() {
+    static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+    return has;
+}
+
+// The last few elements go through a full vector too, so that the bits of a NaN do not depend on where it lies.
+__attribute__((target("avx,f16c"))) void widen(const Half* from, float* to, int64_t count) {
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+    }
+    if (i < count) {
+        uint16_t last[kLanes] = {};
+        float wide[kLanes];
+        std::memcpy(last, from + i, static_cast<size_t>(count - i) * sizeof(Half));
+        _mm256_storeu_ps(wide, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(last))));
+        std::memcpy(to + i, wide, static_cast<size_t>(count - i) * sizeof(float));
+    }
+}
+
+__attribute__((target("avx,f16c"))) void narrow(const float* from, Half* to, int64_t count) {
+    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
+    }
+    if (i < count) {
+        float last[kLanes] = {};
+        uint16_t halves[kLanes];
+        std::memcpy(last, from + i, static_cast<size_t>(count - i) * sizeof(float));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(halves), _mm256_cvtps_ph(_mm256_loadu_ps(last), kNearest));
+        std::memcpy(to + i, halves, static_cast<size_t>(count - i) * sizeof(Half));
+    }
+}
+
+#else
+
+bool has_half_instructions() { return false; }
+void widen(const Half* from, float* to, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = static_cast<float>(from[i]);
+    }
+}
+void narrow(const float* from, Half* to, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = Half(from[i]);
+    }
+}
+
+#endif
+
+}  // namespace diopi::cpu

@@ -1,0 +1,110 @@
+"""Transcendental functions are within 1 ULP over the whole range of floats, wherever an element lies in its tensor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from cpu_library import CpuLibrary
+
+Array = np.ndarray[Any, Any]
+FUNCTIONS = {
+    "diopiExp": np.exp, "diopiExpm1": np.expm1, "diopiLog": np.log, "diopiLog2": np.log2, "diopiLog10": np.log10,
+    "diopiLog1p": np.log1p, "diopiSin": np.sin, "diopiCos": np.cos, "diopiTan": np.tan, "diopiAsin": np.arcsin,
+    "diopiAcos": np.arccos, "diopiAtan": np.arctan, "diopiSinh": np.sinh, "diopiCosh": np.cosh,
+    "diopiTanh": np.tanh, "diopiAsinh": np.arcsinh, "diopiAcosh": np.arccosh, "diopiAtanh": np.arctanh,
+}  # fmt: skip
+EDGES = [
+    0.0, 88.0, 88.7, 88.72284, 89.0, 89.41, 89.42, 103.9, 127.0, 128.0, 149.0, 709.7, 709.79, 710.4, 745.2, 1.0, 0.5,
+    1.8446742e19, 1.84467e19, 1e20, 1e30, 1e37, 1e38, 3e38, 3.4e38, 1e153, 1e154, 1e155, 1e300, 1e307, 1.7e308,
+    math.inf, math.nan, 1e-30, 1e-40, 1e-45, 1e-300, 1e-310, 5e-324, math.pi, math.pi / 2, 1e5, 1e10,
+]  # fmt: skip
+
+
+def numbers(dtype: type[np.floating[Any]]) -> Array:
+    """Patterns of bits spread over all numbers, and the places where functions change their ways."""
+    if dtype is np.float32:
+        patterns: Array = np.arange(0, 1 << 32, 65521, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    else:
+        patterns = np.arange(0, 1 << 64, 281474976710597 * 4, dtype=np.uint64).view(np.float64)
+    ordinary = np.random.default_rng(3).normal(0, 4, 20_000)
+    with np.errstate(over="ignore"):
+        edges = np.array([*EDGES, *(-x for x in EDGES)]).astype(dtype)
+    near = np.concatenate([np.nextafter(edges, dtype(np.inf)), np.nextafter(edges, dtype(-np.inf))])
+    return np.concatenate([patterns, ordinary.astype(dtype), edges, near])
+
+
+def ulps(found: Array, exact: Array) -> Array:
+    """How far results are from exact ones of a wider type, in units of the last place of the exact one."""
+    dtype = found.dtype.type
+    with np.errstate(all="ignore"):
+        nearest = exact.astype(dtype)
+        same = (found == nearest) | (np.isnan(found) & np.isnan(nearest))
+        finite = np.isfinite(found) & np.isfinite(nearest)
+        _, exponent = np.frexp(exact)
+        unit = np.ldexp(
+            np.longdouble(1),
+            np.maximum(exponent - np.finfo(dtype).nmant - 1, np.finfo(dtype).minexp - np.finfo(dtype).nmant),
+        )
+        distance = np.abs(found.astype(np.longdouble) - exact) / unit
+    return np.where(same, 0, np.where(finite, distance, np.inf))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_within_one_unit_in_the_last_place(cpu: CpuLibrary, name: str, dtype: type[np.floating[Any]]) -> None:
+    x = numbers(dtype)
+    out = np.zeros_like(x)
+    cpu.call(name, out, x)
+    with np.errstate(all="ignore"):
+        exact = FUNCTIONS[name](x.astype(np.longdouble))
+    worst = ulps(out, exact)
+    # 1.0 of the function, and what the C library has beyond it for the last elements.
+    at = int(np.argmax(worst))
+    assert worst[at] <= 1.01, f"{name}({x[at]!r}) is {out[at]!r}, {exact[at]!r} expected"
+
+
+@pytest.mark.parametrize("name", ["diopiExp", "diopiSinh", "diopiLog1p"])
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 8, 15, 16, 17, 31, 33, 1023, 1025])
+def test_every_length(cpu: CpuLibrary, name: str, count: int) -> None:
+    x = np.linspace(-0.9, 89.3, count).astype(np.float32)
+    out = np.zeros_like(x)
+    cpu.call(name, out, x)
+    assert np.max(ulps(out, FUNCTIONS[name](x.astype(np.longdouble)))) <= 1.01
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_remainder_is_exact(cpu: CpuLibrary, dtype: type[np.floating[Any]]) -> None:
+    generator = np.random.default_rng(1)
+    bits = np.uint32 if dtype is np.float32 else np.uint64
+    draws = [generator.integers(0, np.iinfo(bits).max, 20_000, bits, endpoint=True) for _ in range(2)]
+    left, right = (draw.view(dtype) for draw in draws)
+    left = np.concatenate([left, generator.normal(0, 1e4, 5000).astype(dtype), dtype([1, -1, 0, 5, np.inf, 3])])
+    right = np.concatenate([right, generator.normal(0, 3, 5000).astype(dtype), dtype([0, 0, 0, np.inf, 2, -np.inf])])
+    out = np.zeros_like(left)
+    cpu.call("diopiRemainderTensor", out, left, right)
+
+    def remainder(a: float, b: float) -> float:
+        if not math.isfinite(a) or math.isnan(b) or b == 0:
+            return math.nan
+        rest = math.fmod(a, b)
+        return float(dtype(rest) + dtype(b)) if rest != 0 and (rest < 0) != (b < 0) else rest
+
+    with np.errstate(all="ignore"):
+        expected = np.array([remainder(float(a), float(b)) for a, b in zip(left, right, strict=True)], dtype)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("exponent", [2.0, -1.0, 2.5, 0.5, 0.0, 3.0])
+def test_powers_of_one_exponent(cpu: CpuLibrary, exponent: float, dtype: type[np.floating[Any]]) -> None:
+    x = numbers(dtype)
+    out = np.zeros_like(x)
+    cpu.call("diopiPow", out, x, exponent)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.longdouble), np.longdouble(exponent))
+    worst = ulps(out, exact)
+    at = int(np.argmax(worst))
+    assert worst[at] <= 1.01, f"{x[at]!r} ** {exponent} is {out[at]!r}, {exact[at]!r} expected"
