@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sim_build import INCLUDES, ROOT, SIM, WARNINGS, case_names, run, succeed
+from sim_build import HERE, INCLUDES, ROOT, SIM, WARNINGS, case_names, run, succeed
 
 ENVIRONMENT = {
     "the_limit_is_a_status": {"DIOPI_SIM_MEMORY": "1M"},
     "memory_in_pieces_is_said_to_be_so": {"DIOPI_SIM_MEMORY": "2K"},
     "every_synchronisation_is_seen": {"DIOPI_SIM_ORDER_CHECK": "1"},
+    "random_allocations_never_overlap": {"DIOPI_SIM_MEMORY": "64K"},
     "the_host_quotes_the_device": {"DIOPI_SIM_MEMORY": "1M"},
 }
 RACES = {"streams_without_synchronisation", "host_without_synchronisation", "write_after_read", "free_before_the_end"}
@@ -26,6 +27,7 @@ CASES = [
         ("cases", "cases_stream.cpp"),
         ("cases", "cases_order.cpp"),
         ("cases", "cases_chip.cpp"),
+        ("cases", "cases_model.cpp"),
         ("cases", "cases_trace.cpp"),
         ("host_cases", "cases_host.cpp"),
     )
@@ -49,14 +51,20 @@ def test_every_case_of_the_programs_is_run(plain: Path) -> None:
     assert listed == known
 
 
-UNDER_CHECK = ["threads_allocate_at_once", "kernels_and_copies_go_round", "a_stream_waits_for_another", "no_leak"]
+UNDER_CHECK = [
+    "random_allocations_never_overlap",
+    "threads_allocate_at_once",
+    "kernels_and_copies_go_round",
+    "a_stream_waits_for_another",
+    "no_leak",
+]
 
 
 @pytest.mark.parametrize("build", ["plain", "address", "thread"])
 @pytest.mark.parametrize("name", UNDER_CHECK)
 def test_the_checks_do_not_complain_of_right_programs(variant: Callable[[str], Path], build: str, name: str) -> None:
     checks = {"DIOPI_SIM_MEMORY_CHECK": "1", "DIOPI_SIM_ORDER_CHECK": "1", "DIOPI_SIM_DELAY": "3,200"}
-    done = run([variant(build) / "cases", name], **SANITIZER, **checks)
+    done = run([variant(build) / "cases", name], **SANITIZER, **checks, **ENVIRONMENT.get(name, {}))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.endswith(" checks, 0 failed\n")
 
@@ -171,7 +179,10 @@ def test_clang_compiles_it_too(tmp_path: Path) -> None:
         succeed(["clang++", "-std=c++17", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
 
 
-def test_cmake_builds_it_with_the_runtime(tmp_path: Path) -> None:
-    succeed(["cmake", "-S", ROOT / "runtime", "-B", tmp_path, "-G", "Ninja"])
-    succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", "diopi_sim", "diopi_sim_link_time"])
-    assert list(tmp_path.rglob("libdiopi_sim.so"))
+def test_a_vendor_finds_it_through_cmake(tmp_path: Path) -> None:
+    found = f"-Ddiopigen_DIR={ROOT / 'cmake'}"
+    succeed(["cmake", "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja", found])
+    succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", "diopi_relu", "diopi_alone"])
+    for name, wanted in (("relu", {"initLibrary", "diopiRelu"}), ("alone", {"initLibrary", "device_malloc"})):
+        lines = succeed(["nm", "--dynamic", "--defined-only", tmp_path / f"libdiopi_{name}.so"]).splitlines()
+        assert wanted <= {line.split()[2] for line in lines}
