@@ -205,3 +205,11 @@ CASE(many_leaks) {
         makeTheMemory(8, i % 2);
     }
 }
+
+CASE(host_reads_after_two_copies) {
+    const Stream stream;
+    const Floats memory(16);
+    memory.set(stream, std::vector<float>(16, 1.0f));
+    CHECK(memory.values(stream) == std::vector<float>(16, 1.0f));
+    sink = *static_cast<volatile float*>(memory.get());
+}

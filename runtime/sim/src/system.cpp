@@ -75,7 +75,9 @@ Status System::get(System** system) {
             void* frame = nullptr;
             backtrace(&frame, 1);  // loads what the first call needs, before a signal handler needs it
             secondsNow();
-            setLogEnabled(!settings.trace.empty());
+            if (!settings.trace.empty()) {
+                openTraceFile(settings.trace);
+            }
             result->system = new System(settings);
             installFaultHandler();
             useSignalStack();
@@ -165,6 +167,7 @@ void System::wait(Queue* queue) {
     const Clock clock = settings_.orderCheck ? order_.snapshot(queue->number()) : Clock();
     queue->wait();
     order_.hostWaited(clock);
+    (void)writeTraceFile();  // what goes wrong there is said at the end
 }
 
 Status System::resolve(int device, const std::string& what, const void* pointer, uint64_t bytes, bool write,
@@ -291,7 +294,7 @@ Status System::drain() {
     for (const std::shared_ptr<Queue>& queue : streams()) {
         wait(queue.get());
     }
-    return settings_.trace.empty() ? Status() : writeTrace(settings_.trace);
+    return writeTraceFile();
 }
 
 Status System::checkLeaks() {

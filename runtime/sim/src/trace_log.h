@@ -1,4 +1,4 @@
-// Where the records of finished work are kept.
+// Where the records of finished work go.
 #ifndef DIOPIGEN_SIM_SRC_TRACE_LOG_H_
 #define DIOPIGEN_SIM_SRC_TRACE_LOG_H_
 
@@ -13,12 +13,13 @@ namespace diopigen::sim {
 /// Seconds of the steady clock since the first call.
 double secondsNow();
 
-/// Keeps a record while records are enabled.
+/// Keeps a record where somebody wants it.
 void logWork(const Task& task, double start, double end, int device, int stream);
-void setLogEnabled(bool enabled);
 
-/// Writes all records so far to a file, without forgetting them.
-Status writeTrace(const std::string& path);
+/// From now on records go to a file as well. Once, before any work.
+void openTraceFile(const std::string& path);
+/// Writes the records so far to the file, where there is one.
+Status writeTraceFile();
 
 }  // namespace diopigen::sim
 

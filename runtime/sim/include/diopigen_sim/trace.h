@@ -1,5 +1,4 @@
-// Records of what ran on the simulated devices. DIOPI_SIM_TRACE=PATH keeps them and writes a Chrome trace at exit;
-// %p in it stands for the number of the process.
+// Records of what ran on the simulated devices: in a file (DIOPI_SIM_TRACE=PATH), or for the program itself.
 #ifndef DIOPIGEN_SIM_TRACE_H_
 #define DIOPIGEN_SIM_TRACE_H_
 
@@ -21,12 +20,10 @@ struct TraceRecord {
     uint64_t bytes = 0;  ///< of all buffers together
 };
 
-/// Whether records are kept; off without DIOPI_SIM_TRACE.
+/// Whether records are kept for takeRecords(); off at first. The file does not depend on it.
 Status enableTrace(bool enabled);
 /// The records so far, by their end, and forgets them. A million are kept; `dropped` counts the rest.
 std::vector<TraceRecord> takeRecords(uint64_t* dropped = nullptr);
-/// Records in the trace event format that chrome://tracing and Perfetto read; devices are processes, streams threads.
-std::string chromeTrace(const std::vector<TraceRecord>& records, uint64_t dropped);
 
 }  // namespace diopigen::sim
 
