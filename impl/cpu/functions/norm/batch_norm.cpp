@@ -54,10 +54,11 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t /*ctx*/, diopiTensorH
                     double variance = has_running ? old_variance[c] : 0;
                     if (training) {
                         double sum = 0;
-                        channels.for_each(c, [&](int64_t i) { sum += x[i]; });
+                        channels.for_each_row(c, [&](int64_t i) { sum += spans::sum(x.data() + i, channels.spatial); });
                         mean = sum / count;
                         double squares = 0;
-                        channels.for_each(c, [&](int64_t i) { squares += (x[i] - mean) * (x[i] - mean); });
+                        channels.for_each_row(
+                            c, [&](int64_t i) { squares += spans::squares(x.data() + i, channels.spatial, mean); });
                         variance = squares / count;
                         if (has_running) {
                             new_mean[c] = (1 - momentum) * old_mean[c] + momentum * mean;
@@ -67,7 +68,9 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t /*ctx*/, diopiTensorH
                     const double invstd = 1 / std::sqrt(variance + eps);
                     const double factor = invstd * (scale ? scale[c] : 1);
                     const double offset = shift ? shift[c] : 0;
-                    channels.for_each(c, [&](int64_t i) { y[i] = static_cast<T>((x[i] - mean) * factor + offset); });
+                    channels.for_each_row(c, [&](int64_t i) {
+                        spans::scale(x.data() + i, y.data() + i, channels.spatial, mean, factor, offset);
+                    });
                     means[c] = mean;
                     deviations[c] = invstd;
                 }
@@ -135,18 +138,23 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t /*ctx*/, diop
                     const double mean = means[c];
                     const double invstd = training ? deviations[c] : 1 / std::sqrt(deviations[c] + eps);
                     const double factor = invstd * (factors ? factors[c] : 1);
-                    double sum = 0;
-                    double product = 0;
-                    channels.for_each(c, [&](int64_t i) {
-                        sum += incoming[i];
-                        product += incoming[i] * ((x[i] - mean) * invstd);
+                    spans::Sums sums;
+                    channels.for_each_row(c, [&](int64_t i) {
+                        sums += spans::products<T>(incoming.data() + i, nullptr, x.data() + i, channels.spatial, mean);
                     });
-                    channels.for_each(c, [&](int64_t i) {
-                        const double through = training ? (sum + (x[i] - mean) * invstd * product) / count : 0;
-                        gradient[i] = static_cast<T>((incoming[i] - through) * factor);
+                    const double product = sums.product * invstd;
+                    const double own = training ? sums.own / count : 0;
+                    const double slope = training ? invstd * product / count : 0;
+                    channels.for_each_row(c, [&](int64_t i) {
+                        if (training) {
+                            spans::gradient<T>(incoming.data() + i, nullptr, x.data() + i, gradient.data() + i,
+                                               channels.spatial, mean, factor, own, slope);
+                        } else {
+                            spans::scale<T>(incoming.data() + i, gradient.data() + i, channels.spatial, 0, factor, 0);
+                        }
                     });
                     scale[c] = product;
-                    shift[c] = sum;
+                    shift[c] = sums.own;
                 }
             });
             gradient.store();

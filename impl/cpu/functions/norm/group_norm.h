@@ -14,8 +14,13 @@ struct Groups {
           length(width * layout.spatial) {}
 
     int64_t count() const { return channels.samples * per_sample; }
-    // The channel of element i of a group.
-    int64_t channel(int64_t group, int64_t i) const { return group % per_sample * width + i / channels.spatial; }
+    // Calls `visit(channel, i)` with the first element i of each channel in a group.
+    template <typename Visit>
+    void for_each_channel(int64_t group, Visit&& visit) const {
+        for (int64_t k = 0; k < width; ++k) {
+            visit(group % per_sample * width + k, k * channels.spatial);
+        }
+    }
 
     Channels channels;
     int64_t per_sample;
@@ -32,11 +37,11 @@ void normalise_groups(const Groups& groups, const Input<T>& x, const Input<T>& s
             const T* from = x.data() + group * groups.length;
             T* to = y.data() + group * groups.length;
             const Moments moments = moments_of(from, groups.length, eps);
-            for (int64_t i = 0; i < groups.length; ++i) {
-                const int64_t c = groups.channel(group, i);
-                const double normal = (from[i] - moments.mean) * moments.invstd;
-                to[i] = static_cast<T>(normal * (scale ? scale[c] : T(1)) + (shift ? shift[c] : T(0)));
-            }
+            groups.for_each_channel(group, [&](int64_t c, int64_t i) {
+                const double factor = moments.invstd * static_cast<double>(scale ? scale[c] : T(1));
+                const auto offset = static_cast<double>(shift ? shift[c] : T(0));
+                spans::scale(from + i, to + i, groups.channels.spatial, moments.mean, factor, offset);
+            });
             keep(group, moments);
         }
     });
@@ -49,10 +54,24 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& in
                      Statistics&& moments) {
     parallel_for(groups.count(), row_grain(groups.length), [&](int64_t begin, int64_t end) {
         for (int64_t group = begin; group < end; ++group) {
-            const int64_t first = group * groups.length;
-            moments_gradient(
-                x.data() + first, incoming.data() + first, gradient.data() + first, groups.length, moments(group),
-                [&](int64_t i) { return static_cast<double>(scale ? scale[groups.channel(group, i)] : T(1)); });
+            const int64_t start = group * groups.length;
+            const auto [mean, invstd] = moments(group);
+            const auto count = static_cast<double>(groups.length);
+            const int64_t spatial = groups.channels.spatial;
+            spans::Sums sums;
+            const auto weight = [&](int64_t c) { return static_cast<double>(scale ? scale[c] : T(1)); };
+            groups.for_each_channel(group, [&](int64_t c, int64_t i) {
+                const int64_t at = start + i;
+                const spans::Sums own = spans::products<T>(incoming.data() + at, nullptr, x.data() + at, spatial, mean);
+                sums += {own.own * weight(c), own.product * weight(c)};
+            });
+            const double slope = invstd * invstd * sums.product / count;
+            groups.for_each_channel(group, [&](int64_t c, int64_t i) {
+                const int64_t at = start + i;
+                const T factor = scale ? scale[c] : T(1);
+                spans::gradient_scaled<T>(incoming.data() + at, factor, x.data() + at, gradient.data() + at, spatial,
+                                          mean, invstd, sums.own / count, slope);
+            });
         }
     });
     const Channels& channels = groups.channels;
@@ -64,10 +83,11 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& in
             double sum = 0;
             for (int64_t n = 0; n < channels.samples; ++n) {
                 const Moments own = moments(n * groups.per_sample + c / groups.width);
-                for (int64_t i = channels.first(n, c); i < channels.first(n, c) + channels.spatial; ++i) {
-                    product += incoming[i] * ((x[i] - own.mean) * own.invstd);
-                    sum += incoming[i];
-                }
+                const int64_t at = channels.first(n, c);
+                const spans::Sums here =
+                    spans::products<T>(incoming.data() + at, nullptr, x.data() + at, channels.spatial, own.mean);
+                product += here.product * own.invstd;
+                sum += here.own;
             }
             scales[c] = static_cast<T>(product);
             shifts[c] = static_cast<T>(sum);

@@ -41,10 +41,7 @@ void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& invstd, con
                 const T* from = x.data() + row * parts.length;
                 T* to = y.data() + row * parts.length;
                 const Moments moments = moments_of(from, parts.length, eps);
-                for (int64_t i = 0; i < parts.length; ++i) {
-                    const double normal = (from[i] - moments.mean) * moments.invstd;
-                    to[i] = static_cast<T>(normal * (scale ? scale[i] : T(1)) + (shift ? shift[i] : T(0)));
-                }
+                spans::normalise(from, to, parts.length, moments.mean, moments.invstd, scale.data(), shift.data());
                 means[row] = moments.mean;
                 deviations[row] = moments.invstd;
             }
@@ -80,14 +77,12 @@ void layer_norm_backward(const Tensor& grad_input, const Tensor& grad_weight, co
         parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t first = row * parts.length;
-                moments_gradient(x.data() + first, incoming.data() + first, gradient.data() + first, parts.length,
-                                 {means[row], deviations[row]},
-                                 [&](int64_t i) { return static_cast<double>(scale ? scale[i] : T(1)); });
+                moments_gradient(x.data() + first, incoming.data() + first, scale.data(), gradient.data() + first,
+                                 parts.length, {means[row], deviations[row]});
             }
         });
-        factor_gradients(parts, incoming.data(), grad_weight, grad_bias, [&](int64_t row, int64_t i) {
-            return (x[row * parts.length + i] - means[row]) * deviations[row];
-        });
+        factor_gradients(parts, incoming.data(), x.data(), grad_weight, grad_bias,
+                         [&](int64_t row) { return Moments{means[row], deviations[row]}; });
         gradient.store();
     });
 }

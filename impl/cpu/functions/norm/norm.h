@@ -9,6 +9,7 @@
 
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/reduction.h"
+#include "spans.h"
 
 namespace diopi::cpu {
 
@@ -38,34 +39,19 @@ struct Moments {
 template <typename T>
 Moments moments_of(const T* x, int64_t length, double eps) {
     const auto count = static_cast<double>(length);
-    double sum = 0;
-    for (int64_t i = 0; i < length; ++i) {
-        sum += x[i];
-    }
-    const double mean = sum / count;
-    double squares = 0;
-    for (int64_t i = 0; i < length; ++i) {
-        squares += (x[i] - mean) * (x[i] - mean);
-    }
-    return {mean, 1 / std::sqrt(squares / count + eps)};
+    const double mean = spans::sum(x, length) / count;
+    return {mean, 1 / std::sqrt(spans::squares(x, length, mean) / count + eps)};
 }
 
-// The gradient with respect to elements that were normalised together. `weight(i)` is the factor on element i.
-template <typename T, typename Weight>
-void moments_gradient(const T* x, const T* incoming, T* result, int64_t length, Moments moments, Weight&& weight) {
-    double sum = 0;
-    double product = 0;
-    for (int64_t i = 0; i < length; ++i) {
-        const double own = incoming[i] * weight(i);
-        sum += own;
-        product += own * (x[i] - moments.mean) * moments.invstd;
-    }
+// The gradient with respect to elements that were normalised together. `weight` holds the factor on each element, or is
+// null for 1.
+template <typename T>
+void moments_gradient(const T* x, const T* incoming, const T* weight, T* result, int64_t length, Moments moments) {
     const auto count = static_cast<double>(length);
-    for (int64_t i = 0; i < length; ++i) {
-        const double normal = (x[i] - moments.mean) * moments.invstd;
-        const double own = incoming[i] * weight(i);
-        result[i] = static_cast<T>(moments.invstd * (own - (sum + normal * product) / count));
-    }
+    const spans::Sums sums = spans::products(incoming, weight, x, length, moments.mean);
+    const double product = sums.product * moments.invstd;
+    spans::gradient(incoming, weight, x, result, length, moments.mean, moments.invstd, sums.own / count,
+                    moments.invstd * product / count);
 }
 
 // Samples with channels: element i of channel c of sample n lies at (n * channels + c) * spatial + i.
@@ -89,6 +75,14 @@ struct Channels {
             for (int64_t i = first(n, channel); i < first(n, channel) + spatial; ++i) {
                 visit(i);
             }
+        }
+    }
+
+    // Calls `visit` with the first place of each row of `spatial` elements of a channel.
+    template <typename Visit>
+    void for_each_row(int64_t channel, Visit&& visit) const {
+        for (int64_t n = 0; n < samples; ++n) {
+            visit(first(n, channel));
         }
     }
 

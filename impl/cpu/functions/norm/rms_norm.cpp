@@ -36,15 +36,9 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t /*ctx*/, diopiTensorHan
                 for (int64_t row = begin; row < end; ++row) {
                     const T* from = x.data() + row * parts.length;
                     T* to = y.data() + row * parts.length;
-                    double squares = 0;
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        squares += static_cast<double>(from[i]) * from[i];
-                    }
+                    const double squares = spans::squares(from, parts.length, 0);
                     const double inverse = 1 / std::sqrt(squares / static_cast<double>(parts.length) + eps);
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        to[i] =
-                            static_cast<T>(from[i] * inverse * (scale ? scale[i] : T(1)) + (shift ? shift[i] : T(0)));
-                    }
+                    spans::normalise(from, to, parts.length, 0, inverse, scale.data(), shift.data());
                     inverses[row] = inverse;
                 }
             });
@@ -92,22 +86,16 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t /*ctx*/, diopiT
             parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
                 for (int64_t row = begin; row < end; ++row) {
                     const int64_t first = row * parts.length;
-                    const auto own = [&](int64_t i) {
-                        return static_cast<double>(incoming[first + i]) * (scale ? scale[i] : T(1));
-                    };
-                    double product = 0;
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        product += own(i) * x[first + i] * inverses[row];
-                    }
-                    product /= static_cast<double>(parts.length);
-                    for (int64_t i = 0; i < parts.length; ++i) {
-                        const double normal = x[first + i] * inverses[row];
-                        gradient[first + i] = static_cast<T>(inverses[row] * (own(i) - normal * product));
-                    }
+                    const T* from = x.data() + first;
+                    const T* arriving = incoming.data() + first;
+                    const spans::Sums sums = spans::products(arriving, scale.data(), from, parts.length, 0);
+                    const double mean_product = sums.product * inverses[row] / static_cast<double>(parts.length);
+                    spans::gradient(arriving, scale.data(), from, gradient.data() + first, parts.length, 0,
+                                    inverses[row], 0, inverses[row] * mean_product);
                 }
             });
-            factor_gradients(parts, incoming.data(), scale_tensor, shift_tensor,
-                             [&](int64_t row, int64_t i) { return x[row * parts.length + i] * inverses[row]; });
+            factor_gradients(parts, incoming.data(), x.data(), scale_tensor, shift_tensor,
+                             [&](int64_t row) { return Moments{0, inverses[row]}; });
             gradient.store();
         });
     });

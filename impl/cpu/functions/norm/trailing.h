@@ -38,11 +38,11 @@ inline Trailing trailing(const Tensor& input, diopiSize_t normalized_shape) {
     return Trailing(input, outer);
 }
 
-// Gradients with respect to scale and shift: over the rows, sums of `incoming * normal(row, i)` and of `incoming`.
-// Each sum runs in the order of the rows, whatever the number of threads.
-template <typename T, typename Normal>
-void factor_gradients(const Trailing& parts, const T* incoming, const Tensor& grad_weight, const Tensor& grad_bias,
-                      Normal&& normal) {
+// Gradients with respect to scale and shift: over the rows, sums of `incoming` times what normalisation by
+// `moments(row)` makes of x, and of `incoming`. Each sum runs in the order of the rows, whatever the number of threads.
+template <typename T, typename Statistics>
+void factor_gradients(const Trailing& parts, const T* incoming, const T* x, const Tensor& grad_weight,
+                      const Tensor& grad_bias, Statistics&& moments) {
     if (grad_weight.is_null() && grad_bias.is_null()) {
         return;
     }
@@ -52,11 +52,10 @@ void factor_gradients(const Trailing& parts, const T* incoming, const Tensor& gr
         std::vector<double> products(static_cast<size_t>(end - begin), 0.0);
         std::vector<double> sums(static_cast<size_t>(end - begin), 0.0);
         for (int64_t row = 0; row < parts.rows; ++row) {
-            for (int64_t i = begin; i < end; ++i) {
-                const double own = incoming[row * parts.length + i];
-                products[i - begin] += own * normal(row, i);
-                sums[i - begin] += own;
-            }
+            const Moments own = moments(row);
+            const int64_t first = row * parts.length + begin;
+            spans::add_columns(incoming + first, x + first, end - begin, own.mean, own.invstd, products.data(),
+                               sums.data());
         }
         for (int64_t i = begin; i < end; ++i) {
             scale[i] = static_cast<T>(products[i - begin]);
