@@ -119,6 +119,16 @@ class Device:
         """A pointer to an optional number, as some functions take a dimension."""
         return ctypes.pointer(ctypes.c_int64(value))
 
+    @staticmethod
+    def real(value: float) -> Any:
+        """A pointer to an optional number, as some functions take a value."""
+        return ctypes.pointer(ctypes.c_double(value))
+
+    @staticmethod
+    def truth(value: bool) -> Any:
+        """A pointer to an optional truth value."""
+        return ctypes.pointer(ctypes.c_bool(value))
+
     def generator(self, seed: int) -> ctypes.c_void_p:
         """A random generator."""
         handle = ctypes.c_void_p()

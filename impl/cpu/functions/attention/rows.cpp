@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "diopi_cpu/clones.h"
 #include "diopi_cpu/vector_math.h"
-#include "diopi_cpu/vectorize.h"
 
 namespace diopi::cpu::attention {
 

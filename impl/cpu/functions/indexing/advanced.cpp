@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "mask.h"
 #include "positions.h"
 
 namespace diopi::cpu {
@@ -21,22 +22,23 @@ Entry from_positions(const Tensor& index, int64_t size) {
     entry.shape = shape_of(index);
     entry.size = size;
     entry.values.resize(static_cast<size_t>(index.numel));
-    for (int64_t i = 0; i < index.numel; ++i) {
-        entry.values[i] = positions[i];
-    }
+    parallel_for(index.numel, 65536, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            entry.values[i] = positions[i];
+        }
+    });
     return entry;
 }
 
 // The places of a mask's true elements, in row-major order.
 Entry from_mask(const Tensor& mask) {
-    const Input<Bool> elements(mask);
+    const Mask truths(mask, shape_of(mask));
     Entry entry;
     entry.size = mask.numel;
-    for (int64_t i = 0; i < mask.numel; ++i) {
-        if (elements[i]) {
-            entry.values.push_back(i);
-        }
-    }
+    entry.values.resize(static_cast<size_t>(truths.count()));
+    truths.for_each_run([&](const int64_t* places, int64_t number, int64_t count) {
+        std::copy_n(places, count, entry.values.data() + number);
+    });
     entry.shape = {static_cast<int64_t>(entry.values.size())};
     return entry;
 }
@@ -66,6 +68,14 @@ std::vector<int64_t> common_shape(const std::vector<Entry>& entries) {
 
 // Adds `scale` times the entry's values, broadcast to `common`, to `positions`.
 void add_entry(const Entry& entry, const std::vector<int64_t>& common, int64_t scale, std::vector<int64_t>& positions) {
+    if (entry.shape == common) {
+        parallel_for(static_cast<int64_t>(positions.size()), 65536, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                positions[i] += scale * entry.values[i];
+            }
+        });
+        return;
+    }
     const size_t rank = common.size();
     std::vector<int64_t> steps(rank, 0);
     int64_t step = 1;

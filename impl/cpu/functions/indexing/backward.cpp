@@ -103,9 +103,8 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t /*ctx*/, diop
             parallel_columns(1, width, rows.count(), [&](int64_t, int64_t begin, int64_t end) {
                 for (int64_t k = 0; k < rows.count(); ++k) {
                     const int64_t row = rows[k];
-                    const T* from = source.data() + k * width;
-                    for (int64_t i = begin; row != padding_idx && i < end; ++i) {
-                        sums[row * width + i] += from[i];
+                    if (row != padding_idx) {
+                        add_to(sums.data() + row * width + begin, source.data() + k * width + begin, end - begin);
                     }
                 }
                 for (int64_t row = 0; row < static_cast<int64_t>(times.size()); ++row) {

@@ -10,24 +10,6 @@ using namespace diopi::cpu;
 
 namespace {
 
-// Slice `positions[k]` of `from` goes to slice k of `to`.
-template <typename W>
-void pick(W* to, const W* from, const Advanced& index) {
-    const int64_t count = index.count();
-    const Around& place = index.place;
-    parallel_for(place.outer * count, row_grain(place.inner), [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            const int64_t outer = row / count;
-            const W* source = from + (outer * place.size + index.positions[row - outer * count]) * place.inner;
-            if (place.inner == 1) {
-                to[row] = *source;
-            } else {
-                std::copy_n(source, place.inner, to + row * place.inner);
-            }
-        }
-    });
-}
-
 // Slice k of `from` goes to slice `positions[k]` of `to`.
 template <typename W>
 void put(W* to, const W* from, const Advanced& index) {
@@ -36,8 +18,10 @@ void put(W* to, const W* from, const Advanced& index) {
     parallel_columns(place.outer, place.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
         for (int64_t k = 0; k < count; ++k) {
             const W* source = from + (outer * count + k) * place.inner;
-            std::copy(source + begin, source + end,
-                      to + (outer * place.size + index.positions[k]) * place.inner + begin);
+            W* target = to + (outer * place.size + index.positions[k]) * place.inner;
+            for (int64_t i = begin; i < end; ++i) {
+                target[i] = source[i];
+            }
         }
     });
 }
@@ -94,7 +78,7 @@ DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t*
         const NewWords to(result);
         dispatch_word(input_tensor.dtype, [&](auto sample) {
             using W = decltype(sample);
-            pick(to.as<W>(), from.as<W>(), index);
+            pick_slices(to.as<W>(), from.as<W>(), index.positions, index.count(), index.place);
         });
         to.store();
         *out = result.handle;

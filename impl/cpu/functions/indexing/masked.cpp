@@ -1,56 +1,11 @@
 // MaskedScatter and the gradient of MaskedSelect: elements of a vector, in order, to the places under a mask.
 #include <diopi/functions.h>
 
-#include <numeric>
-
-#include "diopi_cpu/words.h"
+#include "mask.h"
 
 using namespace diopi::cpu;
 
 namespace {
-
-constexpr int64_t kChunk = 65536;
-
-// A mask in row-major order of a shape that it broadcasts to, and how many true elements stand before each chunk of it.
-class Mask {
-  public:
-    Mask(const Tensor& mask, const std::vector<int64_t>& shape)
-        : view_(expanded(mask, shape)), elements_(view_.tensor()), numel_(view_.tensor().numel) {
-        before_.assign(static_cast<size_t>(chunks() + 1), 0);
-        parallel_for(chunks(), 1, [&](int64_t begin, int64_t end) {
-            for (int64_t chunk = begin; chunk < end; ++chunk) {
-                for (int64_t i = chunk * kChunk; i < std::min(numel_, (chunk + 1) * kChunk); ++i) {
-                    before_[chunk + 1] += bool(elements_[i]);
-                }
-            }
-        });
-        std::partial_sum(before_.begin(), before_.end(), before_.begin());
-    }
-    int64_t count() const { return before_.back(); }
-
-    // Calls `body(place, number of the true element)` for the true elements.
-    template <typename Body>
-    void for_each(Body&& body) const {
-        parallel_for(chunks(), 1, [&](int64_t begin, int64_t end) {
-            for (int64_t chunk = begin; chunk < end; ++chunk) {
-                int64_t number = before_[chunk];
-                for (int64_t i = chunk * kChunk; i < std::min(numel_, (chunk + 1) * kChunk); ++i) {
-                    if (elements_[i]) {
-                        body(i, number++);
-                    }
-                }
-            }
-        });
-    }
-
-  private:
-    int64_t chunks() const { return (numel_ + kChunk - 1) / kChunk; }
-
-    View view_;
-    Input<Bool> elements_;
-    int64_t numel_;
-    std::vector<int64_t> before_;
-};
 
 // Puts the elements of `source` under the mask into `target`.
 void put(const Tensor& target, const Tensor& source, const Mask& mask) {
@@ -58,8 +13,12 @@ void put(const Tensor& target, const Tensor& source, const Mask& mask) {
         using W = decltype(sample);
         const Words from(source);
         const Changed changed(target, target.dtype);
-        mask.for_each([elements = changed.as<W>(), values = from.as<W>()](int64_t place, int64_t number) {
-            elements[place] = values[number];
+        W* elements = changed.as<W>();
+        const W* values = from.as<W>();
+        mask.for_each_run([&](const int64_t* places, int64_t number, int64_t count) {
+            for (int64_t i = 0; i < count; ++i) {
+                elements[places[i]] = values[number + i];
+            }
         });
         changed.store();
     });

@@ -6,9 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "diopi_cpu/clones.h"
 #include "diopi_cpu/words.h"
 
 namespace diopi::cpu {
+
+// Whether all values lie in [least, end).
+DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int64_t least, int64_t end) {
+    bool is_wrong = false;
+    for (int64_t i = 0; i < count; ++i) {
+        is_wrong |= (values[i].value < least) | (values[i].value >= end);
+    }
+    return !is_wrong;
+}
 
 enum class Negative { kRefused, kFromEnd };
 
@@ -18,19 +28,18 @@ class Positions {
     Positions(const Tensor& index, int64_t size, Negative negative = Negative::kRefused)
         : values_(index), size_(size), count_(index.numel) {
         const int64_t least = negative == Negative::kFromEnd ? -size : 0;
-        std::atomic<int64_t> wrong{-1};
+        std::atomic<bool> is_wrong{false};
         parallel_for(count_, 65536, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                if (values_[i].value < least || values_[i].value >= size) {
-                    wrong = i;
-                    return;
-                }
+            if (!are_within(values_.data() + begin, end - begin, least, size)) {
+                is_wrong = true;
             }
         });
-        if (wrong >= 0) {
-            fail(std::string("parameter '") + index.name + "' holds the position " +
-                 std::to_string(values_[wrong].value) + ", but must lie in [" + std::to_string(least) + ", " +
-                 std::to_string(size - 1) + "]");
+        for (int64_t i = 0; is_wrong; ++i) {
+            if (values_[i].value < least || values_[i].value >= size) {
+                fail(std::string("parameter '") + index.name + "' holds the position " +
+                     std::to_string(values_[i].value) + ", but must lie in [" + std::to_string(least) + ", " +
+                     std::to_string(size - 1) + "]");
+            }
         }
     }
     int64_t count() const { return count_; }
@@ -45,6 +54,40 @@ class Positions {
     int64_t count_;
 };
 
+// Slice `positions[k]` of `from` goes to slice k of `to`: [outer, size, inner] and [outer, count, inner].
+template <typename W, typename Index>
+void pick_slices(W* to, const W* from, const Index& positions, int64_t count, const Around& place) {
+    if (place.inner == 1) {
+        parallel_for(place.outer * count, 8192, [&](int64_t begin, int64_t end) {
+            while (begin < end) {
+                const W* row = from + begin / count * place.size;
+                const int64_t first = begin % count;
+                const int64_t length = std::min(count - first, end - begin);
+                for (int64_t k = 0; k < length; ++k) {
+                    to[begin + k] = row[positions[first + k]];
+                }
+                begin += length;
+            }
+        });
+        return;
+    }
+    parallel_for(place.outer * count, row_grain(place.inner), [&](int64_t begin, int64_t end) {
+        for (int64_t slice = begin; slice < end; ++slice) {
+            const int64_t outer = slice / count;
+            std::copy_n(from + (outer * place.size + positions[slice - outer * count]) * place.inner, place.inner,
+                        to + slice * place.inner);
+        }
+    });
+}
+
+template <typename T>
+DIOPI_CPU_CLONES void add_to(T* to, const T* from, int64_t count) {
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = to[i] + from[i];
+    }
+}
+
 // Adds slice k of `source` to slice `positions[k]` of `target`: [outer, count, inner] and [outer, size, inner].
 template <typename T, typename Index>
 void add_slices(T* target, const T* source, const Index& positions, int64_t count, const Around& place) {
@@ -52,8 +95,10 @@ void add_slices(T* target, const T* source, const Index& positions, int64_t coun
         for (int64_t k = 0; k < count; ++k) {
             T* to = target + (outer * place.size + positions[k]) * place.inner;
             const T* from = source + (outer * count + k) * place.inner;
-            for (int64_t i = begin; i < end; ++i) {
-                to[i] = to[i] + from[i];
+            if (place.inner == 1) {
+                to[0] = to[0] + from[0];
+            } else {
+                add_to(to + begin, from + begin, end - begin);
             }
         }
     });

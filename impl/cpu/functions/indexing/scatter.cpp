@@ -2,8 +2,7 @@
 // one thread, so that sums do not depend on the number of threads and the last of repeated positions stays.
 #include <diopi/functions.h>
 
-#include <cstring>
-
+#include "places.h"
 #include "positions.h"
 
 using namespace diopi::cpu;
@@ -16,54 +15,6 @@ Reduce reduce_of(const char* reduce) {
     require_text("reduce", reduce, {"", "add", "multiply"});
     return *reduce == '\0' ? Reduce::kNone : *reduce == 'a' ? Reduce::kAdd : Reduce::kMultiply;
 }
-
-// How the elements of an index tensor lie in a row-major target that is at least as large outside of one dimension.
-class Places {
-  public:
-    Places(const std::vector<int64_t>& target, const std::vector<int64_t>& index, int64_t dim)
-        : columns_(around(index, dim)), step_(around(target, dim).inner) {
-        const auto at = static_cast<size_t>(dim);
-        outer_ = offsets(target, index, 0, at, target[at] * step_);
-        inner_ = offsets(target, index, at + 1, index.size(), 1);
-    }
-
-    // Calls `body(place in the target, place in the index)` for every element.
-    template <typename Body>
-    void for_each(const Positions& positions, Body&& body) const {
-        parallel_columns(columns_.outer, columns_.inner, columns_.size, [&](int64_t outer, int64_t begin, int64_t end) {
-            for (int64_t k = 0; k < columns_.size; ++k) {
-                const int64_t row = (outer * columns_.size + k) * columns_.inner;
-                for (int64_t i = begin; i < end; ++i) {
-                    body(outer_[outer] + positions[row + i] * step_ + inner_[i], row + i);
-                }
-            }
-        });
-    }
-
-  private:
-    // The offset in the target of every coordinate in the dimensions [begin, end) of the index.
-    static std::vector<int64_t> offsets(const std::vector<int64_t>& target, const std::vector<int64_t>& index,
-                                        size_t begin, size_t end, int64_t step) {
-        std::vector<int64_t> result{0};
-        for (size_t d = end; d-- > begin;) {
-            std::vector<int64_t> next;
-            next.reserve(result.size() * static_cast<size_t>(index[d]));
-            for (int64_t i = 0; i < index[d]; ++i) {
-                for (const int64_t offset : result) {
-                    next.push_back(i * step + offset);
-                }
-            }
-            result = std::move(next);
-            step *= target[d];
-        }
-        return result;
-    }
-
-    Around columns_;
-    int64_t step_;
-    std::vector<int64_t> outer_;
-    std::vector<int64_t> inner_;
-};
 
 [[noreturn]] void fail_size(const Tensor& index, const Tensor& other) {
     fail(std::string("parameter '") + index.name + "' has the shape " + shape_text(index.shape, index.rank) +

@@ -3,19 +3,23 @@
 #include <diopi/functions.h>
 
 #include <algorithm>
-#include <cstring>
+#include <atomic>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
+#include "places.h"
+#include "positions.h"
 
 using namespace diopi::cpu;
 
 namespace {
 
 void check_positions(const Input<Int64>& index, int64_t count, int64_t size, const char* message) {
-    for (int64_t i = 0; i < count; ++i) {
-        require(index[i].value >= 0 && index[i].value < size, message);
-    }
+    std::atomic<bool> is_wrong{false};
+    parallel_for(count, 65536, [&](int64_t begin, int64_t end) {
+        if (!are_within(index.data() + begin, end - begin, 0, size)) {
+            is_wrong = true;
+        }
+    });
+    require(!is_wrong, message);
 }
 
 void check_tensors(const Tensor& out, const Tensor& input, const Tensor& index) {
@@ -26,13 +30,20 @@ void check_tensors(const Tensor& out, const Tensor& input, const Tensor& index) 
     require_disjoint(out, index);
 }
 
-// Copies blocks of `length` elements: block i of the target is block index[i] of the source.
-template <typename T>
-void copy_blocks(const T* source, T* target, const Input<Int64>& index, int64_t count, int64_t length) {
-    parallel_for(count, row_grain(length), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            std::copy_n(source + index[i].value * length, length, target + i * length);
-        }
+// The elements that positions name in a row-major tensor, where they have been checked.
+struct Checked {
+    const Input<Int64>& values;
+    int64_t operator[](int64_t k) const { return values[k].value; }
+};
+
+// Dimension `at` of `input` is replaced by the positions.
+void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const Around& place) {
+    dispatch_word(input.dtype, [&](auto sample) {
+        using W = decltype(sample);
+        const Words source(input);
+        const NewWords target(out);
+        pick_slices(target.as<W>(), source.as<W>(), Checked{positions}, count, place);
+        target.store();
     });
 }
 
@@ -48,29 +59,15 @@ DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t /*ctx*/, diopiTenso
         require_rank(index_tensor, 1, 1);
         const int64_t count = index_tensor.numel;
         std::vector<int64_t> shape = shape_of(input_tensor);
-        int64_t outer = 1;
-        int64_t inner = 1;
-        for (int64_t i = 0; i < input_tensor.rank; ++i) {
-            (i < at ? outer : inner) *= i == at ? 1 : shape[i];
-        }
-        const int64_t size = input_tensor.rank == 0 ? 1 : shape[at];
+        const Around place = around(shape_at_least_1d(input_tensor), at);
         if (input_tensor.rank > 0) {
             shape[at] = count;
         }
         require_shape(out_tensor, shape);
         check_tensors(out_tensor, input_tensor, index_tensor);
         const Input<Int64> positions(index_tensor);
-        check_positions(positions, count, size, "C2: every value of index is in [0, size(input, dim) - 1]");
-        dispatch<kAny>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> source(input_tensor);
-            const Output<T> target(out_tensor);
-            for (int64_t k = 0; k < outer; ++k) {
-                copy_blocks(source.data() + k * size * inner, target.data() + k * count * inner, positions, count,
-                            inner);
-            }
-            target.store();
-        });
+        check_positions(positions, count, place.size, "C2: every value of index is in [0, size(input, dim) - 1]");
+        pick(out_tensor, input_tensor, positions, count, place);
     });
 }
 
@@ -95,25 +92,16 @@ DIOPI_API diopiError_t diopiGather(diopiContextHandle_t /*ctx*/, diopiTensorHand
         const Input<Int64> positions(index_tensor);
         check_positions(positions, index_tensor.numel, size,
                         "C4: every value of index is in [0, size(input, dim) - 1]");
-        dispatch<kAny>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Output<T> target(out_tensor);
-            const T* source = input_tensor.elements<T>();
-            parallel_for(index_tensor.numel, 8192, [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                    int64_t rest = i;
-                    int64_t offset = 0;
-                    if (is_flat) {
-                        offset = input_tensor.rank == 0 ? 0 : positions[i].value * input_tensor.strides[0];
-                    } else {
-                        for (int64_t d = index_tensor.rank; d-- > 0;) {
-                            const int64_t place = d == at ? positions[i].value : rest % index_tensor.shape[d];
-                            offset += place * input_tensor.strides[d];
-                            rest /= index_tensor.shape[d];
-                        }
-                    }
-                    std::memcpy(target.data() + i, source + offset, sizeof(T));
-                }
+        if (index_tensor.numel == 0) {
+            return;
+        }
+        const Places places(shape_at_least_1d(input_tensor), shape_at_least_1d(index_tensor), at);
+        dispatch_word(input_tensor.dtype, [&](auto sample) {
+            using W = decltype(sample);
+            const Words source(input_tensor);
+            const NewWords target(out_tensor);
+            places.for_each(Checked{positions}, [from = source.as<W>(), to = target.as<W>()](int64_t place, int64_t k) {
+                to[k] = from[place];
             });
             target.store();
         });
@@ -135,12 +123,7 @@ DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t /*ctx*/, diopiTensorH
         const Input<Int64> rows(indices_tensor);
         check_positions(rows, indices_tensor.numel, weight_tensor.shape[0],
                         "C1: every value of indices is in [0, V - 1]");
-        dispatch<kAny>(weight_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> table(weight_tensor);
-            const Output<T> target(out_tensor);
-            copy_blocks(table.data(), target.data(), rows, indices_tensor.numel, weight_tensor.shape[1]);
-            target.store();
-        });
+        pick(out_tensor, weight_tensor, rows, indices_tensor.numel,
+             {1, weight_tensor.shape[0], weight_tensor.shape[1]});
     });
 }

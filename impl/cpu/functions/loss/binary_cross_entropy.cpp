@@ -17,9 +17,11 @@ double at_least(double least, double x) { return x < least ? least : x; }
 
 template <typename T>
 void check_probabilities(const Input<T>& x, int64_t count) {
+    bool are_valid = true;
     for (int64_t i = 0; i < count; ++i) {
-        require(x[i] >= T(0) && x[i] <= T(1), "C1: every element of input lies between 0 and 1");
+        are_valid &= (x[i] >= T(0)) & (x[i] <= T(1));
     }
+    require(are_valid, "C1: every element of input lies between 0 and 1");
 }
 
 }  // namespace
@@ -42,8 +44,8 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t /*ctx*/, diopiTensorHan
             store_losses<T>(out_tensor, input_tensor.numel, reduction, [&](int64_t i) {
                 const double p = x[i];
                 const double wanted = y[i];
-                const double hit = at_least(kLeastLog, std::log(p));
-                const double miss = at_least(kLeastLog, std::log1p(-p));
+                const double hit = at_least(kLeastLog, vector_math::log(p));
+                const double miss = at_least(kLeastLog, vector_math::log1p(-p));
                 return ((wanted - 1) * miss - wanted * hit) * weights[i];
             });
         });

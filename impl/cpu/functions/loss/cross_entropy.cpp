@@ -1,9 +1,10 @@
-// CrossEntropyLoss and its gradient, in double. The mean over class indices divides by the weights of the samples that
-// count; over class probabilities, by the number of samples.
+// CrossEntropyLoss and its gradient: exponentials in the dtype, everything else in double. The mean over class indices
+// divides by the weights of the samples that count; over class probabilities, by the number of samples.
 #include <diopi/functions.h>
 
 #include <cmath>
 
+#include "../activation/softmax_rows.h"
 #include "classes.h"
 #include "diopi_cpu/reduction.h"
 
@@ -46,6 +47,24 @@ struct Problem {
     bool has_indices;
 };
 
+// The logarithm of the sum of exponentials of a row.
+template <typename T>
+DIOPI_CPU_CLONES double log_sum_exp(const T* x, int64_t length) {
+    const T top = row_maximum(x, length);
+    const double sum = row_sum(length, [&](int64_t i) { return vector_math::exp(x[i] - top); });
+    return static_cast<double>(top) + std::log(sum);
+}
+
+// The probabilities of a row times a gradient.
+template <typename T>
+DIOPI_CPU_CLONES void share_out(T* result, const T* x, double total, double gradient, int64_t length) {
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+        const auto share = static_cast<double>(vector_math::exp(static_cast<T>(static_cast<double>(x[i]) - total)));
+        result[i] = static_cast<T>(share * gradient);
+    }
+}
+
 template <typename T>
 class CrossEntropy {
   public:
@@ -77,6 +96,9 @@ class CrossEntropy {
 
     // The logarithm of the sum of exponentials of the logits.
     double normaliser(int64_t i) const {
+        if (sizes_.places == 1 && sizes_.classes > 0) {
+            return log_sum_exp(logits_.data() + i * sizes_.classes, sizes_.classes);
+        }
         double top = -HUGE_VAL;
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             const double value = logit(i, c);
@@ -91,6 +113,10 @@ class CrossEntropy {
 
     double loss(int64_t i) const {
         const double total = normaliser(i);
+        if (indices_ && spread_ == 0) {
+            const int64_t own = indices_[i].value;
+            return weight(own) == 0 ? 0.0 : weight(own) * (total - logit(i, own));
+        }
         double result = 0;
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             // Classes that do not count are left out, so that a logit of -inf there does no harm.
@@ -103,6 +129,14 @@ class CrossEntropy {
     // Writes the gradient of the sample's loss times `incoming`.
     void gradient(int64_t i, double incoming, T* result) const {
         const double total = normaliser(i);
+        if (indices_ && spread_ == 0 && sizes_.places == 1) {
+            const double own = weight(indices_[i].value) * incoming;
+            const int64_t first = i * sizes_.classes;
+            const int64_t at = first + indices_[i].value;
+            share_out(result + first, logits_.data() + first, total, own, sizes_.classes);
+            result[at] = static_cast<T>((std::exp(static_cast<double>(logits_[at]) - total) - 1) * own);
+            return;
+        }
         double factors = 0;
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             factors += factor(i, c);

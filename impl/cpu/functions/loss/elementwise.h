@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "classes.h"
+#include "diopi_cpu/clones.h"
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/threads.h"
+#include "diopi_cpu/vector_math.h"
 
 namespace diopi::cpu {
 
@@ -70,6 +72,39 @@ class Factor {
     Input<T> values_;
 };
 
+namespace detail {
+
+// The sum of loss(i) over [begin, end), in running sums that do not wait for each other.
+template <typename Loss>
+DIOPI_CPU_CLONES double sum_losses(const Loss& loss, int64_t begin, int64_t end) {
+    constexpr int kLanes = 32;
+    double lanes[kLanes] = {};
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += loss(i + lane);
+        }
+    }
+    double sum = 0;
+    for (; i < end; ++i) {
+        sum += loss(i);
+    }
+    for (const double lane : lanes) {
+        sum += lane;
+    }
+    return sum;
+}
+
+template <typename T, typename Make>
+DIOPI_CPU_CLONES void write_values(T* to, const Make& make, int64_t begin, int64_t end) {
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = begin; i < end; ++i) {
+        to[i] = static_cast<T>(make(i));
+    }
+}
+
+}  // namespace detail
+
 // Stores `loss(i)` of `count` elements, or their sum or mean. Sums are made block by block, the same for every number
 // of threads.
 template <typename T, typename Loss>
@@ -77,21 +112,13 @@ void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, 
     const Output<T> result(out);
     constexpr int64_t kBlock = 4096;
     if (reduction == ReductionNone) {
-        parallel_for(count, kBlock, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                result[i] = static_cast<T>(loss(i));
-            }
-        });
+        parallel_for(count, kBlock,
+                     [&](int64_t begin, int64_t end) { detail::write_values(result.data(), loss, begin, end); });
     } else {
         std::vector<double> sums(static_cast<size_t>((count + kBlock - 1) / kBlock), 0.0);
-        parallel_for(static_cast<int64_t>(sums.size()), 1, [&](int64_t begin, int64_t end) {
+        parallel_for(static_cast<int64_t>(sums.size()), 2, [&](int64_t begin, int64_t end) {
             for (int64_t block = begin; block < end; ++block) {
-                const int64_t last = std::min(count, (block + 1) * kBlock);
-                double sum = 0;
-                for (int64_t i = block * kBlock; i < last; ++i) {
-                    sum += loss(i);
-                }
-                sums[block] = sum;
+                sums[block] = detail::sum_losses(loss, block * kBlock, std::min(count, (block + 1) * kBlock));
             }
         });
         double total = 0;
@@ -106,23 +133,31 @@ void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, 
 // Stores the incoming gradient times `slope(i)`, divided by the number of elements for the mean.
 template <typename T, typename Slope>
 void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiReduction_t reduction, Slope&& slope) {
-    const View incoming_view = expanded(grad_output, shape_of(grad_input));
-    const Input<T> incoming(incoming_view.tensor());
     const Output<T> result(grad_input);
     const double divisor = reduction == ReductionMean ? static_cast<double>(grad_input.numel) : 1.0;
-    parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            result[i] = static_cast<T>(slope(i) * static_cast<double>(incoming[i]) / divisor);
-        }
-    });
+    if (grad_output.numel == 1) {
+        const Input<T> incoming(grad_output);
+        const auto gradient = static_cast<double>(incoming[0]);
+        parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
+            detail::write_values(result.data(), [&](int64_t i) { return slope(i) * gradient / divisor; }, begin, end);
+        });
+    } else {
+        const View incoming_view = expanded(grad_output, shape_of(grad_input));
+        const Input<T> incoming(incoming_view.tensor());
+        parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
+            detail::write_values(
+                result.data(), [&](int64_t i) { return slope(i) * static_cast<double>(incoming[i]) / divisor; }, begin,
+                end);
+        });
+    }
     result.store();
 }
 
 // log(1 + exp(x)) without overflow.
-inline double softplus(double x) { return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::abs(x))); }
+inline double softplus(double x) { return (x < 0 ? 0 : x) + vector_math::log1p(vector_math::exp(-std::abs(x))); }
 
 inline double logistic(double x) {
-    const double small = std::exp(-std::abs(x));
+    const double small = vector_math::exp(-std::abs(x));
     return (x < 0 ? small : 1.0) / (1 + small);
 }
 

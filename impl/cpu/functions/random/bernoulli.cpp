@@ -10,10 +10,8 @@ namespace {
 
 void draw_coins(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule) {
     const Input<double> chance(chances);
-    for (int64_t i = 0; i < chances.numel; ++i) {
-        require(chance[i] >= 0 && chance[i] <= 1, rule);
-    }
-    draw<double>(out, generator, [&](int64_t i, const Words& words) { return unit(words, 0) < chance[i] ? 1.0 : 0.0; });
+    require(holds_of_all(chance.data(), chances.numel, [](double p) { return (p >= 0) & (p <= 1); }), rule);
+    draw<Bool>(out, generator, [&](int64_t i, const Words& words) { return Bool(unit(words, 0) < chance[i]); });
 }
 
 }  // namespace
@@ -44,7 +42,6 @@ DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t /*ctx*/, diopiT
     return guarded("diopiBernoulliScalar", [&] {
         const Tensor target = target_tensor("out", out, generator, kNumber | kBool);
         require(p >= 0 && p <= 1, "C1: p lies between 0 and 1");
-        draw<Int64>(target, generator,
-                    [p](int64_t, const Words& words) { return Int64(int64_t{unit(words, 0) < p ? 1 : 0}); });
+        draw<Bool>(target, generator, [p](int64_t, const Words& words) { return Bool(unit(words, 0) < p); });
     });
 }

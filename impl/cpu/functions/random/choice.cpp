@@ -24,9 +24,17 @@ DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t /*ctx*/, diopiTensorHa
         for (int64_t i = 0; i < n; ++i) {
             order[i] = Int64(i);
         }
-        for (int64_t i = n - 1; i > 0; --i) {
-            const auto other = static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, stream(i), 0));
-            std::swap(order[i], order[other]);
+        // The partners of a block of elements are drawn first, side by side; the swaps follow each other.
+        constexpr int64_t kBlock = detail::kDrawBlock;
+        int64_t partners[kBlock];
+        for (int64_t first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {
+            const int64_t count = std::min(kBlock, n - first);
+            detail::draw_block(partners, stream, first, count, [](int64_t i, const Words& words) {
+                return static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, words, 0));
+            });
+            for (int64_t i = count; i-- > 0;) {
+                std::swap(order[first + i], order[partners[i]]);
+            }
         }
         order.store();
     });

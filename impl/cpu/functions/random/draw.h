@@ -4,12 +4,17 @@
 #ifndef DIOPI_CPU_DRAW_H_
 #define DIOPI_CPU_DRAW_H_
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
+#include "diopi_cpu/clones.h"
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/philox.h"
+#include "diopi_cpu/strided.h"
 #include "diopi_cpu/threads.h"
+#include "diopi_cpu/vector_math.h"
 
 namespace diopi::cpu {
 
@@ -17,8 +22,15 @@ using Words = std::array<uint32_t, 4>;
 
 inline uint64_t word64(const Words& words, int k) { return uint64_t{words[2 * k]} | uint64_t{words[2 * k + 1]} << 32; }
 
-// A number in [0, 1) with 53 random bits.
-inline double unit(const Words& words, int k) { return static_cast<double>(word64(words, k) >> 11) * 0x1p-53; }
+// A whole number of 32 bits as a double, in a form that every vector unit has.
+inline double exact(uint32_t word) { return static_cast<double>(static_cast<int32_t>(word ^ 0x80000000u)) + 0x1p31; }
+
+// A number in [0, 1) with 53 random bits: the upper ones of a word of 64.
+inline double unit(const Words& words, int k) {
+    const uint32_t low = words[2 * k] >> 11 | words[2 * k + 1] << 21;
+    const auto high = static_cast<double>(static_cast<int32_t>(words[2 * k + 1] >> 11));
+    return (high * 0x1p32 + exact(low)) * 0x1p-53;
+}
 
 // A whole number below `range`, or any of 64 bits where it is 0: the high half of word * range, as even as 64 bits
 // allow, without a division.
@@ -30,9 +42,15 @@ inline uint64_t below(uint64_t range, const Words& words, int k) {
 
 // Box and Muller's pair: two independent draws with mean 0 and variance 1.
 inline Complex128 normal_pair(const Words& words) {
-    const double length = std::sqrt(-2 * std::log1p(-unit(words, 0)));
+    const double length = std::sqrt(-2 * vector_math::log1p(-unit(words, 0)));
     const double angle = 6.283185307179586 * unit(words, 1);
-    return Complex128(length * std::cos(angle), length * std::sin(angle));
+    return Complex128(length * vector_math::cos(angle), length * vector_math::sin(angle));
+}
+
+// The first of the pair.
+inline double normal(const Words& words) {
+    const double length = std::sqrt(-2 * vector_math::log1p(-unit(words, 0)));
+    return length * vector_math::cos(6.283185307179586 * unit(words, 1));
 }
 
 inline void require_generator(diopiGeneratorHandle_t generator) {
@@ -60,15 +78,57 @@ class Stream {
     uint64_t offset_ = 0;
 };
 
+namespace detail {
+
+constexpr int64_t kDrawBlock = 256;
+
+// Values `first` and following of a call, at most a block. The words of all are made first, side by side.
+template <typename T, typename Make>
+DIOPI_CPU_CLONES void draw_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
+    uint32_t words[4][kDrawBlock];
+    for (int64_t i = 0; i < kDrawBlock; ++i) {
+        const Words own = stream(first + i);
+        words[0][i] = own[0];
+        words[1][i] = own[1];
+        words[2][i] = own[2];
+        words[3][i] = own[3];
+    }
+    if (count == kDrawBlock) {
+        DIOPI_CPU_INDEPENDENT
+        for (int64_t i = 0; i < kDrawBlock; ++i) {
+            values[i] = make(first + i, Words{words[0][i], words[1][i], words[2][i], words[3][i]});
+        }
+    } else {
+        for (int64_t i = 0; i < count; ++i) {
+            values[i] = make(first + i, Words{words[0][i], words[1][i], words[2][i], words[3][i]});
+        }
+    }
+}
+
+}  // namespace detail
+
 // Fills a tensor through `make(i, words)`, which gives a value of type T.
 template <typename T, typename Make>
 void draw(const Tensor& target, diopiGeneratorHandle_t generator, Make&& make) {
+    constexpr int64_t kBlock = detail::kDrawBlock;
     const Stream stream(generator);
     stream.advance();
+    if (is_contiguous(target)) {
+        const int64_t size = size_of(target.dtype);
+        parallel_for(target.numel, 32 * kBlock, [&](int64_t begin, int64_t end) {
+            T values[kBlock];
+            for (int64_t i = begin; i < end; i += kBlock) {
+                const int64_t count = std::min(kBlock, end - i);
+                detail::draw_block(values, stream, i, count, make);
+                convert(dtype_of<T>, values, target.dtype, static_cast<char*>(target.data) + i * size, count);
+            }
+        });
+        return;
+    }
     const Output<T> values(target);
-    parallel_for(target.numel, 8192, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            values[i] = make(i, stream(i));
+    parallel_for(target.numel, 32 * kBlock, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i += kBlock) {
+            detail::draw_block(values.data() + i, stream, i, std::min(kBlock, end - i), make);
         }
     });
     values.store();
@@ -81,6 +141,22 @@ inline Tensor target_tensor(const char* name, diopiTensorHandle_t handle, diopiG
     require_generator(generator);
     require_no_overlap(target);
     return target;
+}
+
+// Whether `holds` of all numbers, asked for in parts.
+template <typename Holds>
+bool holds_of_all(const double* values, int64_t count, Holds&& holds) {
+    std::atomic<bool> result{true};
+    parallel_for(count, 65536, [&](int64_t begin, int64_t end) {
+        bool own = true;
+        for (int64_t i = begin; i < end; ++i) {
+            own &= holds(values[i]);
+        }
+        if (!own) {
+            result = false;
+        }
+    });
+    return result;
 }
 
 // The largest whole number up to which a dtype holds all exactly.

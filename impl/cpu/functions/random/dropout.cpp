@@ -7,6 +7,16 @@ using namespace diopi::cpu;
 
 namespace {
 
+// What is not kept becomes 0, whatever it was.
+template <typename T>
+DIOPI_CPU_CLONES void keep(T* y, const T* x, const Uint8* kept, double scale, int64_t count) {
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) {
+        const auto value = static_cast<T>(static_cast<double>(x[i]) * scale);
+        y[i] = kept[i].value != 0 ? value : T(0);
+    }
+}
+
 void dropout(const Tensor& out, const Tensor& mask, const Tensor& input, double p, bool train,
              diopiGeneratorHandle_t generator) {
     require(p >= 0 && p <= 1, "C1: p lies between 0 and 1");
@@ -24,23 +34,22 @@ void dropout(const Tensor& out, const Tensor& mask, const Tensor& input, double 
     if (train) {
         draw<Bool>(mask, generator, [p](int64_t, const Words& words) { return Bool(unit(words, 0) >= p); });
     } else {
-        const Output<Bool> kept(mask);
-        for (int64_t i = 0; i < mask.numel; ++i) {
-            kept[i] = Bool(true);
-        }
-        kept.store();
+        const Output<Bool> all(mask);
+        std::fill_n(all.data(), mask.numel, Bool(true));
+        all.store();
     }
-    const View spread = expanded(mask, shape_of(input));
-    const Input<Bool> kept(spread.tensor());
+    // What was drawn is 0 or 1.
+    Tensor bytes = mask;
+    bytes.dtype = Dtype::kUint8;
+    const View spread = expanded(bytes, shape_of(input));
+    const Input<Uint8> kept(spread.tensor());
     const double scale = train && p < 1 ? 1 / (1 - p) : 1;
     dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input);
         const Output<T> y(out);
         parallel_for(input.numel, 8192, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                y[i] = kept[i].value != 0 ? static_cast<T>(x[i] * scale) : T(0);
-            }
+            keep(y.data() + begin, x.data() + begin, kept.data() + begin, scale, end - begin);
         });
         y.store();
     });

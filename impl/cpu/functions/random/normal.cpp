@@ -14,8 +14,7 @@ void fill_normal(const Tensor& target, double mean, double std, diopiGeneratorHa
         draw<Complex128>(target, generator,
                          [=](int64_t, const Words& words) { return Complex128(mean, 0) + part * normal_pair(words); });
     } else {
-        draw<double>(target, generator,
-                     [=](int64_t, const Words& words) { return mean + std * normal_pair(words).real(); });
+        draw<double>(target, generator, [=](int64_t, const Words& words) { return mean + std * normal(words); });
     }
 }
 
@@ -40,13 +39,12 @@ void draw_normal(const Tensor& out, Operand mean, Operand std, diopiGeneratorHan
     const View std_view = spread(std.tensor);
     const Input<double> means(mean_view.tensor());
     const Input<double> deviations(std_view.tensor());
-    for (int64_t i = 0; i < (deviations ? out.numel : 0); ++i) {
-        require(deviations[i] >= 0, deviation_rule);
-    }
+    require(!deviations || holds_of_all(deviations.data(), out.numel, [](double std) { return std >= 0; }),
+            deviation_rule);
     require(std.number >= 0, deviation_rule);
     draw<double>(out, generator, [&](int64_t i, const Words& words) {
         const double middle = means ? means[i] : mean.number;
-        return middle + (deviations ? deviations[i] : std.number) * normal_pair(words).real();
+        return middle + (deviations ? deviations[i] : std.number) * normal(words);
     });
 }
 

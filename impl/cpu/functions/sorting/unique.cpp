@@ -8,6 +8,7 @@
 
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
+#include "sorted_rows.h"
 
 using namespace diopi::cpu;
 
@@ -49,8 +50,46 @@ struct Groups {
     std::vector<Int64> counts;
 };
 
+// Elements: the groups follow from the words in order, without a look at the elements.
 template <typename T>
-Groups groups_of(const Slices<T>& slices, int64_t count) {
+Groups groups_of_elements(const T* elements, int64_t count, bool wants_groups) {
+    Groups groups;
+    require_countable(count);
+    if (count == 0) {
+        return groups;
+    }
+    groups.group_of.resize(static_cast<size_t>(wants_groups ? count : 0));
+    with_words(elements, count, false, [&](const auto& coder) {
+        using Word = typename std::decay_t<decltype(coder)>::Word;
+        Buffer memory;
+        memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
+        Word* words = static_cast<Word*>(memory.data());
+        parallel_for(count, 16384,
+                     [&](int64_t begin, int64_t end) { coder.make(words + begin, elements, begin, end - begin); });
+        sort_words_together(words, count);
+        int64_t first = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            if (i == 0 || !coder.is_same(words[i - 1], words[i])) {
+                if (i > 0) {
+                    groups.counts.push_back(Int64(i - first));
+                }
+                groups.firsts.push_back(coder.place(words[i]));
+                first = i;
+            }
+            if (wants_groups) {
+                groups.group_of[coder.place(words[i])] = Int64(static_cast<int64_t>(groups.firsts.size()) - 1);
+            }
+        }
+        groups.counts.push_back(Int64(count - first));
+    });
+    return groups;
+}
+
+template <typename T>
+Groups groups_of(const Slices<T>& slices, int64_t count, bool wants_groups) {
+    if (slices.length == 1) {
+        return groups_of_elements(slices.elements, count, wants_groups);
+    }
     std::vector<int64_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return slices.is_before(a, b); });
@@ -130,7 +169,8 @@ DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t
         dispatch_compute<kNumber | kBool>(input_tensor.dtype, [&](auto sample) {
             using T = decltype(sample);
             const Input<T> elements(view.tensor());
-            const Groups groups = groups_of(Slices<T>{elements.data(), cut.length}, cut.count);
+            const Groups groups =
+                groups_of(Slices<T>{elements.data(), cut.length}, cut.count, !indices_tensor.is_null());
             const auto found = static_cast<int64_t>(groups.firsts.size());
             std::vector<int64_t> shape(cut.out_order.size(), found);
             for (size_t k = 0; k < cut.shape.size(); ++k) {

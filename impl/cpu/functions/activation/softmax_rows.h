@@ -1,0 +1,262 @@
+// Softmax, its logarithm and their gradients, of rows and of columns of float or double. The result may be the operand
+// itself.
+#ifndef DIOPI_CPU_SOFTMAX_ROWS_H_
+#define DIOPI_CPU_SOFTMAX_ROWS_H_
+
+#include <algorithm>
+#include <cmath>
+
+#include "diopi_cpu/clones.h"
+#include "diopi_cpu/vector_math.h"
+#include "diopi_cpu/words.h"
+
+namespace diopi::cpu {
+
+// Running values side by side, so that sums do not wait for each other and are the same on every machine.
+constexpr int kSoftmaxLanes = 16;
+
+// What is inlined into the clones of rows and columns.
+#define DIOPI_CPU_INLINE inline __attribute__((always_inline))
+
+// In this form compilers make vector instructions of it. NaN is larger than every number.
+template <typename T>
+DIOPI_CPU_INLINE T larger(T best, T value) {
+    const T better = value > best ? value : best;
+    return value != value ? value : better;
+}
+
+// The largest element of a row that is not empty.
+template <typename T>
+DIOPI_CPU_INLINE T row_maximum(const T* x, int64_t length) {
+    constexpr int kLanes = 32;
+    T result = x[0];
+    int64_t i = 0;
+    if (length >= kLanes) {
+        T lanes[kLanes];
+        std::copy_n(x, kLanes, lanes);
+        for (i = kLanes; i + kLanes <= length; i += kLanes) {
+            for (int lane = 0; lane < kLanes; ++lane) {
+                lanes[lane] = larger(lanes[lane], x[i + lane]);
+            }
+        }
+        for (int width = kLanes / 2; width > 0; width /= 2) {
+            for (int lane = 0; lane < width; ++lane) {
+                lanes[lane] = larger(lanes[lane], lanes[lane + width]);
+            }
+        }
+        result = lanes[0];
+    }
+    for (; i < length; ++i) {
+        result = larger(result, x[i]);
+    }
+    return result;
+}
+
+// The sum of `term(i)` in double.
+template <typename Term>
+DIOPI_CPU_INLINE double row_sum(int64_t length, Term&& term) {
+    double lanes[kSoftmaxLanes] = {};
+    int64_t i = 0;
+    for (; i + kSoftmaxLanes <= length; i += kSoftmaxLanes) {
+        for (int lane = 0; lane < kSoftmaxLanes; ++lane) {
+            lanes[lane] += static_cast<double>(term(i + lane));
+        }
+    }
+    double sum = 0;
+    for (; i < length; ++i) {
+        sum += static_cast<double>(term(i));
+    }
+    for (int width = kSoftmaxLanes / 2; width > 0; width /= 2) {
+        for (int lane = 0; lane < width; ++lane) {
+            lanes[lane] += lanes[lane + width];
+        }
+    }
+    return sum + lanes[0];
+}
+
+// exp(x - top), computed in place of `y`, and their sum.
+template <typename T>
+DIOPI_CPU_INLINE double exponentials(T* y, const T* x, T top, int64_t length) {
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+        y[i] = vector_math::exp(x[i] - top);
+    }
+    return row_sum(length, [&](int64_t i) { return y[i]; });
+}
+
+template <typename T>
+DIOPI_CPU_INLINE void softmax_row(T* y, const T* x, int64_t length) {
+    const T top = row_maximum(x, length);
+    const double factor = 1 / exponentials(y, x, top, length);
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+        y[i] = static_cast<T>(static_cast<double>(y[i]) * factor);
+    }
+}
+
+template <typename T>
+DIOPI_CPU_INLINE void log_softmax_row(T* y, const T* x, int64_t length) {
+    // The exponentials of a block at a time: the row itself may be both operand and result.
+    constexpr int64_t kBlock = 1024;
+    T block[kBlock];
+    const T top = row_maximum(x, length);
+    double sum = 0;
+    for (int64_t i = 0; i < length; i += kBlock) {
+        sum += exponentials(block, x + i, top, std::min(kBlock, length - i));
+    }
+    const double shift = std::log(sum);
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+        y[i] = static_cast<T>(static_cast<double>(x[i] - top) - shift);
+    }
+}
+
+template <typename T>
+DIOPI_CPU_INLINE void softmax_gradient_row(T* result, const T* grad, const T* y, int64_t length) {
+    const double sum =
+        row_sum(length, [&](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(y[i]); });
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+        result[i] = static_cast<T>((static_cast<double>(grad[i]) - sum) * static_cast<double>(y[i]));
+    }
+}
+
+template <typename T>
+DIOPI_CPU_INLINE void log_softmax_gradient_row(T* result, const T* grad, const T* y, int64_t length) {
+    const double sum = row_sum(length, [&](int64_t i) { return grad[i]; });
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+        const auto share = static_cast<double>(vector_math::exp(y[i]));
+        result[i] = static_cast<T>(static_cast<double>(grad[i]) - share * sum);
+    }
+}
+
+// Columns, side by side: every step is made for all of them at once. At most kSoftmaxWidth.
+constexpr int64_t kSoftmaxWidth = 256;
+
+template <typename T>
+DIOPI_CPU_INLINE void column_maxima(T* tops, const T* x, int64_t step, int64_t size, int64_t width) {
+    std::copy_n(x, width, tops);
+    for (int64_t i = 1; i < size; ++i) {
+        for (int64_t k = 0; k < width; ++k) {
+            tops[k] = larger(tops[k], x[i * step + k]);
+        }
+    }
+}
+
+struct Softmax {
+    template <typename T>
+    DIOPI_CPU_CLONES static void rows(T* y, const T* x, const T*, int64_t length, int64_t count) {
+        for (int64_t row = 0; row < count; ++row) {
+            softmax_row(y + row * length, x + row * length, length);
+        }
+    }
+    template <typename T>
+    DIOPI_CPU_CLONES static void columns(T* y, const T* x, const T*, int64_t step, int64_t size, int64_t width) {
+        T tops[kSoftmaxWidth];
+        double sums[kSoftmaxWidth] = {};
+        column_maxima(tops, x, step, size, width);
+        for (int64_t i = 0; i < size; ++i) {
+            DIOPI_CPU_INDEPENDENT
+            for (int64_t k = 0; k < width; ++k) {
+                const T value = vector_math::exp(x[i * step + k] - tops[k]);
+                y[i * step + k] = value;
+                sums[k] += static_cast<double>(value);
+            }
+        }
+        for (int64_t k = 0; k < width; ++k) {
+            sums[k] = 1 / sums[k];
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            DIOPI_CPU_INDEPENDENT
+            for (int64_t k = 0; k < width; ++k) {
+                y[i * step + k] = static_cast<T>(static_cast<double>(y[i * step + k]) * sums[k]);
+            }
+        }
+    }
+};
+
+struct LogSoftmax {
+    template <typename T>
+    DIOPI_CPU_CLONES static void rows(T* y, const T* x, const T*, int64_t length, int64_t count) {
+        for (int64_t row = 0; row < count; ++row) {
+            log_softmax_row(y + row * length, x + row * length, length);
+        }
+    }
+    template <typename T>
+    DIOPI_CPU_CLONES static void columns(T* y, const T* x, const T*, int64_t step, int64_t size, int64_t width) {
+        T tops[kSoftmaxWidth];
+        double sums[kSoftmaxWidth] = {};
+        column_maxima(tops, x, step, size, width);
+        for (int64_t i = 0; i < size; ++i) {
+            for (int64_t k = 0; k < width; ++k) {
+                sums[k] += static_cast<double>(vector_math::exp(x[i * step + k] - tops[k]));
+            }
+        }
+        for (int64_t k = 0; k < width; ++k) {
+            sums[k] = std::log(sums[k]);
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            DIOPI_CPU_INDEPENDENT
+            for (int64_t k = 0; k < width; ++k) {
+                y[i * step + k] = static_cast<T>(static_cast<double>(x[i * step + k] - tops[k]) - sums[k]);
+            }
+        }
+    }
+};
+
+struct SoftmaxGradient {
+    template <typename T>
+    DIOPI_CPU_CLONES static void rows(T* result, const T* grad, const T* y, int64_t length, int64_t count) {
+        for (int64_t row = 0; row < count; ++row) {
+            softmax_gradient_row(result + row * length, grad + row * length, y + row * length, length);
+        }
+    }
+    template <typename T>
+    DIOPI_CPU_CLONES static void columns(T* result, const T* grad, const T* y, int64_t step, int64_t size,
+                                         int64_t width) {
+        double sums[kSoftmaxWidth] = {};
+        for (int64_t i = 0; i < size; ++i) {
+            for (int64_t k = 0; k < width; ++k) {
+                sums[k] += static_cast<double>(grad[i * step + k]) * static_cast<double>(y[i * step + k]);
+            }
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            DIOPI_CPU_INDEPENDENT
+            for (int64_t k = 0; k < width; ++k) {
+                result[i * step + k] = static_cast<T>((static_cast<double>(grad[i * step + k]) - sums[k]) *
+                                                      static_cast<double>(y[i * step + k]));
+            }
+        }
+    }
+};
+
+struct LogSoftmaxGradient {
+    template <typename T>
+    DIOPI_CPU_CLONES static void rows(T* result, const T* grad, const T* y, int64_t length, int64_t count) {
+        for (int64_t row = 0; row < count; ++row) {
+            log_softmax_gradient_row(result + row * length, grad + row * length, y + row * length, length);
+        }
+    }
+    template <typename T>
+    DIOPI_CPU_CLONES static void columns(T* result, const T* grad, const T* y, int64_t step, int64_t size,
+                                         int64_t width) {
+        double sums[kSoftmaxWidth] = {};
+        for (int64_t i = 0; i < size; ++i) {
+            for (int64_t k = 0; k < width; ++k) {
+                sums[k] += static_cast<double>(grad[i * step + k]);
+            }
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            DIOPI_CPU_INDEPENDENT
+            for (int64_t k = 0; k < width; ++k) {
+                const auto share = static_cast<double>(vector_math::exp(y[i * step + k]));
+                result[i * step + k] = static_cast<T>(static_cast<double>(grad[i * step + k]) - share * sums[k]);
+            }
+        }
+    }
+};
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_SOFTMAX_ROWS_H_

@@ -1,0 +1,119 @@
+#include "sort_words.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/threads.h"
+
+#if defined(DIOPI_CPU_HIGHWAY)
+#include <hwy/contrib/sort/vqsort.h>
+#endif
+
+namespace diopi::cpu {
+
+namespace {
+
+#if defined(DIOPI_CPU_HIGHWAY)
+// Vector quicksort, by the best instructions that the machine has.
+void sort_alone(uint64_t* words, int64_t count) {
+    const hwy::Sorter sorter;
+    sorter(words, static_cast<size_t>(count), hwy::SortAscending());
+}
+
+void sort_alone(LongWord* words, int64_t count) {
+    static_assert(sizeof(LongWord) == sizeof(hwy::uint128_t) && alignof(LongWord) == alignof(hwy::uint128_t),
+                  "a LongWord is Highway's number of 128 bits");
+    const hwy::Sorter sorter;
+    sorter(reinterpret_cast<hwy::uint128_t*>(words), static_cast<size_t>(count), hwy::SortAscending());
+}
+#else
+template <typename Word>
+void sort_alone(Word* words, int64_t count) {
+    std::sort(words, words + count);
+}
+#endif
+
+// How many of the first `count` words of two sorted arrays together come from the first one.
+template <typename Word>
+int64_t share_of_first(const Word* a, int64_t a_count, const Word* b, int64_t b_count, int64_t count) {
+    int64_t least = std::max<int64_t>(0, count - b_count);
+    int64_t most = std::min(count, a_count);
+    while (least < most) {
+        const int64_t middle = (least + most) / 2;
+        if (a[middle] < b[count - middle - 1]) {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    return least;
+}
+
+// Words [begin, end) of two sorted arrays together.
+template <typename Word>
+void merge_part(Word* to, const Word* a, int64_t a_count, const Word* b, int64_t b_count, int64_t begin, int64_t end) {
+    int64_t i = share_of_first(a, a_count, b, b_count, begin);
+    int64_t j = begin - i;
+    int64_t made = begin;
+    while (made < end && i < a_count && j < b_count) {
+        const bool is_second = b[j] < a[i];
+        to[made++] = is_second ? b[j] : a[i];
+        j += is_second ? 1 : 0;
+        i += is_second ? 0 : 1;
+    }
+    const int64_t rest = std::min(end - made, a_count - i);
+    std::copy_n(a + i, rest, to + made);
+    made += rest;
+    std::copy_n(b + j, end - made, to + made);
+}
+
+template <typename Word>
+void sort_together(Word* words, int64_t count) {
+    constexpr int64_t kSegment = 1 << 15;
+    int64_t runs = 1;
+    while (runs < thread_count() && runs * 2 * kSegment <= count) {
+        runs *= 2;
+    }
+    if (runs == 1) {
+        sort_alone(words, count);
+        return;
+    }
+    // Each thread sorts a run; then pairs of runs are merged, segment by segment.
+    int64_t run = ((count + runs - 1) / runs + kSegment - 1) / kSegment * kSegment;
+    parallel_for((count + run - 1) / run, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+            sort_alone(words + k * run, std::min(run, count - k * run));
+        }
+    });
+    Buffer memory;
+    memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
+    Word* from = words;
+    Word* to = static_cast<Word*>(memory.data());
+    for (; run < count; run *= 2) {
+        parallel_for((count + kSegment - 1) / kSegment, 1, [&](int64_t begin, int64_t end) {
+            for (int64_t segment = begin; segment < end; ++segment) {
+                const int64_t first = segment * kSegment;
+                const int64_t pair = first / (2 * run) * (2 * run);
+                const int64_t middle = std::min(count, pair + run);
+                const int64_t last = std::min(count, pair + 2 * run);
+                merge_part(to + pair, from + pair, middle - pair, from + middle, last - middle, first - pair,
+                           std::min(first + kSegment, last) - pair);
+            }
+        });
+        std::swap(from, to);
+    }
+    if (from != words) {
+        parallel_for(count, kSegment,
+                     [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, words + begin); });
+    }
+}
+
+}  // namespace
+
+void sort_words(uint64_t* words, int64_t count) { sort_alone(words, count); }
+void sort_words(LongWord* words, int64_t count) { sort_alone(words, count); }
+void sort_words_together(uint64_t* words, int64_t count) { sort_together(words, count); }
+void sort_words_together(LongWord* words, int64_t count) { sort_together(words, count); }
+
+}  // namespace diopi::cpu
