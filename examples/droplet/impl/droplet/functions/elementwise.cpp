@@ -80,7 +80,25 @@ diopiError_t binary(diopiContextHandle_t ctx, const char* name, diopiTensorHandl
 
 // Whether `scalar` can be used as it is; null is an error that others report.
 bool isGiven(const diopiScalar_t* scalar) { return scalar != nullptr; }
-bool isWhole(const diopiScalar_t* scalar) { return isGiven(scalar) && number(scalar) == std::trunc(number(scalar)); }
+
+// x = f(x, a, b), without broadcasting.
+template <typename Function>
+diopiError_t update(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_t x, diopiConstTensorHandle_t a,
+                    diopiConstTensorHandle_t b, Function f) {
+    Call call(ctx, name);
+    call.inout(x);
+    if (!call.sameShape(call.in(a), 0) || !call.sameShape(call.in(b), 0) || !call.isOneFloat()) {
+        return kLeave;
+    }
+    return call.run([f](const Kernel& k) {
+        Values values = load(k, 0);
+        const Values first = load(k, 1), second = load(k, 2);
+        for (size_t i = 0; i < values.size(); ++i) {
+            values[i] = f(values[i], first[i], second[i]);
+        }
+        store(k, 0, values);
+    });
+}
 
 }  // namespace
 
@@ -118,16 +136,52 @@ diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
     }
     return binary(ctx, "diopiDiv", out, input, other, false, [](double a, double b) { return a / b; });
 }
-diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other) {
-    if (!isWhole(other)) {
+diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            const diopiScalar_t* other, const diopiScalar_t* alpha) {
+    if (!isGiven(other) || !isGiven(alpha)) {
         return kLeave;
     }
-    return map(ctx, "diopiMulScalar", [b = number(other)](double a) { return a * b; }, out, input);
+    return map(ctx, "diopiAddScalar", [b = number(other) * number(alpha)](double a) { return a + b; }, out, input);
+}
+diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            const diopiScalar_t* other) {
+    return isGiven(other) ? map(
+                                ctx, "diopiMulScalar", [b = number(other)](double a) { return a * b; }, out, input)
+                          : kLeave;
 }
 diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other) {
     return diopiMulScalar(ctx, input, input, other);
 }
+diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
+    if (!isGiven(other) || rounding_mode != RoundModeNone) {
+        return kLeave;
+    }
+    return map(ctx, "diopiDivScalar", [b = number(other)](double a) { return a / b; }, out, input);
+}
+diopiError_t diopiLerpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                             diopiConstTensorHandle_t end, const diopiScalar_t* weight) {
+    if (!isGiven(weight)) {
+        return kLeave;
+    }
+    const auto between = [w = number(weight)](double a, double b) {
+        return w < 0.5 ? a + w * (b - a) : b - (b - a) * (1 - w);
+    };
+    return map(ctx, "diopiLerpScalar", between, out, input, end);
+}
+diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
+                             diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
+    return isGiven(value) ? update(ctx, "diopiAddcmulInp", input, tensor1, tensor2,
+                                   [v = number(value)](double x, double a, double b) { return x + v * a * b; })
+                          : kLeave;
+}
+diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t tensor1,
+                             diopiConstTensorHandle_t tensor2, const diopiScalar_t* value) {
+    return isGiven(value) ? update(ctx, "diopiAddcdivInp", input, tensor1, tensor2,
+                                   [v = number(value)](double x, double a, double b) { return x + v * a / b; })
+                          : kLeave;
+}
+
 #define DROPLET_UNARY(NAME, EXPRESSION)                                                                    \
     diopiError_t NAME(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) { \
         return map(ctx, #NAME, [](double x) -> double { return EXPRESSION; }, out, input);                 \
@@ -155,7 +209,7 @@ diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
 diopiError_t diopiThresholdBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                     const diopiScalar_t* threshold) {
-    if (!isWhole(threshold)) {
+    if (!isGiven(threshold)) {
         return kLeave;
     }
     const auto slope = [limit = number(threshold)](double g, double x) { return x <= limit ? 0 : g; };
@@ -205,6 +259,70 @@ diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, cons
     }
     return call.run([count = product(call.shape(0)), number = number(value)](const Kernel& k) {
         store(k, 0, Values(static_cast<size_t>(count), number));
+    });
+}
+
+diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
+                             diopiMemoryFormat_t memoryFormat) {
+    diopiSize_t size{};
+    diopiDtype_t dtype = diopi_dtype_unsupported;
+    if (out == nullptr || input == nullptr || diopiGetTensorShape(input, &size) != diopiSuccess ||
+        diopiGetTensorDtype(input, &dtype) != diopiSuccess || (memoryFormat == ChannelsLast && size.len != 4) ||
+        (memoryFormat != Contiguous && memoryFormat != ChannelsLast)) {
+        return kLeave;
+    }
+    Shape stride(static_cast<size_t>(size.len));
+    int64_t step = 1;
+    for (int64_t i = size.len; i-- > 0;) {
+        const int64_t d = memoryFormat == Contiguous ? i : i == 0 ? 0 : i == 1 ? 2 : i == 2 ? 3 : 1;
+        stride[d] = step;
+        step *= size.data[d] > 0 ? size.data[d] : 1;
+    }
+    const diopiSize_t strides{stride.data(), size.len};
+    diopiTensorHandle_t made = nullptr;
+    if (diopiRequireTensor(ctx, &made, &size, &strides, dtype, diopi_device) != diopiSuccess) {
+        return diopiErrorOccurred;
+    }
+    const diopiError_t status = droplet::diopiCopyInp(ctx, input, made);
+    *out = status == diopiSuccess ? made : *out;
+    return status;
+}
+diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
+                      int64_t num_inputs, int64_t dim) {
+    Call call(ctx, "diopiCat");
+    call.out(out);
+    const int64_t along = call.dim(0, dim);
+    if (along < 0 || tensors == nullptr || num_inputs < 1) {
+        return kLeave;
+    }
+    int64_t size = 0;
+    bool isPlain = call.dtype(0) != diopi_dtype_int64;
+    for (int64_t i = 0; i < num_inputs; ++i) {
+        const int k = call.in(tensors[i]);
+        Shape shape = call.shape(k);
+        isPlain = isPlain && shape.size() == call.shape(0).size() && call.dtype(k) == call.dtype(0);
+        if (isPlain) {
+            size += shape[along];
+            shape[along] = call.shape(0)[along];
+            isPlain = shape == call.shape(0);
+        }
+    }
+    if (!isPlain || size != call.shape(0)[along]) {
+        return kLeave;
+    }
+    const auto first = static_cast<size_t>(along);
+    return call.run([=, shape = call.shape(0)](const Kernel& k) {
+        const int64_t rows = product(shape, 0, first), width = product(shape, first);
+        Values all(static_cast<size_t>(rows * width));
+        for (int64_t i = 1, at = 0; i <= num_inputs; ++i) {
+            const Values part = load(k, i);
+            const int64_t share = static_cast<int64_t>(part.size()) / rows;
+            for (int64_t row = 0; row < rows; ++row) {
+                std::copy_n(&part[row * share], share, &all[row * width + at]);
+            }
+            at += share;
+        }
+        store(k, 0, all);
     });
 }
 

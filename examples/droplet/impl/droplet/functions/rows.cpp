@@ -145,6 +145,54 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     });
 }
 
+diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
+                                    diopiSize_t normalized_shape) {
+    Call call(ctx, "diopiLayerNormBackward");
+    for (const diopiTensorHandle_t grad : {grad_input, grad_weight, grad_bias}) {
+        call.out(grad);
+    }
+    for (const diopiConstTensorHandle_t tensor : {grad_output, input, weight, bias, mean, rstd}) {
+        call.in(tensor);
+    }
+    const int64_t lead = call.rank(4) - normalized_shape.len;
+    if (lead < 0 || normalized_shape.len < 1 || call.dtype(0) != diopi_dtype_float32 || !call.isOneFloat()) {
+        return kLeave;
+    }
+    const Shape shape = call.shape(4), inner(normalized_shape.data, normalized_shape.data + normalized_shape.len);
+    Shape outer(shape.begin(), shape.begin() + lead);
+    outer.resize(shape.size(), 1);
+    bool isPlain = std::equal(inner.begin(), inner.end(), shape.begin() + lead) && call.shape(7) == outer &&
+                   call.shape(8) == outer && call.sameShape(0, 4) && call.sameShape(3, 4);
+    for (const int k : {1, 2, 5, 6}) {
+        isPlain = isPlain && call.shape(k) == inner;
+    }
+    const int64_t size = product(inner), rows = product(outer);
+    return !isPlain ? kLeave : call.run([=](const Kernel& kernel) {
+        const Values g = load(kernel, 3), w = load(kernel, 5), m = load(kernel, 7), r = load(kernel, 8);
+        Values x = load(kernel, 4), gw(w.size()), gb(w.size());
+        for (int64_t row = 0; row < rows; ++row) {
+            double sum = 0, product = 0;
+            for (int64_t i = 0, at = row * size; i < size; ++i, ++at) {
+                x[at] = (x[at] - m[row]) * r[row];  // normalised
+                gw[i] += g[at] * x[at];
+                gb[i] += g[at];
+                sum += g[at] * w[i];
+                product += g[at] * w[i] * x[at];
+            }
+            for (int64_t i = 0, at = row * size; i < size; ++i, ++at) {
+                x[at] = r[row] * (g[at] * w[i] - (sum + x[at] * product) / static_cast<double>(size));
+            }
+        }
+        store(kernel, 0, x);
+        store(kernel, 1, gw);
+        store(kernel, 2, gb);
+    });
+}
+
 diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
                             diopiConstTensorHandle_t indices, int64_t padding_idx, bool scale_grad_byfreq,
                             bool sparse) {

@@ -63,7 +63,9 @@ diopiError_t adam(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_
     call.in(grad);
     call.inout(average);
     call.inout(square);
-    if (amsgrad || s.step < 1 || !call.sameShape(0, 1) || !call.sameShape(0, 2) || !call.sameShape(0, 3) ||
+    const bool isSound = s.step >= 1 && s.lr >= 0 && s.eps >= 0 && s.decay >= 0 && s.beta1 >= 0 && s.beta1 < 1 &&
+                         s.beta2 >= 0 && s.beta2 < 1;
+    if (amsgrad || !isSound || !call.sameShape(0, 1) || !call.sameShape(0, 2) || !call.sameShape(0, 3) ||
         call.dtype(0) != diopi_dtype_float32 || !call.isOneFloat()) {
         return kLeave;
     }
@@ -93,6 +95,101 @@ diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
 diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                        diopiSize_t dim) {
     return reduce(ctx, "diopiMean", out, input, dim, true);
+}
+
+diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                            diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
+                            double momentum, double eps) {
+    Call call(ctx, "diopiBatchNorm");
+    for (const diopiTensorHandle_t tensor : {out, save_mean, save_invstd}) {
+        call.out(tensor);
+    }
+    for (const diopiConstTensorHandle_t tensor : {input, weight, bias}) {
+        call.in(tensor);
+    }
+    call.inout(running_mean);
+    call.inout(running_var);
+    if (!training || call.rank(3) < 2 || !call.sameShape(0, 3) || call.dtype(0) != diopi_dtype_float32 ||
+        !call.isOneFloat()) {
+        return kLeave;
+    }
+    const int64_t channels = call.shape(3)[1], plane = product(call.shape(3), 2), count = call.shape(3)[0] * plane;
+    bool isPlain = count > 1;
+    for (const int k : {1, 2, 4, 5, 6, 7}) {
+        isPlain = isPlain && call.shape(k) == Shape{channels};
+    }
+    return !isPlain ? kLeave : call.run([=](const Kernel& kernel) {
+        Values x = load(kernel, 3), mean(static_cast<size_t>(channels)), variance(mean.size());
+        const Values w = load(kernel, 4), b = load(kernel, 5);
+        Values runningMean = load(kernel, 6), runningVariance = load(kernel, 7);
+        const auto channel = [=](size_t i) { return static_cast<int64_t>(i) / plane % channels; };
+        const auto n = static_cast<double>(count);
+        for (size_t i = 0; i < x.size(); ++i) {
+            mean[channel(i)] += x[i] / n;
+        }
+        for (size_t i = 0; i < x.size(); ++i) {
+            variance[channel(i)] += (x[i] - mean[channel(i)]) * (x[i] - mean[channel(i)]) / n;
+        }
+        for (size_t c = 0; c < mean.size(); ++c) {
+            runningMean[c] += momentum * (mean[c] - runningMean[c]);
+            runningVariance[c] += momentum * (variance[c] * n / (n - 1) - runningVariance[c]);
+            variance[c] = 1 / std::sqrt(variance[c] + eps);  // from here on the inverse deviation
+        }
+        for (size_t i = 0; i < x.size(); ++i) {
+            const int64_t c = channel(i);
+            x[i] = (x[i] - mean[c]) * variance[c] * w[c] + b[c];
+        }
+        store(kernel, 0, x);
+        store(kernel, 1, mean);
+        store(kernel, 2, variance);
+        store(kernel, 6, runningMean);
+        store(kernel, 7, runningVariance);
+    });
+}
+diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
+                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
+                                    diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
+                                    diopiConstTensorHandle_t save_invstd, bool training, double eps) {
+    static_cast<void>(running_mean);
+    static_cast<void>(running_var);
+    static_cast<void>(eps);  // these three are for evaluation
+    Call call(ctx, "diopiBatchNormBackward");
+    for (const diopiTensorHandle_t grad : {grad_input, grad_weight, grad_bias}) {
+        call.out(grad);
+    }
+    for (const diopiConstTensorHandle_t tensor : {grad_output, input, weight, save_mean, save_invstd}) {
+        call.in(tensor);
+    }
+    if (!training || call.rank(4) < 2 || !call.sameShape(0, 4) || !call.sameShape(3, 4) ||
+        call.dtype(0) != diopi_dtype_float32 || !call.isOneFloat()) {
+        return kLeave;
+    }
+    const int64_t channels = call.shape(4)[1], plane = product(call.shape(4), 2), count = call.shape(4)[0] * plane;
+    bool isPlain = true;
+    for (const int k : {1, 2, 5, 6, 7}) {
+        isPlain = isPlain && call.shape(k) == Shape{channels};
+    }
+    return !isPlain ? kLeave : call.run([=](const Kernel& kernel) {
+        const Values g = load(kernel, 3), w = load(kernel, 5), mean = load(kernel, 6), inverse = load(kernel, 7);
+        Values x = load(kernel, 4), gw(w.size()), gb(w.size());
+        const auto channel = [=](size_t i) { return static_cast<int64_t>(i) / plane % channels; };
+        for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = (x[i] - mean[channel(i)]) * inverse[channel(i)];  // normalised
+            gw[channel(i)] += g[i] * x[i];
+            gb[channel(i)] += g[i];
+        }
+        for (size_t i = 0; i < x.size(); ++i) {
+            const int64_t c = channel(i);
+            x[i] = w[c] * inverse[c] * (g[i] - (gb[c] + x[i] * gw[c]) / static_cast<double>(count));
+        }
+        store(kernel, 0, x);
+        store(kernel, 1, gw);
+        store(kernel, 2, gb);
+    });
 }
 
 diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
