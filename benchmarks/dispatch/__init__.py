@@ -1,0 +1,1 @@
+"""What the dispatch library costs beside a direct call."""
