@@ -1,6 +1,6 @@
-"""The main job from end to end: a vendor that did not exist is scaffolded, filled, built, and judged through the C ABI.
+"""droplet from an empty folder to a judged library: scaffold, kernels, shims, build, conformance, coverage, a trace.
 
-`make demo` runs it. Everything is written below build/demo, and a second run starts from nothing again.
+`make demo` runs it. Everything is written below build/, and a second run starts the tree from nothing again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from diopigen import api, proto
@@ -19,44 +18,50 @@ from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parent.parent
-VENDOR = "demo"
-TREE = ROOT / "build" / VENDOR
+EXAMPLE = ROOT / "examples/droplet"
+TREE = ROOT / "build/droplet"
+REFERENCE = ROOT / "build/reference"
 BIN = Path(sys.executable).parent
+DIOPIGEN = BIN / "diopigen"
 
 
 def main() -> int:
-    """Runs the steps; the exit code is that of the judgement."""
+    """Runs the steps; the exit code is that of the judgements."""
     started = time.monotonic()
-    sink = Sink()
     where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
-    interface = api.load(where, sink).interface
-    say(f"spec      {len(interface.functions)} functions of {len(interface.headers)} headers, checked")
-    run("generate", [BIN / "diopigen", "generate", "--out", TREE.parent / "generated"])
-    say(f"generate  headers, diopi.json, schemas and kernels in {short(TREE.parent / 'generated')}")
+    interface = api.load(where, Sink()).interface
+    kernels = proto.check_vendor(interface, where, EXAMPLE / "impl/droplet", [], Sink())
+    say(f"spec       {len(interface.functions)} functions of {len(interface.headers)} headers, checked")
 
-    shutil.rmtree(TREE, ignore_errors=True)
-    run("scaffold", [BIN / "diopigen", "scaffold", "--vendor", VENDOR, "--out", TREE])
-    skeletons = sorted((TREE / "impl" / VENDOR / "functions").rglob("*.cpp"))
-    families = {path.parent.name for path in skeletons}
-    say(f"scaffold  {len(skeletons)} operators of {len(families)} families in {short(TREE)}, each a skeleton")
+    skeletons = scaffold(kernels)
+    say(f"scaffold   {skeletons} operators in {short(TREE)}, each a skeleton; kernels for {len(kernels)} functions")
+    copy_kernels(interface, kernels)
+    run("shims", [DIOPIGEN, "adaptors", "impl/droplet", "--out", "generated/adaptors/droplet"], TREE)
+    run("chip", [DIOPIGEN, "chip", "droplet.yaml", "--out", "generated/chip"], TREE)
+    say("kernels    copied in; shims and the table of the chip generated")
 
-    filled = fill(interface, where, skeletons)
-    say(
-        f"fill      {filled['generated']} functions generated from expressions, {filled['handwritten']} handwritten;"
-        f" {filled['left']} skeletons left"
+    vendor, dispatch = build_droplet()
+    reference = build_reference()
+    say(f"build      {short(vendor)}, {short(dispatch)}, {short(reference)}")
+    run("doctor", [DIOPIGEN, "doctor", "impl/droplet"], TREE)
+    say("doctor     finds nothing")
+
+    libraries = {"DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_REFERENCE_LIBRARY": str(reference)}
+    chosen = [word for name in kernels for word in ("--ops", name)]
+    say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
+    native = judge(dispatch, libraries, chosen)
+    say("\nwhole      everything, on a device with random delays\n")
+    whole = judge(dispatch, {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}, [])
+    say("")
+    subprocess.run(
+        [DIOPIGEN, "coverage", "impl/droplet", "--next", "5"], cwd=TREE, stderr=subprocess.DEVNULL, check=False
     )
-    wanted = functions_of(interface, skeletons)
-
-    seconds = build()
-    library = TREE / "build" / "libdiopi_impl.so"
-    say(f"build     {short(library)} ({library.stat().st_size // 1024} KiB) in {seconds:.0f} s")
-
-    say("judge     conformance cases from the spec, through the C ABI\n")
-    judged = subprocess.run(
-        [BIN / "diopigen", "conformance", "run", "--lib", library, "--by", "function", *wanted], cwd=ROOT, check=False
-    )
-    say(f"\nAll of it in {time.monotonic() - started:.0f} s. Look around: {short(TREE)}/README.md")
-    return judged.returncode
+    trace = TREE / "build/trace.json"
+    judge(dispatch, {**libraries, "DIOPI_SIM_TRACE": str(trace)}, ["--ops", "Softmax", "--ops", "Mm"], quiet=True)
+    found = sorted(trace.parent.glob("trace*.json"))
+    say(f"\ntrace      {short(found[0])}: open it in chrome://tracing" if found else "\ntrace      MISSING")
+    say(f"All of it in {time.monotonic() - started:.0f} s. Look around: {short(TREE)}/README.md")
+    return native or whole or int(not found)
 
 
 def say(text: str) -> None:
@@ -69,60 +74,65 @@ def short(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def run(what: str, command: Sequence[str | Path]) -> None:
+def run(what: str, command: Sequence[str | Path], folder: Path = ROOT) -> None:
     """A step whose output matters only where it fails."""
-    done = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(done.stdout[-4000:], done.stderr[-4000:], sep="\n", file=sys.stderr)
         sys.exit(f"demo: {what} failed with exit code {done.returncode}")
 
 
-def functions_of(interface: Interface, skeletons: Sequence[Path]) -> list[str]:
-    """The options that choose the functions of the scaffolded operators."""
-    operators = {path.stem for path in skeletons}
-    names = [f.name for f in interface.functions if f.operator in operators]
-    return [word for name in names for word in ("--ops", name)]
+def scaffold(kernels: Sequence[str]) -> int:
+    """A new tree with a skeleton for every operator that there is a kernel for; gives their number."""
+    shutil.rmtree(TREE, ignore_errors=True)
+    chosen = [word for name in kernels for word in ("--ops", name)]
+    run("scaffold", [DIOPIGEN, "scaffold", "--vendor", "droplet", "--out", TREE, *chosen])
+    return len(list((TREE / "impl/droplet/functions").rglob("*.cpp")))
 
 
-def fill(interface: Interface, where: api.Workspace, skeletons: Sequence[Path]) -> Counter[str]:
-    """Puts kernels in the place of the skeletons of every operator that they implement in full."""
-    kernels = TREE / "impl" / VENDOR / "kernels"
-    generated, own = ROOT / "generated" / "cpu", ROOT / "impl" / "cpu"
-    shutil.copytree(own / "include" / "diopi_cpu", TREE / "impl" / "diopi_cpu")
-    shutil.copytree(generated, kernels / "generated")
-    shutil.copytree(own / "functions", kernels / "functions")
-    shutil.copytree(own / "src", kernels / "src", ignore=shutil.ignore_patterns("library.cpp"))
-
-    counts: Counter[str] = Counter()
-    implemented: set[str] = set()
-    for folder, kind in ((kernels / "generated", "generated"), (kernels / "functions", "handwritten")):
-        found = proto.check_vendor(interface, where, folder, [], Sink())
-        implemented.update(found)
-        counts[kind] = len(found)
-    for path in skeletons:
-        functions = {f.name for f in interface.functions if f.operator == path.stem}
-        if functions <= implemented:
+def copy_kernels(interface: Interface, kernels: Sequence[str]) -> None:
+    """Puts what stands in examples/droplet over the tree. Skeletons of operators with kernels make room; functions of
+    theirs that have none are left to the fallback."""
+    written = set(kernels)
+    operators = {f.operator for f in interface.functions if f.name in written}
+    for path in sorted((TREE / "impl/droplet/functions").rglob("*.cpp")):
+        if path.stem in operators:
             path.unlink()
-        else:
-            counts["left"] += 1
-
-    # Messages come from the kernels now.
-    library = TREE / "impl" / VENDOR / "library.cpp"
-    text = library.read_text(encoding="utf-8")
-    text = text.replace('#include "demo/error.h"', '#include "demo/error.h"\n#include "diopi_cpu/error.h"')
-    text = text.replace("return impl::demo::lastError();", "return diopi::cpu::last_error_text();")
-    library.write_text(text, encoding="utf-8")
-    return counts
+    shutil.copytree(EXAMPLE, TREE, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
 
 
-def build() -> float:
-    """Builds the tree with all processors; gives the seconds."""
-    started = time.monotonic()
-    environment = [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-G", "Ninja"]
-    folder = TREE / "build"
-    run("configure", [BIN / "cmake", "-S", TREE, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", *environment])
+def configured(source: Path, folder: Path, *options: str) -> None:
+    """Configures and builds with all processors."""
+    ninja = [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+    run("configure", [BIN / "cmake", "-S", source, "-B", folder, *ninja, *options])
     run("build", [BIN / "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 2)])
-    return time.monotonic() - started
+
+
+def build_droplet() -> tuple[Path, Path]:
+    """The vendor's library and the dispatch library."""
+    configured(TREE, TREE / "build", f"-DDIOPIGEN_DIR={ROOT}")
+    return TREE / "build/libdiopi_impl.so", TREE / "build/dispatch/libdiopi_dispatch.so"
+
+
+def build_reference() -> Path:
+    """The reference library, which a second run finds built."""
+    configured(ROOT / "impl/cpu", REFERENCE)
+    return REFERENCE / "libdiopi_impl.so"
+
+
+def judge(library: Path, environment: Mapping[str, str], chosen: Sequence[str], *, quiet: bool = False) -> int:
+    """Conformance through the dispatch library; gives the exit code."""
+    runtime = TREE / "build/runtime/libdiopirt.so"
+    command = [DIOPIGEN, "conformance", "run", "--lib", library, "--runtime", runtime, "-j", str(os.cpu_count() or 2)]
+    done = subprocess.run(
+        list(map(str, [*command, *chosen])),
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL if quiet else None,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.returncode
 
 
 if __name__ == "__main__":

@@ -159,6 +159,45 @@ std::vector<double> load(const Kernel& kernel, std::size_t position, const std::
     return values;
 }
 
+namespace {
+
+bool isWhole(diopiDtype_t dtype) {
+    return dtype == diopi_dtype_int64 || dtype == diopi_dtype_int32 || dtype == diopi_dtype_int16 ||
+           dtype == diopi_dtype_int8 || dtype == diopi_dtype_uint8;
+}
+
+int64_t readWhole(diopiDtype_t dtype, const void* data, int64_t at) {
+    return dtype == diopi_dtype_int64 ? read<int64_t>(data, at) : static_cast<int64_t>(read(dtype, data, at));
+}
+
+void writeWhole(diopiDtype_t dtype, void* data, int64_t at, int64_t value) {
+    if (dtype == diopi_dtype_int64) {
+        static_cast<int64_t*>(data)[at] = value;
+    } else {
+        // 32 bits are exact in double.
+        write(dtype, data, at, static_cast<int32_t>(static_cast<uint32_t>(value)));
+    }
+}
+
+}  // namespace
+
+void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
+    const Buffer& target = kernel.buffer(to);
+    const Buffer& source = kernel.buffer(from);
+    if (target.shape != source.shape) {
+        throw std::invalid_argument("a tensor is converted to another shape");
+    }
+    if (!isWhole(target.dtype) || !isWhole(source.dtype)) {
+        store(kernel, to, load(kernel, from));
+        return;
+    }
+    std::vector<int64_t> values(static_cast<std::size_t>(countOf(source.shape)));
+    const void* const data = kernel.in<char>(from);
+    void* const written = kernel.out<char>(to);
+    walk(source.shape, source.stride, [&](int64_t i, int64_t at) { values[i] = readWhole(source.dtype, data, at); });
+    walk(target.shape, target.stride, [&](int64_t i, int64_t at) { writeWhole(target.dtype, written, at, values[i]); });
+}
+
 void store(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
     const Buffer& buffer = kernel.buffer(position);
     if (static_cast<int64_t>(values.size()) != countOf(buffer.shape)) {

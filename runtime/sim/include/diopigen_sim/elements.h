@@ -20,6 +20,10 @@ std::vector<double> load(const Kernel& kernel, std::size_t position, const std::
 /// Writes all elements in row-major order. Floats are rounded to nearest even, whole numbers wrap, bool is 0 or 1.
 void store(const Kernel& kernel, std::size_t position, const std::vector<double>& values);
 
+/// Copies all elements from one tensor to another of the same shape, in the other's dtype. Whole numbers stay exact, or
+/// wrap.
+void convert(const Kernel& kernel, std::size_t to, std::size_t from);
+
 }  // namespace diopigen::sim
 
 #endif  // DIOPIGEN_SIM_ELEMENTS_H_

@@ -242,14 +242,14 @@ diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     call.in(input);
     // From a float to whole numbers only the reference knows what becomes of those that do not fit.
     const bool isSafe = isFloat(call.dtype(0)) || call.dtype(0) == diopi_dtype_bool || !isFloat(call.dtype(1));
-    return call.sameShape(0, 1) && isSafe ? call.run([](const Kernel& k) { store(k, 0, load(k, 1)); }) : kLeave;
+    return call.sameShape(0, 1) && isSafe ? call.run([](const Kernel& k) { diopigen::sim::convert(k, 0, 1); }) : kLeave;
 }
 diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
     Call call(ctx, "diopiCopyInp");
     call.out(dest);
     call.in(src);
     const bool isPlain = call.sameShape(0, 1) && call.dtype(0) == call.dtype(1);
-    return isPlain ? call.run([](const Kernel& k) { store(k, 0, load(k, 1)); }) : kLeave;
+    return isPlain ? call.run([](const Kernel& k) { diopigen::sim::convert(k, 0, 1); }) : kLeave;
 }
 diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* value) {
     Call call(ctx, "diopiFill");

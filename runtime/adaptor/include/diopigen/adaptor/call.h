@@ -13,6 +13,7 @@
 #include "error.h"
 #include "examination.h"
 #include "made.h"
+#include "overlap.h"
 #include "rule.h"
 
 namespace diopigen {
@@ -42,6 +43,7 @@ class Call {
     DIOPIGEN_ADAPTOR_OUT_OF_LINE void expect(std::int64_t tensors) {
         if (tensors > 0) {
             converted_.reserve(tensors + inlineTensors);
+            extents_.reserve(tensors + inlineTensors);
             handles_.reserve(tensors);
         }
     }
@@ -148,6 +150,7 @@ class Call {
         if (handle == nullptr) {
             return diopiSuccess;
         }
+        DIOPIGEN_ADAPTOR_TRY(addExtent(at, extents_, handle, access != Access::read));
         Converted fresh = {};
         bool needed = false;
         DIOPIGEN_ADAPTOR_TRY(examine(at, rule, handle, fresh.caller, fresh.target, needed));
@@ -203,6 +206,7 @@ class Call {
     const char* const function_;
     diopiError_t status_ = diopiSuccess;
     ConvertedList converted_;
+    Extents extents_;
     Buffer<diopiTensorHandle_t, inlineTensors> handles_;
     MadeTensors made_;
 };
