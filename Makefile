@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: help demo test conformance sanitize lint types generated generate bench mutation clean
 
 help:
-	@echo "make demo       scaffold a vendor, fill it with kernels, build it and judge it"
+	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
 	@echo "make test       run the whole test suite"
 	@echo "make conformance  build the CPU library and judge it by every case, those of models included"
 	@echo "make sanitize   the CPU library's tests and cases with the address and undefined behaviour sanitizers"
@@ -66,6 +66,7 @@ generated: $(VENV)/ready
 
 bench: $(VENV)/ready
 	@$(BIN)/python -m benchmarks.generator
+	@$(BIN)/python -m benchmarks.dispatch
 
 mutation: build/cpu/built build/runtime/built
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json

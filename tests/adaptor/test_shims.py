@@ -151,6 +151,29 @@ def test_two_handles_of_the_same_memory_stay_one_tensor(library: Library, interf
     assert len({record.handle for record in library.records()}) == 1
 
 
+def test_tensors_that_share_a_part_of_their_memory_are_refused(library: Library, interface: Interface) -> None:
+    """The operator would get temporaries of their own, and could not see it."""
+    add = function(interface, "diopiAdd")
+    one = filled(library, "int64", [4])
+    size, other = (ctypes.c_int64 * 1)(3), filled(library, "int64", [3])
+
+    class Size(ctypes.Structure):
+        _fields_ = (("data", ctypes.c_void_p), ("len", ctypes.c_int64))
+
+    views = []
+    for offset in (0, 1):
+        view = ctypes.c_void_p()
+        sizes = Size(ctypes.addressof(size), 1)
+        place = (ctypes.c_void_p(one.storage), ctypes.byref(sizes), None, ctypes.c_int64(offset), 6)
+        assert library.runtime.diopiHostCreateView(ctypes.byref(view), *place) == SUCCESS
+        views.append(view.value)
+    assert library.call(add, {"out": views[0], "input": views[1], "other": other.handle}) != SUCCESS
+    assert library.last_error() == "diopiAdd, parameters 'out' and 'input' share a part of their memory"
+    assert not library.records()
+    # Inputs may share what they like.
+    assert library.call(add, {"out": other.handle, "input": views[0], "other": views[1]}) == SUCCESS
+
+
 def test_tensor_array_is_converted_and_left_alone(library: Library, interface: Interface) -> None:
     cat = function(interface, "diopiCat")
     tensors = [filled(library, "int64" if position % 2 else "int32", [2, 2]) for position in range(40)]
@@ -277,7 +300,7 @@ def test_null_tensors_pass(library: Library, interface: Interface) -> None:
 def test_failure_of_the_vendor_keeps_the_vendors_text(library: Library, interface: Interface) -> None:
     out = filled(library, "int32", [2])
     broken = filled(library, "int64", [2])
-    library.vendor.mock_fail_at(ctypes.c_int64(5))
+    library.vendor.mock_fail_at(ctypes.c_int64(14))
     arguments = {"max": out.handle, "input": broken.handle}
     assert library.call(function(interface, "diopiMax"), arguments) == ERROR
     assert library.last_error().startswith("diopiMax, parameter 'input': ")
