@@ -1,6 +1,6 @@
 #include "spans.h"
 
-#include "diopi_cpu/vectorize.h"
+#include "diopi_cpu/clones.h"
 
 namespace diopi::cpu::spans {
 
