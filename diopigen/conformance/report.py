@@ -146,6 +146,8 @@ def to_json(results: Results) -> str:
             record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
             record["operands"] = list(result.operands)
             record["repeat"] = repro(result.case.id, results.library, results.seed, results.runtime)
+        if result.reason:
+            record["reason"] = result.reason
         if result.case.excuse is not None:
             excuse = result.case.excuse
             record["exception"] = {

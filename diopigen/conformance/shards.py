@@ -98,7 +98,8 @@ def _result(record: Mapping[str, Any]) -> CaseResult:
     if outcome not in OUTCOMES:
         raise ValueError(f"there is no outcome '{outcome}'")
     faults = tuple(Fault(**{name: str(text) for name, text in fault.items()}) for fault in record.get("faults", ()))
-    return CaseResult(case, outcome, float(record["seconds"]), faults, tuple(map(str, record.get("operands", ()))))
+    operands, reason = tuple(map(str, record.get("operands", ()))), str(record.get("reason", ""))
+    return CaseResult(case, outcome, float(record["seconds"]), faults, operands, reason)
 
 
 def _counted(

@@ -9,6 +9,7 @@ from tiny_cases import tiny_cases
 
 from diopigen.conformance.cases import select
 from diopigen.conformance.model import Case, Results
+from diopigen.conformance.report import to_json
 from diopigen.conformance.runner import run
 from diopigen.ir.model import Interface
 
@@ -35,6 +36,8 @@ def test_a_right_library_passes_every_case(interface: Interface, tiny_library: P
     assert results.counts["inapplicable"] == len(on_host) > 5
     assert results.counts["passed"] == len(cases) - len(on_host) > 200
     assert (results.vendor, results.library_version) == ("tiny", "1.0")
+    assert {r.case.id: r.reason for r in results.results}["diopiAdd/C1/error"] == "alpha is not integral"
+    assert '"reason": "alpha is not integral"' in to_json(results)
 
 
 def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimplemented(
