@@ -50,6 +50,7 @@ for command in (
     vendor.coverage,
     chip.chip,
     vendor.doctor,
+    vendor.sync,
     conformance.conformance,
 ):
     cli.add_command(command)

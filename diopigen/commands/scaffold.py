@@ -14,6 +14,9 @@ from diopigen.console import Session, common_options
 @click.option("--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before.")
 @click.option("--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Conv*' (may be repeated).")
 @click.option("--family", "families", multiple=True, metavar="F", help="A whole family (may be repeated).")
+@click.option(
+    "--model", "models", multiple=True, metavar="M", help="All that a model calls: resnet50 (may be repeated)."
+)
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own.")
@@ -23,6 +26,7 @@ def scaffold(
     out: str,
     patterns: tuple[str, ...],
     families: tuple[str, ...],
+    models: tuple[str, ...],
     everything: bool,
     dry_run: bool,
     force: bool,
@@ -33,9 +37,9 @@ def scaffold(
 ) -> None:
     """Write a vendor's tree that builds at once, or add to one what is new.
 
-    Without --ops, --family and --all a new tree gets a starter set of operators, and an older one is brought up to
-    date. Files that are yours (all but generated/, include/, runtime/, test/operators.inc and vendor.json) are written
-    once and never touched again.
+    Without --ops, --family, --model and --all a new tree gets a starter set of operators, and an older one is brought
+    up to date. Files that are yours (all but generated/, include/, runtime/, test/operators.inc and vendor.json) are
+    written once and never touched again.
     """
     from diopigen import api
     from diopigen.emit.selection import Selection, require_vendor_name
@@ -45,7 +49,7 @@ def scaffold(
     require_vendor_name(vendor)
     session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
-    chosen = Selection(patterns, families, everything)
+    chosen = Selection((*patterns, *_called(session, models)), families, everything)
     done = run(
         interface,
         session.workspace(),
@@ -67,3 +71,20 @@ def scaffold(
     counts = {name: sum(len(getattr(each, name)) for each in results) for name in ("written", "removed", "unchanged")}
     generated = "generated: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.kept)} kept")
+
+
+def _called(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The functions that models call."""
+    if not names:
+        return ()
+    from diopigen.diagnostics import nearest
+
+    tables = {model.name: model for model in session.models()}
+    found: dict[str, None] = {}
+    for name in names:
+        if name not in tables:
+            near = nearest(name, tables)
+            said = f"did you mean '{near}'?" if near else f"models: {', '.join(tables)}"
+            raise click.UsageError(f"there is no model '{name}'; {said}")
+        found.update(dict.fromkeys(tables[name].functions()))
+    return tuple(found)

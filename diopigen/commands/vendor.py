@@ -1,4 +1,4 @@
-"""Commands on a vendor's tree as a whole: coverage, doctor."""
+"""Commands on a vendor's tree as a whole: coverage, doctor, sync."""
 
 from __future__ import annotations
 
@@ -113,3 +113,47 @@ def doctor(
         session.finish()
     examine(Patient(vendor.name, path, definitions, resolved, library, shims), interface, where, session.sink)
     session.finish(clean=f"{directory}: nothing found; library {library}")
+
+
+@click.command("sync")
+@click.argument("directory", metavar="DIR")
+@click.option("--apply", "write", is_flag=True, help="Write the changes (default: show them as a diff).")
+@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@common_options
+def sync(
+    directory: str,
+    write: bool,
+    proto: tuple[str, ...],
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Show, as a diff, what a vendor's definitions (impl/NAME) need where the interface changed their signatures.
+
+    Parameters are replaced, bodies are left alone: what they used of old parameters is for a person to mend. Exit code
+    1 where something differs. New operators come from `diopigen scaffold`.
+    """
+    from diopigen import proto as protocol
+    from diopigen.header.signature import c_interface
+    from diopigen.output.disk import write_file
+    from diopigen.vendor.sync import changes
+
+    session = Session(spec, templates, output_format, strict)
+    interface = session.load().interface
+    found = Sink()
+    prelude = [Path(header) for header in proto]
+    protocol.check_vendor(interface, session.workspace(), Path(directory), prelude, found)
+    session.sink.extend(item for item in found.sorted() if item.code == "vendor-unreadable")
+    made = changes(found.sorted(), {function.name: function for function in c_interface(interface).functions})
+    if session.sink.has_errors:
+        session.finish()
+    if not made:
+        session.finish(clean=f"{directory}: every signature is that of the interface")
+    count = sum(len(change.functions) for change in made)
+    if write:
+        for change in made:
+            write_file(change.path, change.after.encode())
+        session.finish(f"{directory}: {count} signatures mended in {len(made)} files; bodies are yours to mend")
+    click.echo("".join(change.diff() for change in made), nl=False)
+    raise SystemExit(1)
