@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 from diopigen.console import Session, common_options
+from diopigen.diagnostics import Sink, Span
+
+RULES = {"chip-other-folder": "The folder of a chip's header holds no other generated files, which a run would remove."}
 
 
 @click.command()
@@ -49,6 +53,9 @@ def chip(
     command = f"diopigen chip {Path(file).name}"
     plan = emit_chip(found, session.workspace().templates, command)
     root = Path(out)
+    _check_folder(root, session.sink)
+    if session.sink.has_errors:
+        session.finish()
     if mode == "check":
         check(plan, root, session.sink, command=command)
         session.finish(f"{out}: as {file} says")
@@ -61,3 +68,18 @@ def chip(
     result = apply(plan, root, session.sink, force=force, command=command)
     changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
     session.finish(f"{summary}; {out}: {changed}")
+
+
+def _check_folder(root: Path, sink: Sink) -> None:
+    """Reports a folder that something else was generated into: its files would be taken for stale ones."""
+    from diopigen.emit.plan import MANIFEST_NAME
+
+    path = root / MANIFEST_NAME
+    try:
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+        others = [str(entry["path"]) for entry in files if not str(entry["path"]).endswith("_chip.h")]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # no folder yet, or one that the writer of files has its own words for
+    if others:
+        message = f"'{root}' holds other generated files, such as {others[0]}"
+        sink.error("chip-other-folder", message, Span(str(path)), fix="give a folder of its own with --out")

@@ -116,3 +116,26 @@ def test_the_command_shows_findings_with_their_places(tmp_path: Path) -> None:
     )
     assert not out.exists()
     assert "--check needs --out" in invoke(2, str(file), "--check")
+
+
+def test_the_command_leaves_the_folders_of_others_alone(tmp_path: Path) -> None:
+    file, out = tmp_path / "chip.yaml", tmp_path / "out"
+    file.write_text(RICH, encoding="utf-8")
+    invoke(0, str(file), "--out", str(out))
+    manifest = out / "MANIFEST.json"
+    (out / "other.h").write_text("int other;\n", encoding="utf-8")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("pebble_chip.h", "other.h"), encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    for mode in ([], ["--check"], ["--diff"], ["--dry-run"], ["--force"]):
+        said = invoke(1, str(file), "--out", str(out), *mode)
+        assert f"error[chip-other-folder]: '{out}' holds other generated files, such as other.h" in said
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_chip_that_is_renamed_takes_its_old_header_away(tmp_path: Path) -> None:
+    file, out = tmp_path / "chip.yaml", tmp_path / "out"
+    file.write_text(RICH, encoding="utf-8")
+    invoke(0, str(file), "--out", str(out))
+    file.write_text(RICH.replace("chip: pebble", "chip: stone"), encoding="utf-8")
+    assert "1 removed" in invoke(0, str(file), "--out", str(out))
+    assert sorted(path.suffix for path in out.iterdir() if path.name.endswith("_chip.h")) == [".h"]

@@ -1,6 +1,5 @@
 #include "system.h"
 
-#include <diopigen_sim/device.h>
 #include <execinfo.h>
 #include <unistd.h>
 
@@ -96,6 +95,8 @@ Status System::requireDevice(int device) const {
     return {Code::invalidArgument, "there is no device " + std::to_string(device) + " among the " +
                                        std::to_string(settings_.devices) + " of DIOPI_SIM_DEVICES"};
 }
+
+int System::currentDevice() { return current; }
 
 Status System::setCurrentDevice(int device) {
     const Status status = requireDevice(device);
@@ -320,35 +321,6 @@ Status System::checkLeaks() {
         std::fprintf(stderr, "diopi-sim: %s%s\n", text.c_str(), cut);
     }
     return {Code::invalidPointer, std::move(text)};
-}
-
-Status initialize() {
-    System* system = nullptr;
-    return System::get(&system);
-}
-
-int deviceCount() {
-    System* system = nullptr;
-    return System::get(&system).ok() ? system->deviceCount() : 0;
-}
-
-int currentDevice() { return current; }
-
-Status setCurrentDevice(int device) {
-    System* system = nullptr;
-    const Status status = System::get(&system);
-    return status.ok() ? system->setCurrentDevice(device) : status;
-}
-
-Status finish() {
-    System* system = nullptr;
-    Status status = System::get(&system);
-    if (!status.ok()) {
-        return status;
-    }
-    status = system->drain();
-    const Status leaks = system->checkLeaks();
-    return status.ok() ? leaks : status;
 }
 
 }  // namespace diopigen::sim

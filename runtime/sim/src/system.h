@@ -42,6 +42,8 @@ class System {
     std::atomic<const Chip*> chip{nullptr};
 
     Status requireDevice(int device) const;
+    /// Of the calling thread.
+    static int currentDevice();
     Status setCurrentDevice(int device);
 
     Status createStream(int device, StreamHandle* stream);
