@@ -102,6 +102,9 @@ def draw_arguments(pick: random.Random, library: Library, function: Function) ->
             # Written through one parameter only: two rules for one result would contradict each other.
             taken = written(function, made) if param.direction == "inout" else set()
             others = [each for each in made.all() if each.count and 0 not in each.stride and each not in taken]
+            if param.direction == "inout":
+                # Elements in one place would be written one after the other, in whatever order.
+                others = [each for each in others if not overlaps(list(each.size), list(each.stride))]
             if param.type == "tensor" and param.nullable and pick.random() < 0.2:
                 tensors.append(None)
             elif others and param.direction in ("in", "inout") and pick.random() < 0.15:
