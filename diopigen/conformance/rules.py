@@ -27,7 +27,6 @@ RULES = {
     "exception-unneeded": "A known exception that the library no longer needs is removed.",
     "exception-not-carried": "A known exception can be said in the form of device_configs.py.",
     "mutant-build": "There is a C++ compiler, and it takes the sources of the library that plants faults.",
-    "mutant-unsound": "A case that fails around a planted fault fails because of it.",
     "unknown-mutant": "A fault that is named is one that the mutant library plants.",
     "bad-shard": "A shard is named as I/N, with I from 1 to N.",
     "report-unreadable": "A file of results is one that `conformance run --json` wrote.",

@@ -322,13 +322,14 @@ class Judge:
         memory_limit: int = MEMORY_LIMIT,
         environment: Mapping[str, str] | None = None,
         stays: bool = False,
+        acts: str = "",
     ) -> None:
         """`cases` are all that may be asked about; limits are as for `run`. `environment` is added to that of the
-        process; with `stays` it goes on after an overrun, where that is known to do no harm."""
+        process; `stays` and `acts` are those of `Setup`."""
         self._session = _Session(
             (), _slim(interface, cases), library, runtime, seed, time_limit, memory_limit, progress=None
         )
-        self._session.setup = replace(self._session.setup, environment=environment or {}, stays=stays)
+        self._session.setup = replace(self._session.setup, environment=environment or {}, stays=stays, acts=acts)
         self._session.open = True
 
     def judge(self, case: Case) -> CaseResult:

@@ -32,7 +32,10 @@ GAVE_UP = 75
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What a worker needs before its first case. `memory_limit` is in bytes, 0 for none; `environment` is added to that
-    of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm."""
+    of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm.
+
+    `acts` names a file of counters that a library with a planted fault keeps: a call in which none of them moves is
+    that of the true library, which has been judged before."""
 
     interface: Interface
     library: Path
@@ -41,6 +44,7 @@ class Setup:
     memory_limit: int
     environment: Mapping[str, str] = field(default_factory=dict)
     stays: bool = False
+    acts: str = ""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -90,7 +94,8 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
     try:
         host = Host(setup.runtime)
         library = Library(setup.library, Types(setup.interface), setup.interface.functions)
-        executor = Executor(setup.interface, host, library, seed=setup.seed)
+        counters = Path(setup.acts) if setup.acts else None
+        executor = Executor(setup.interface, host, library, seed=setup.seed, counters=counters)
     except (Failure, HostError) as error:
         fixes = [found.fix or "" for found in error.diagnostics] if isinstance(error, Failure) else [""]
         codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]

@@ -21,8 +21,9 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A fault in one function. `outcome` is `killed`, `survived` (it acted, and every case passed) or `not reached` (no
-    case lets it act); `case` and `found_as` say which case found it, and as what."""
+    """A fault in one function. `outcome` is `killed`, `survived` (it acted, and every case passed), `not reached` (no
+    case lets it act) or `unsound` (a case fails before it acts); `case` and `found_as` say which case fails, and as
+    what."""
 
     function: str
     family: str
@@ -42,9 +43,11 @@ class Verdict:
     @property
     def outcome(self) -> str:
         """`killed` where it is found in every function in which it acts, else `survived`; `not reached` where it never
-        acts, and `lacking` where the library has none of the functions."""
+        acts, `unsound` where a case fails before it does, `lacking` where the library has none of the functions."""
         if not self.trials:
             return "lacking"
+        if any(trial.outcome == "unsound" for trial in self.trials):
+            return "unsound"
         if any(trial.outcome == "survived" for trial in self.trials):
             return "survived"
         return "killed" if any(trial.outcome == "killed" for trial in self.trials) else "not reached"

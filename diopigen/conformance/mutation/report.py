@@ -50,6 +50,10 @@ def _survivor(verdict: Verdict) -> Iterable[str]:
     if verdict.outcome == "not reached":
         yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; not reached: no case lets it act"
         return
+    if verdict.outcome == "unsound":
+        failing = next(trial.case for trial in verdict.trials if trial.outcome == "unsound")
+        yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; {failing} fails although the fault has not acted"
+        return
     names = [name.removeprefix("diopi") for name in verdict.of("survived")]
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     acted = sum(trial.outcome != "not reached" for trial in verdict.trials)

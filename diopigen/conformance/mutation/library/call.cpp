@@ -126,6 +126,13 @@ View Call::tensor(const char* name) const {
     return View(as<diopiTensorHandle_t>(places_[found]));
 }
 
+bool Call::hasNullTensor() const {
+    for (int i = 0; i < signature_.count; ++i) {
+        if (signature_.parameters[i].type == Type::tensor && as<void*>(places_[i]) == nullptr) return true;
+    }
+    return false;
+}
+
 void Call::setTensor(const char* name, diopiConstTensorHandle_t handle) const {
     if (void* own = place(name)) as<diopiConstTensorHandle_t>(own) = handle;
 }

@@ -45,6 +45,8 @@ class Call {
     // Exchanges handles of tensors that are read for copies, for this call alone: lists keep the caller's handles.
     void exchangeInputs(const std::function<diopiTensorHandle_t(const View&)>& exchanged);
 
+    bool hasNullTensor() const;
+
     // A tensor of the context: contiguous, with the given shape. Null where the runtime has none.
     diopiTensorHandle_t temporary(const std::vector<int64_t>& shape, diopiDtype_t dtype, const View& like) const;
     // A contiguous copy of a tensor in a dtype, converted element by element.

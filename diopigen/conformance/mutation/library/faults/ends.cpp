@@ -15,14 +15,6 @@ bool hasEmptyInput(const Call& call) {
     return std::any_of(inputs.begin(), inputs.end(), [](const View& input) { return input.count() == 0; });
 }
 
-bool hasNullTensor(const Call& call) {
-    for (int i = 0; i < call.signature().count; ++i) {
-        const Parameter& parameter = call.signature().parameters[i];
-        if (parameter.type == Type::tensor && *static_cast<void**>(call.place(parameter.name)) == nullptr) return true;
-    }
-    return false;
-}
-
 const Registration registration(
     "end of the process",
     {
@@ -34,7 +26,7 @@ const Registration registration(
          }},
         {"abort-on-null", "a null tensor aborts the process", named("Relu Mm Sum Sort AdamW"),
          [](Call& call) {
-             if (!hasNullTensor(call)) return call.forward();
+             if (!call.hasNullTensor()) return call.forward();
              call.acted();
              std::abort();
          }},

@@ -22,13 +22,15 @@ bool throughDouble(Call& call) {
         if (input.dtype() != diopi_dtype_int64) return nullptr;
         diopiTensorHandle_t made = call.copyOf(input);
         const View copy(made);
+        bool differs = false;
         for (int64_t place = 0; place < copy.count(); ++place) {
             const auto number = static_cast<double>(input.whole(place));
             copy.setWhole(place, number >= 9.2233720368547e18 ? std::numeric_limits<int64_t>::max()
                                                               : static_cast<int64_t>(number));
-            changed = changed || copy.whole(place) != input.whole(place);
+            differs = differs || copy.whole(place) != input.whole(place);
         }
-        return made;
+        changed = changed || differs;
+        return differs ? made : nullptr;
     });
     return changed;
 }

@@ -31,14 +31,6 @@ Behaviour accepting(std::function<bool(const Call&, diopiError_t)> suits) {
     };
 }
 
-bool hasNullTensor(const Call& call) {
-    for (int i = 0; i < call.signature().count; ++i) {
-        const Parameter& parameter = call.signature().parameters[i];
-        if (parameter.type == Type::tensor && *static_cast<void**>(call.place(parameter.name)) == nullptr) return true;
-    }
-    return false;
-}
-
 const Registration registration(
     "status", {
                   {"refusals-lost", "what is refused is answered with success", every(),
@@ -46,7 +38,7 @@ const Registration registration(
                   {"dtype-refusals-lost", "a dtype that is not supported is answered with success", every(),
                    accepting([](const Call&, diopiError_t status) { return status == diopiDtypeNotSupported; })},
                   {"null-refusals-lost", "a null tensor is answered with success", every(),
-                   accepting([](const Call& call, diopiError_t) { return hasNullTensor(call); })},
+                   accepting([](const Call& call, diopiError_t) { return call.hasNullTensor(); })},
                   {"refusal-after-writing", "a call is refused after its outputs were written to", every(),
                    [](Call& call) {
                        const std::vector<View> outputs = call.outputs();

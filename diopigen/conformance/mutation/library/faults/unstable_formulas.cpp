@@ -16,8 +16,7 @@ bool isSingle(const View& view) { return view.dtype() == diopi_dtype_float32; }
 Behaviour byFormula(const char* input, float (*formula)(float)) {
     return [=](Call& call) {
         const View from = call.tensor(input);
-        const std::vector<char> numbers = from.packed();  // an in-place form overwrites them
-        std::vector<float> values;
+        std::vector<float> values;  // an in-place form overwrites them
         for (int64_t place = 0; isSingle(from) && place < from.count(); ++place) values.push_back(single(from, place));
         const diopiError_t status = call.forward();
         const View out = call.parameter("out") != nullptr ? call.tensor("out") : from;
