@@ -64,7 +64,8 @@ Status Allocator::allocate(uint64_t bytes, void** pointer) {
     }
     const uintptr_t base = arena_.address(offset);
     if (settings_.memoryCheck) {
-        if (const Status status = arena_.open(offset / kPage * kPage, roundUp(rounded(bytes), kPage)); !status.ok()) {
+        if (const Status status = arena_.open(offset / pageBytes() * pageBytes(), roundUp(rounded(bytes), pageBytes()));
+            !status.ok()) {
             return status;
         }
         std::memset(arena_.translate(base), kFresh, bytes);
@@ -98,8 +99,8 @@ bool Allocator::place(uint64_t size, uint64_t* offset) {
 }
 
 bool Allocator::placeGuarded(uint64_t size, uint64_t* offset) {
-    const uint64_t pages = roundUp(size, kPage);
-    while (!carve(pages + kPage, offset)) {
+    const uint64_t pages = roundUp(size, pageBytes());
+    while (!carve(pages + pageBytes(), offset)) {
         if (quarantine_.empty()) {
             return false;
         }
@@ -154,8 +155,8 @@ void Allocator::joinCache(bool discard) {
     use_.cachedBytes = 0;
     if (discard) {
         for (const auto& [offset, bytes] : spans_) {
-            const uint64_t first = roundUp(offset, kPage);
-            const uint64_t last = (offset + bytes) / kPage * kPage;
+            const uint64_t first = roundUp(offset, pageBytes());
+            const uint64_t last = (offset + bytes) / pageBytes() * pageBytes();
             if (last > first) {
                 arena_.discard(first, last - first);
             }
@@ -181,10 +182,10 @@ Status Allocator::recycle(Allocation* allocation) {
     Status status;
     if (settings_.memoryCheck) {
         status = checkTail(*allocation);
-        const uint64_t start = offset / kPage * kPage;
-        arena_.close(start, roundUp(size, kPage));
-        arena_.discard(start, roundUp(size, kPage));
-        quarantine_.emplace_back(start, roundUp(size, kPage) + kPage);
+        const uint64_t start = offset / pageBytes() * pageBytes();
+        arena_.close(start, roundUp(size, pageBytes()));
+        arena_.discard(start, roundUp(size, pageBytes()));
+        quarantine_.emplace_back(start, roundUp(size, pageBytes()) + pageBytes());
     } else {
         cache_[size].push_back(offset);
         use_.cachedBytes += size;

@@ -29,8 +29,13 @@ Status failed(const char* what, uint64_t bytes) {
 
 }  // namespace
 
+uint64_t pageBytes() {
+    static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
 Status Arena::create(int device, uint64_t bytes, bool guarded) {
-    bytes = roundUp(bytes, kPage);
+    bytes = roundUp(bytes, pageBytes());
     file_ = memfd_create("diopi-sim", MFD_CLOEXEC);
     if (file_ < 0 || ftruncate(file_, static_cast<off_t>(bytes)) != 0) {
         return failed("cannot make memory", bytes);

@@ -43,7 +43,8 @@ class Arena {
     int file_ = -1;
 };
 
-constexpr uint64_t kPage = 4096;
+/// What the system protects at once: 4 KiB on most machines, 64 KiB on some.
+uint64_t pageBytes();
 constexpr uint64_t roundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// Where an address lies, from a signal handler: in which device's range, and in which of its views. No lock.
