@@ -23,7 +23,7 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
-from diopigen.spec.expression import to_text
+from diopigen.spec.expression import Name, to_text
 
 TARGET = "cpu"
 
@@ -47,6 +47,8 @@ class LoopText:
     set_text: str
     constants: tuple[Constant, ...]
     results: tuple[str, ...]
+    copied: str = ""
+    """The operand that the result is a copy of, where the kernel says no more: then there is no loop."""
 
 
 def loop_text(group: Group) -> LoopText:
@@ -87,7 +89,10 @@ def loop_text(group: Group) -> LoopText:
         before.append(f"const Coordinate {name} = {source};")
     lines = [f"{name} = {to_text(f.expression)}" for name, f in (*kernel.lets, *kernel.results)]
     comment = [part for line in lines for part in wrapped(line, "// ", "//     ")]
-    return LoopText(comment, group.name, before, inside, _set_text(group.dtypes), tuple(printer.constants), results)
+    expression = kernel.results[0][1].expression
+    copied = expression.name if isinstance(expression, Name) and not several and expression.name in group.arrays else ""
+    set_text = _set_text(group.dtypes)
+    return LoopText(comment, group.name, before, inside, set_text, tuple(printer.constants), results, copied)
 
 
 def _constant_lines(constants: list[Constant]) -> list[str]:
@@ -142,6 +147,8 @@ def function_text(group: Group, loop: LoopText, function: Function) -> str:
             f"{' ' * 8}constexpr DtypeSet kSet = {loop.set_text};",
             f"{' ' * 8}call.run(loops<{loop.name}Loop, kSet>());",
         ]
+    if loop.copied:
+        run = [f"{' ' * 8}copy_elements({body.written[0]}_tensor, {body.value(loop.copied)});"]
     start = f'    return guarded("{function.name}", [&] {{'
     inner = [*lines, *run]
     if body.is_list:
@@ -207,7 +214,8 @@ def emit(interface: Interface, templates: Path) -> Plan:
             "family": family,
             "sources": sorted(sources),
             "headers": [header.file for header in interface.headers if header.file in headers],
-            "loops": [loop for _, loop in found],
+            "loops": [loop for _, loop in found if not loop.copied],
+            "copies": any(loop.copied for _, loop in found),
             "functions": [function_text(group, loop, f) for group, loop in found for f in group.functions],
         }
         content = render(templates, template, values)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "diopi_cpu/dense.h"
 #include "diopi_cpu/elementwise.h"
 #include "diopi_cpu/ranges.h"
 
@@ -25,45 +26,6 @@ struct TrilLoop {
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
             out[i] = where(column[i] - row[i] <= diagonal, input[i], T(0));
-        }
-    }
-};
-
-// out = input
-struct ExpandLoop {
-    template <typename T>
-    DIOPI_CPU_CLONES static void run(const Block& block) {
-        const T* input = block.input<T>(0);
-        T* out = block.output<T>(0);
-        DIOPI_CPU_INDEPENDENT
-        for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = input[i];
-        }
-    }
-};
-
-// dest = src
-struct CopyInpLoop {
-    template <typename T>
-    DIOPI_CPU_CLONES static void run(const Block& block) {
-        const T* src = block.input<T>(0);
-        T* dest = block.output<T>(0);
-        DIOPI_CPU_INDEPENDENT
-        for (int64_t i = 0; i < block.count; ++i) {
-            dest[i] = src[i];
-        }
-    }
-};
-
-// out = input
-struct CastDtypeLoop {
-    template <typename T>
-    DIOPI_CPU_CLONES static void run(const Block& block) {
-        const T* input = block.input<T>(0);
-        T* out = block.output<T>(0);
-        DIOPI_CPU_INDEPENDENT
-        for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = input[i];
         }
     }
 };
@@ -122,7 +84,7 @@ DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t /*ctx*/, diopiTensorHand
         call.read(input_tensor);
         call.write(out_tensor);
         call.check();
-        call.run(loops<ExpandLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        copy_elements(out_tensor, input_tensor);
     });
 }
 
@@ -136,7 +98,7 @@ DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t /*ctx*/, diopiConstTens
         call.read(src_tensor);
         call.write(dest_tensor);
         call.check();
-        call.run(loops<CopyInpLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        copy_elements(dest_tensor, src_tensor);
     });
 }
 
@@ -151,7 +113,7 @@ DIOPI_API diopiError_t diopiCastDtype(diopiContextHandle_t /*ctx*/, diopiTensorH
         call.read(input_tensor);
         call.write(out_tensor);
         call.check();
-        call.run(loops<CastDtypeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        copy_elements(out_tensor, input_tensor);
     });
 }
 

@@ -1,8 +1,10 @@
 #include "diopi_cpu/dense.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
+#include "diopi_cpu/stream.h"
 #include "diopi_cpu/strided.h"
 #include "diopi_cpu/threads.h"
 
@@ -37,9 +39,11 @@ void copy_elements(const Tensor& to, const Tensor& from) {
     if (to.numel == 0) {
         return;
     }
-    const Order order = memory_order(to.shape, to.strides, to.rank);
+    const Order order = tiled(memory_order(to.shape, to.strides, to.rank), from, to.rank);
     const Strided target = strided(to, order, to.rank);
     const Strided source = strided(from, order, to.rank);
+    const bool is_same_type = from.dtype == to.dtype && to.dtype != Dtype::kBool;
+    const bool is_streamed = target.is_dense() && is_worth_streaming(to.numel * target.element);
     parallel_for(to.numel, 16 * kBlock, [&](int64_t begin, int64_t end) {
         alignas(64) char gathered[kBlock * 16];
         alignas(64) char converted[kBlock * 16];
@@ -51,10 +55,22 @@ void copy_elements(const Tensor& to, const Tensor& from) {
                 read = gathered;
             }
             char* written = target.contiguous(start, count);
-            convert(from.dtype, read, to.dtype, written != nullptr ? written : converted, count);
-            if (written == nullptr) {
-                target.scatter(start, count, converted);
+            const char* result = read;
+            if (!is_same_type) {
+                char* place = written == nullptr || is_streamed ? converted : written;
+                convert(from.dtype, read, to.dtype, place, count);
+                result = place;
             }
+            if (written == nullptr) {
+                target.scatter(start, count, result);
+            } else if (is_streamed) {
+                stream_copy(written, result, count * target.element);
+            } else if (result != written) {
+                std::memcpy(written, result, static_cast<size_t>(count * target.element));
+            }
+        }
+        if (is_streamed) {
+            end_streaming();
         }
     });
 }

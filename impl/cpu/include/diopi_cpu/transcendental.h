@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "diopi_cpu/choose.h"
 #include "diopi_cpu/dtype.h"
@@ -54,7 +55,7 @@ inline T erf(T x) {
 
 template <typename T>
 inline T erfc(T x) {
-    return std::erfc(x);
+    return vector_math::erfc(x);
 }
 
 template <typename T>
@@ -89,7 +90,38 @@ inline T sigmoid(T x) {
 // The inverse of erf: the estimate of M. Giles, "Approximating the erfinv function" (2012), then Newton's steps on
 // erfc, which does not cancel in the tails.
 double erfinv(double x);
-inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
+// The same estimate without branches, then one step on erf in double: within 1 ULP of float.
+inline float erfinv(float x) {
+    constexpr double kSlope = 1.1283791670955126;  // 2 / sqrt(pi)
+    const float size = std::abs(x);
+    const float w = -where(size < 0.9F, vector_math::log1p(-size * size), vector_math::log((1 - size) * (1 + size)));
+    const float a = w - 2.5F;
+    float center = 2.81022636e-08F;
+    center = center * a + 3.43273939e-07F;
+    center = center * a - 3.5233877e-06F;
+    center = center * a - 4.39150654e-06F;
+    center = center * a + 0.00021858087F;
+    center = center * a - 0.00125372503F;
+    center = center * a - 0.00417768164F;
+    center = center * a + 0.246640727F;
+    center = center * a + 1.50140941F;
+    const float b = std::sqrt(w) - 3;
+    float tail = -0.000200214257F;
+    tail = tail * b + 0.000100950558F;
+    tail = tail * b + 0.00134934322F;
+    tail = tail * b - 0.00367342844F;
+    tail = tail * b + 0.00573950773F;
+    tail = tail * b - 0.0076224613F;
+    tail = tail * b + 0.00943887047F;
+    tail = tail * b + 1.00167406F;
+    tail = tail * b + 2.83297682F;
+    const double estimate = static_cast<double>(x) * static_cast<double>(where(w < 5, center, tail));
+    const double error = vector_math::erf(estimate) - static_cast<double>(x);
+    const auto inner = static_cast<float>(estimate - error / (kSlope * vector_math::exp(-estimate * estimate)));
+    const float beyond = where(size == 1, std::copysign(std::numeric_limits<float>::infinity(), x),
+                               std::numeric_limits<float>::quiet_NaN());
+    return where(size < 1, inner, beyond);
+}
 
 double lgamma(double x);
 inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }

@@ -1,6 +1,7 @@
 // Transcendental functions of one number, of which GCC knows vector forms: in a loop without branches it calls them for
-// 4, 8 or 16 floats (2, 4 or 8 doubles) at once. The vector forms are those of SLEEF, within 1 ULP; vector_math.cpp
-// binds them. Without SLEEF (DIOPI_CPU_SLEEF is not defined) the functions are those of the C library, one at a time.
+// 4, 8 or 16 floats (2, 4 or 8 doubles) at once. The vector forms are those of SLEEF, within 1 ULP (erfc: 1.5);
+// vector_math.cpp binds them. Without SLEEF (DIOPI_CPU_SLEEF is not defined) the functions are those of the C library,
+// one at a time.
 //
 // A call under a condition is not vectorised: choose with `where` (math.h) instead.
 #ifndef DIOPI_CPU_VECTOR_MATH_H_
@@ -12,7 +13,7 @@
 // clang-format off
 #define DIOPI_CPU_VECTOR_UNARY(X) \
     X(exp) X(expm1) X(exp2) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) \
-    X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf)
+    X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc)
 // clang-format on
 #define DIOPI_CPU_VECTOR_BINARY(X) X(pow) X(atan2) X(hypot) X(fmod)
 
