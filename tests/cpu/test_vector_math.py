@@ -43,7 +43,7 @@ def numbers(dtype: type[np.floating[Any]]) -> Array:
 
 @pytest.fixture(scope="module")
 def allowed(libraries: tuple[Path, Path]) -> Callable[[str], float]:
-    """How far a function may be off. Where SLEEF overflows on the way, and in the last elements, the C library serves."""
+    """How far a function may be off. Where SLEEF overflows on the way, and in the last elements, glibc serves."""
     has_sleef = b"libsleef.so" in libraries[1].read_bytes()
     return lambda name: SLEEF if has_sleef and name not in ("diopiSinh", "diopiCosh") else GLIBC
 
