@@ -25,7 +25,7 @@ beyond the largest number, or the terms do, infinity is accepted beside numbers 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,8 @@ def compare(
     """What is wrong with the elements of an output (in memory form), or None. `factor` widens the bound of floats."""
     if stored.shape != expected.values.shape:
         return Fault("shape", parameter, "wrong shape", str(expected.values.shape), str(stored.shape))
+    if stored.size > _PART:
+        return _by_parts(stored, dtype, expected, tolerance, parameter, factor)
     if stored.size == 0:
         return None
     if dtype == "bool" and np.any(stored > 1):
@@ -102,6 +104,34 @@ def compare(
     if kind(dtype) == "complex":
         return _compare_complex(actual, dtype, expected, tolerance, parameter, factor)
     return _compare_float(widest(actual), dtype, expected, tolerance, parameter, factor)
+
+
+_PART = 1 << 22
+"""Elements that are compared at once: float64 copies of a large output would take many times its memory."""
+
+
+def _by_parts(
+    stored: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float
+) -> Fault | None:
+    """As `compare`, part by part; the fault is that of the first part that has one."""
+    flat, shape = stored.reshape(-1), stored.shape
+
+    def part_of(array: Array | None, part: slice) -> Array | None:
+        if array is None:
+            return None
+        whole = array if array.shape == shape else np.broadcast_to(array, shape)
+        return np.asarray(whole.reshape(-1)[part])
+
+    for start in range(0, stored.size, _PART):
+        part = slice(start, start + _PART)
+        values = part_of(expected.values, part)
+        assert values is not None
+        some = replace(expected, values=values, scale=part_of(expected.scale, part), free=part_of(expected.free, part))
+        fault = compare(flat[part], dtype, some, tolerance, parameter, factor)
+        if fault is not None:
+            place = f"elements {start} to {min(start + _PART, stored.size) - 1} of {list(shape)}, counted in a row"
+            return replace(fault, message=f"{fault.message} ({place})")
+    return None
 
 
 def _compare_exact(stored: Array, dtype: str, expected: Expected, parameter: str) -> Fault | None:

@@ -96,7 +96,18 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
     if not fits(values, dtype):
         raise Unfit(f"{values.distribution} in {dtype}")
     count = math.prod(shape)
-    return encode(_drawn(values, count, dtype, source), dtype).reshape(shape)
+    if count <= _PART or values.distribution not in _ONE_BY_ONE:
+        return encode(_drawn(values, count, dtype, source), dtype).reshape(shape)
+    stored = np.empty(count, dtype=STORAGE[dtype])
+    for start in range(0, count, _PART):
+        part = stored[start : start + _PART]
+        part[...] = encode(_drawn(values, part.size, dtype, source), dtype)
+    return stored.reshape(shape)
+
+
+_PART = 1 << 22
+"""Elements that are drawn at once: float64 numbers of a large tensor would take several times its memory."""
+_ONE_BY_ONE = frozenset({"normal", "uniform", "integers", "bools", "zeros", "ones", "nonzero"})
 
 
 def _literal_type(dtype: str) -> Any:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from diopigen.conformance.compare import bound_of, compare
-from diopigen.conformance.dtypes import encode
+from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
+from diopigen.conformance.values import draw
+from diopigen.ir.recipe import Drawn
 
 
 def judge(actual: object, expected: object, dtype: str, tolerance: str, **options: object) -> Fault | None:
@@ -112,3 +114,40 @@ def test_another_shape_is_a_fault_and_free_elements_are_none() -> None:
 def test_a_computation_in_half_precision_is_not_asked_for_more() -> None:
     assert judge([1.0005], [1.0], "float32", "rounding", precision="float16") is None
     assert judge([1.0005], [1.0], "float32", "rounding") is not None
+
+
+# ---- large tensors --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "bool", "complex64"])
+@pytest.mark.parametrize("wrong", [None, 0, 9, 10, 23])
+def test_large_outputs_are_judged_part_by_part(dtype: str, wrong: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong in any part is found, and a scale that is broadcast counts in all of them."""
+    values = np.arange(24).reshape(4, 6) % 2
+    stored = encode(values, dtype)
+    if wrong is not None:
+        stored.reshape(-1)[wrong] = encode(np.array(1 - values.reshape(-1)[wrong]), dtype)
+    scale = np.ones((4, 1)) if dtype in ("float32", "bfloat16") else None
+    expected = Expected(decode(stored * 0 + encode(values, dtype), dtype), scale)
+    whole = compare(stored, dtype, expected, "reduction", "out")
+    monkeypatch.setattr("diopigen.conformance.compare._PART", 10)
+    parts = compare(stored, dtype, expected, "reduction", "out")
+    assert (whole is None) == (parts is None) == (wrong is None)
+    if parts is not None and whole is not None and wrong is not None:
+        start = wrong // 10 * 10
+        assert (parts.expected, parts.actual) == (whole.expected, whole.actual)
+        assert parts.message.endswith(f"(elements {start} to {min(start + 9, 23)} of [4, 6], counted in a row)")
+        assert f"worst [{wrong - start}]" in parts.message
+
+
+@pytest.mark.parametrize("words", ["normal", "uniform", "integers", "bools", "nonzero"])
+def test_large_tensors_are_drawn_part_by_part(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = {"uniform": (-1, 1), "integers": (0, 7)}.get(words, ())
+    drawn = Drawn(words, arguments)
+    found = []
+    for part in (1 << 22, 1000):
+        monkeypatch.setattr("diopigen.conformance.values._PART", part)
+        dtype = "bool" if words == "bools" else "float32"
+        found.append(draw(drawn, (50, 70), dtype, np.random.Generator(np.random.PCG64(3))))
+    assert found[0].shape == (50, 70) and len(np.unique(found[0])) > 1
+    assert np.array_equal(*found)

@@ -7,8 +7,9 @@ and dtypes of its outputs must be those that were traced.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diopigen.conformance.model import Operand
@@ -78,6 +79,8 @@ class Row:
     dtype: str
     aten: str
     arguments: Mapping[str, Any]
+    why: str = ""
+    """Why a shape is smaller than the model's; empty where none is."""
 
 
 class Unmapped(Exception):
@@ -129,9 +132,12 @@ class Mapper:
             if isinstance(first, Seen)
             else next((value.dtype for value in [*given.values(), *call.results] if isinstance(value, Seen)), "none")
         )
+        why = _reduced(function, given)
         recipe = {name: _recipe(function, name, value, dtype, given) for name, value in given.items()}
         self._verify(function, recipe, given, call, dtype)
-        return Row(call.phase, function.short_name, dtype, call.overload, recipe)
+        if why:
+            recipe = {name: _cut(value) for name, value in recipe.items()}
+        return Row(call.phase, function.short_name, dtype, call.overload, recipe, why)
 
     def _verify(
         self, function: Function, recipe: dict[str, Any], given: Mapping[str, Any], call: AtenCall, dtype: str
@@ -159,6 +165,28 @@ class Mapper:
                 continue
             if follows.get(param.name) == resolved[param.name]:
                 del recipe[param.name]
+
+
+_LARGEST = 1 << 26
+"""Elements of a tensor up to which an elementwise call keeps its shape."""
+_ROWS = 4096
+
+
+def _reduced(function: Function, given: Mapping[str, Any]) -> str:
+    """Why the shapes of an elementwise call are cut: each element is worked out alone, and the oracle needs eight bytes
+    for each of several operands."""
+    sizes = [value.shape for value in given.values() if isinstance(value, Seen)]
+    largest = max(sizes, key=math.prod, default=())
+    if function.kernel is None or math.prod(largest) <= _LARGEST:
+        return ""
+    return f"{largest[0]} rows in the model; element by element they are alike, and in float64 they fill the memory"
+
+
+def _cut(value: Any) -> Any:
+    """The tensor with fewer rows."""
+    if isinstance(value, TensorRecipe) and len(value.shape) > 1 and math.prod(value.shape) > _LARGEST:
+        return replace(value, shape=(_ROWS, *value.shape[1:]))
+    return value
 
 
 def _as_numbers(call: AtenCall) -> tuple[str, Mapping[str, Any]]:

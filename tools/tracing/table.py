@@ -40,9 +40,10 @@ def table_text(
 def row_text(row: Row, count: int) -> str:
     """A call in one line."""
     arguments = ", ".join(f"{name}: {_value(value)}" for name, value in row.arguments.items())
+    reduced = f"scale: reduced, why: {_quoted(row.why)}, " if row.why else ""
     return (
         f"{{phase: {row.phase}, function: {row.function}, dtype: {row.dtype}, count: {count}, "
-        f"aten: {_quoted(row.aten) if ':' in row.aten else row.aten}, arguments: {{{arguments}}}}}"
+        f"aten: {_quoted(row.aten) if ':' in row.aten else row.aten}, {reduced}arguments: {{{arguments}}}}}"
     )
 
 

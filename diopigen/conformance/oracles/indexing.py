@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diopigen.conformance.dtypes import widest
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
 
 
@@ -29,7 +30,7 @@ def _gather(call: Call) -> Answer:
 
 @oracle("Embedding")
 def _embedding(call: Call) -> Answer:
-    return {"out": Expected(call.wide("weight")[call["indices"].astype(np.int64)])}
+    return {"out": Expected(widest(call["weight"][call["indices"].astype(np.int64)]))}
 
 
 @oracle("Nonzero")
