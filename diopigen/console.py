@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -14,6 +14,7 @@ from diopigen.diagnostics import Severity, Sink
 
 if TYPE_CHECKING:
     from diopigen.api import Workspace
+    from diopigen.conformance.model import Case
     from diopigen.ir.load import Loaded
     from diopigen.ir.models import Model
 
@@ -67,6 +68,17 @@ class Session:
         if self.sink.has_errors:
             self.finish()
         return found
+
+    def small_calls(self) -> Mapping[str, Sequence[Case]]:
+        """The calls of models that are cases of every run, by function."""
+        from diopigen.conformance.cases import small_calls
+
+        where = self.workspace()
+
+        def work() -> Mapping[str, Sequence[Case]]:
+            return small_calls(self.load().interface, self.models())
+
+        return self.cached("calls", (where.spec,), (where.spec_name,), work)
 
     def cached(self, kind: str, folders: Sequence[Path], words: Sequence[str], work: Callable[[], _Value]) -> _Value:
         """What `work` gives, from the cache where it gave it before: for the same bytes in `folders`, the same `words`

@@ -133,6 +133,7 @@ def run(
     spec: str | None,
 ) -> None:
     """Run cases and print what came of them, function by function or family by family."""
+    _start_ahead()
     from diopigen.conformance.exceptions import unneeded
     from diopigen.conformance.report import text
 
@@ -162,6 +163,7 @@ def repro(
     case_id: str, lib: str, runtime: str | None, seed: int, time_limit: float, memory_limit: int, spec: str | None
 ) -> None:
     """Run one case alone and print its operands, what was expected and what came."""
+    _start_ahead()
     from diopigen.conformance.cases import find
     from diopigen.conformance.report import failure_text
 
@@ -170,6 +172,14 @@ def repro(
     results = _run(session, [case], lib, runtime, seed, (time_limit, memory_limit), 1)
     click.echo(failure_text(results.results[0], results))
     sys.exit(1 if results.failures else 0)
+
+
+def _start_ahead() -> None:
+    """Lets a worker read its modules while the spec is loaded here."""
+    from diopigen.conformance import processes
+
+    processes.prepare()
+    click.get_current_context().call_on_close(processes.dismiss)
 
 
 def _select(
@@ -182,8 +192,12 @@ def _select(
 ) -> list[Case]:
     from diopigen.conformance.cases import select
 
-    interface, tables = session.load().interface, session.models()
-    return select(interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model)
+    interface = session.load().interface
+    tables = session.models() if model else ()
+    small = None if model else session.small_calls()
+    return select(
+        interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small
+    )
 
 
 def _part(cases: list[Case], shard: str | None) -> list[Case]:

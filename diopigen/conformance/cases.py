@@ -6,7 +6,7 @@ A case has a readable, stable id: `diopiAdd/float32/broadcast-1`. The seed of it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -42,12 +42,14 @@ def select(
     axes: Sequence[str] = (),
     tables: Sequence[Model] = (),
     models: Sequence[str] = (),
+    small: Mapping[str, Sequence[Case]] | None = None,
 ) -> list[Case]:
     """The cases whose function matches one of the globs (with or without `diopi`), and that are of one of the families,
     dtypes and axes; an empty list admits all. Raises `Failure` for a name that nothing has.
 
     `models` are names of `tables`: where some are given, the cases are the calls of these models, of whatever size.
-    Otherwise small calls of all tables come with the cases of their function.
+    Otherwise small calls of all tables come with the cases of their function; who has them (see `small_calls`) gives
+    them as `small`, and no tables.
     """
     functions = tested(interface)
     literal = [op for op in ops if not set("*?[") & set(op)]
@@ -62,8 +64,8 @@ def select(
         names = {function.name for function in found}
         cases = [case for case in cases if case.function in names]
     else:
-        small = _small(interface, tables, {function.name for function in found})
-        cases = [case for f in found for case in (*cases_of(interface, f), *small.get(f.name, ()))]
+        calls = small_calls(interface, tables) if small is None else small
+        cases = [case for f in found for case in (*cases_of(interface, f), *calls.get(f.name, ()))]
     cases = [case for case in cases if not dtypes or case.dtype in dtypes]
     if axes:
         _known("axis", axes, AXES)
@@ -74,11 +76,11 @@ def select(
 AXES = ("recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, "distribution", "error", MODEL_AXIS)
 
 
-def _small(interface: Interface, tables: Sequence[Model], functions: Set[str]) -> Mapping[str, list[Case]]:
+def small_calls(interface: Interface, tables: Sequence[Model]) -> Mapping[str, Sequence[Case]]:
     """The calls of models that are small enough for every run, by function."""
     found: dict[str, list[Case]] = {}
     for table in tables:
-        for case in model_cases(interface, table, functions):
+        for case in model_cases(interface, table):
             if is_small(case):
                 found.setdefault(case.function, []).append(case)
     return found

@@ -8,8 +8,6 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import IO, Any
 
 from diopigen.conformance.execute import describe
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results
+from diopigen.conformance.processes import take
 from diopigen.conformance.worker import Setup, send
 from diopigen.diagnostics import failure
 from diopigen.ir.model import Function, Header, Interface
@@ -76,7 +75,7 @@ def run(
     called = [case for case in cases if not is_skipped(case)]
     session = _Session(called, _slim(interface, called), library, runtime, seed, time_limit, memory_limit, progress)
     session.setup = replace(session.setup, environment=environment or {})
-    session.run(max(1, min(jobs, -(-len(called) // 8))))
+    session.run(max(1, min(jobs, -(-sum(map(_weight, called)) // _SHARE))))
     judged = iter(result for result in session.results if result is not None)
     results = tuple(CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(judged) for case in cases)
     counts = Counter(result.outcome for result in results)
@@ -89,6 +88,15 @@ def run(
         session.version,
         {outcome: counts[outcome] for outcome in OUTCOMES},
     )
+
+
+_SHARE = 200
+"""Ordinary cases that are worth the start of one more process."""
+
+
+def _weight(case: Case) -> int:
+    """Ordinary cases that a case takes as long as."""
+    return _SHARE // 4 if case.axis == "model" else 1
 
 
 def is_skipped(case: Case) -> bool:
@@ -170,19 +178,7 @@ class _Session:
     # ---- workers ----------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
-        root = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join(entry for entry in (root, os.environ.get("PYTHONPATH", "")) if entry)
-        # Several workers share the processors; a thread pool in each of NumPy's libraries would only be in the way.
-        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, **self.setup.environment, "PYTHONPATH": path}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "diopigen.conformance.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment,
-            bufsize=0,
-        )
+        process, errors = take(self.setup.environment)
         worker = _Worker(process, errors, since=time.monotonic())
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)

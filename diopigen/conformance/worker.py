@@ -88,7 +88,11 @@ def _leave(answers: BinaryIO) -> int:
 
 def serve(commands: BinaryIO, answers: BinaryIO) -> int:
     """Sets up, then runs batches until the input ends."""
-    setup: Setup = receive(commands)
+    with contextlib.suppress(Exception):  # named with the first case that needs them
+        oracles()  # read before the first case: its time limit is for the library
+    setup: Setup | None = receive(commands)
+    if setup is None:
+        return 0  # started ahead of time, and not needed
     if setup.memory_limit:
         resource.setrlimit(resource.RLIMIT_DATA, (setup.memory_limit, setup.memory_limit))
     try:
@@ -101,8 +105,6 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]
         _line(answers, {"setup": str(error), "code": codes[0], "fix": fixes[0]})
         return 1
-    with contextlib.suppress(Exception):  # named with the first case that needs them
-        oracles()  # read before the first case: its time limit is for the library
     vendor, version = library.text("diopiGetVendorName"), library.text("diopiGetImplVersion")
     _line(answers, {"ready": True, "vendor": vendor, "version": version})
     while True:

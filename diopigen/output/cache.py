@@ -11,8 +11,10 @@ Entries are pickles. They are read from a folder that belongs to the user and th
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import hashlib
+import io
 import os
 import pickle
 import stat
@@ -105,7 +107,9 @@ def write(kind: str, key: str, value: Any) -> None:
     if place is None:
         return
     with contextlib.suppress(OSError, pickle.PicklingError, RecursionError):
-        content = pickle.dumps(value, protocol=5)
+        stream = io.BytesIO()
+        _Pickler(stream, protocol=5).dump(value)
+        content = stream.getvalue()
         digest = hashlib.blake2b(content, digest_size=_DIGEST).digest()
         handle, temporary = tempfile.mkstemp(prefix=f".{kind}-", dir=place)
         try:
@@ -118,6 +122,29 @@ def write(kind: str, key: str, value: Any) -> None:
                 os.unlink(temporary)  # noqa: PTH108
             raise
         _prune(place, kind)
+
+
+class _Pickler(pickle.Pickler):
+    """Frozen dataclasses as calls of their class: they are read in half the time that their own form takes."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind not in _FIELDS:
+            _FIELDS[kind] = _arguments(kind)
+        names = _FIELDS[kind]
+        return NotImplemented if names is None else (kind, tuple(getattr(obj, name) for name in names))
+
+
+_FIELDS: dict[type, tuple[str, ...] | None] = {}
+
+
+def _arguments(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass that its constructor takes as they are; None for all other classes."""
+    if not dataclasses.is_dataclass(kind) or hasattr(kind, "__post_init__"):
+        return None
+    fields = dataclasses.fields(kind)
+    plain = all(field.init and not field.kw_only for field in fields)
+    return tuple(field.name for field in fields) if plain else None
 
 
 def _prune(place: Path, kind: str) -> None:

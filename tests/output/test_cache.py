@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -124,7 +124,8 @@ def test_the_key_follows_the_sources_of_diopigen(tmp_path: Path, monkeypatch: py
 def test_an_interface_out_of_the_cache_gives_the_same_files() -> None:
     where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
     loaded = api.load(where, Sink())
-    again = pickle.loads(pickle.dumps(loaded))
+    cache.write("interface", "a1", loaded)
+    again = cache.read("interface", "a1")
     assert dict(api.plan(again.interface, where, Sink())) == dict(api.plan(loaded.interface, where, Sink()))
 
 
@@ -161,3 +162,29 @@ def test_runs_side_by_side_see_whole_entries(tmp_path: Path, place: Path) -> Non
     running = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(3)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
     assert [path.name for path in place.iterdir()] == ["thing-a1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Read as a call of its class."""
+
+    one: int
+    two: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Worked:
+    """Its constructor does more than keep its arguments."""
+
+    one: int
+    twice: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "twice", 2 * self.one)
+
+
+def test_values_of_every_kind_come_back_as_they_were() -> None:
+    written = {"plain": Plain(1, ("a",)), "worked": Worked(3), "many": [Plain(place) for place in range(5)]}
+    cache.write("thing", "a1", written)
+    found = cache.read("thing", "a1")
+    assert found == written and found["worked"].twice == 6

@@ -1,0 +1,48 @@
+"""Worker processes that are started ahead of time: given out, or ended without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from diopigen.conformance import processes
+from diopigen.conformance.cases import select
+from diopigen.conformance.runner import run
+from diopigen.ir.model import Interface
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    yield
+    processes.dismiss()
+
+
+def test_the_prepared_process_is_the_next_one() -> None:
+    processes.prepare()
+    first, _ = prepared = processes._spare[0]
+    assert processes.take() == prepared
+    second, errors = processes.take()
+    assert second.pid != first.pid
+    for process in (first, second):
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0  # without a setup there is nothing to do
+    errors.seek(0)
+    assert errors.read() == b""
+
+
+def test_what_nobody_takes_is_ended() -> None:
+    processes.prepare()
+    process, _ = processes._spare[0]
+    processes.dismiss()
+    assert process.poll() is not None
+    processes.dismiss()
+
+
+def test_cases_run_in_a_prepared_process(interface: Interface, tiny_library: Path, runtime: Path) -> None:
+    processes.prepare()
+    cases = select(interface, ops=["Add"], axes=["plain"])
+    results = run(cases, interface, tiny_library, runtime)
+    assert len(results.results) == len(cases) and processes._spare == []
