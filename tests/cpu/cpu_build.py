@@ -21,6 +21,16 @@ from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "build/tests"
+FLAVOUR = "DIOPI_CPU_TEST_BUILD"
+"""Chooses the flavour of the libraries that the tests run over: plain where it is not set."""
+_CHECKS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+FLAVOURS: Mapping[str, Sequence[str]] = {
+    "plain": ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIOPI_CPU_ONE_ARCH"),
+    "sanitized": ("-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_CXX_FLAGS_DEBUG={_CHECKS}"),
+    "released": ("-DCMAKE_BUILD_TYPE=Release",),
+}
+"""Options by flavour. What is released clones its loops for several processors, which takes three times as long to
+compile: `make test` does without, `make conformance` runs the same tests over it."""
 SANITIZED = "DIOPI_CPU_TEST_LIBRARIES"
 """Set in the child process that runs these tests again over libraries built with the sanitizers."""
 
@@ -69,30 +79,33 @@ def write_generated(interface: Interface) -> Path:
     return folder
 
 
-def shared_libraries(generated: Path, *, sanitize: bool = False) -> tuple[Path, Path]:
-    """The runtime and the library, built by whoever comes first."""
-    with only_one(SHARED / ("sanitized" if sanitize else "plain")) as folder:
-        return build_libraries(generated, folder, sanitize=sanitize)
+def shared_libraries(generated: Path, flavour: str = "") -> tuple[Path, Path]:
+    """The runtime and the library, built by whoever comes first; as `flavour` or the environment says."""
+    flavour = flavour or chosen()
+    with only_one(SHARED / flavour) as folder:
+        return build_libraries(generated, folder, flavour)
 
 
-def build_libraries(generated: Path, output: Path, *, sanitize: bool = False) -> tuple[Path, Path]:
-    """libdiopirt.so and libdiopi_impl.so in `output`, or both with the address and undefined behaviour sanitizers.
+def chosen() -> str:
+    """The flavour of this run."""
+    return os.environ.get(FLAVOUR, "plain")
 
-    Neither is what is released: that build clones its loops for several processors and takes three times as long.
-    `make conformance` makes it, and judges it by the same cases.
-    """
-    checks = "-g1 -fsanitize=address,undefined -fno-sanitize-recover=all" if sanitize else "-DDIOPI_CPU_ONE_ARCH"
+
+def build_libraries(generated: Path, output: Path, flavour: str) -> tuple[Path, Path]:
+    """libdiopirt.so and libdiopi_impl.so in `output`, in a flavour of `FLAVOURS`."""
     # Relative paths, so that a compiler cache knows the files of an earlier run.
     environment = {**os.environ, "CCACHE_BASEDIR": os.path.commonpath([generated, output]), "CCACHE_NOHASHDIR": "1"}
     options = [
         f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={output}",
-        "-DCMAKE_BUILD_TYPE=Debug",
-        f"-DCMAKE_CXX_FLAGS_DEBUG=-O1 {checks}",
+        *FLAVOURS[flavour],
         *(["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []),
     ]
     folders = {
         "runtime": [f"-DDIOPIGEN_INCLUDE_DIR={generated / 'include'}"],
-        "impl/cpu": [f"-DDIOPIGEN_GENERATED_DIR={generated}", f"-DDIOPIGEN_SANITIZE={'ON' if sanitize else 'OFF'}"],
+        "impl/cpu": [
+            f"-DDIOPIGEN_GENERATED_DIR={generated}",
+            f"-DDIOPIGEN_SANITIZE={'ON' if flavour == 'sanitized' else 'OFF'}",
+        ],
     }
     for folder, own in folders.items():
         build = output / "build" / folder
