@@ -7,6 +7,7 @@
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/threads.h"
+#include "window_rows.h"
 
 namespace diopi::cpu {
 
@@ -122,63 +123,51 @@ void for_each_gradient(const Pooling& pooling, T* gradient, Visit&& visit) {
     });
 }
 
-Pooling pooling_over(const Tensor& input, int space) {
-    Pooling pooling;
-    pooling.size = space_of(input, space);
-    for (int64_t i = 0; i < input.rank - space; ++i) {
-        pooling.planes *= input.shape[i];
-    }
-    return pooling;
+// Calls `visit(plane, row)` for every row of sliding windows, spread over the threads.
+template <typename Visit>
+void for_each_window_row(const Pooling& pooling, Visit&& visit) {
+    const int64_t rows = pooling.windows[0] * pooling.windows[1];
+    const int64_t work = 1 + pooling.windows[2] * volume(pooling.window.kernel);
+    parallel_for(pooling.planes * rows, 1 + 8192 / work, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            visit(i / rows, i % rows);
+        }
+    });
+}
+
+// The gradient of means of sliding windows: every window's share goes to its elements.
+template <typename T>
+void share_rows(const Layout& layout, const Divisor& divisor, const T* arriving, T* gradient) {
+    const int64_t width = layout.windows[2];
+    const int64_t rows = layout.windows[0] * layout.windows[1];
+    const int64_t size = volume(layout.size);
+    const int64_t step = layout.window.step[2];
+    const int64_t work = size + rows * width * volume(layout.window.kernel);
+    parallel_for(layout.planes, 1 + 8192 / (work + 1), [&](int64_t begin, int64_t end) {
+        std::vector<T> shares(static_cast<size_t>(width));
+        for (int64_t plane = begin; plane < end; ++plane) {
+            T* target = gradient + plane * size;
+            std::fill_n(target, size, T(0));
+            for (int64_t row = 0; row < rows; ++row) {
+                for (int64_t i = 0; i < width; ++i) {
+                    const Place place = layout.place(row * width + i);
+                    const double value = arriving[(plane * rows + row) * width + i];
+                    shares[static_cast<size_t>(i)] =
+                        is_empty(place) ? T(0) : static_cast<T>(value / divisor_of(place, divisor));
+                }
+                for_each_element_of_row(layout, row, [&](int64_t source, int64_t first, int64_t count) {
+                    const T* share = shares.data() + first;
+                    T* to = target + source;
+                    for (int64_t i = 0; i < count; ++i) {
+                        to[i * step] += share[i];
+                    }
+                });
+            }
+        }
+    });
 }
 
 }  // namespace
-
-Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                   const diopiSize_t* dilation) {
-    Window window;
-    window.kernel = entries("C2", kernel_name, kernel_size, space, 1, 1);
-    window.step = stride.len == 0 ? window.kernel : entries("C2", "stride", stride, space, 1, 1);
-    if (dilation != nullptr) {
-        window.spread = entries("C2", "dilation", *dilation, space, 1, 1);
-    }
-    window.pad = entries("C3", "padding", padding, space, 0, 0);
-    for (int k = 0; k < kSpace; ++k) {
-        require(2 * window.pad[k] <= window.extent(k),
-                "C3: parameter 'padding' must not be above half of the dilated window");
-    }
-    return window;
-}
-
-Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode) {
-    Pooling pooling = pooling_over(input, space);
-    pooling.window = window;
-    for (int k = 0; k < kSpace; ++k) {
-        const int64_t size = pooling.size[k];
-        const int64_t pad = window.pad[k];
-        const int64_t step = window.step[k];
-        const int64_t extent = window.extent(k);
-        const int64_t room = size + 2 * pad - extent + (ceil_mode ? step - 1 : 0);
-        int64_t count = room < 0 ? 0 : room / step + 1;
-        if (ceil_mode && count > 0 && (count - 1) * step >= size + pad) {
-            --count;
-        }
-        require(count > 0, "C4: parameter 'input': at least one window must fit into the padded input");
-        pooling.windows[k] = count;
-    }
-    return pooling;
-}
-
-Pooling adaptive_pool(const Tensor& input, int space, const Triple& windows) {
-    Pooling pooling = pooling_over(input, space);
-    pooling.windows = windows;
-    pooling.is_adaptive = true;
-    return pooling;
-}
-
-void require_pooled(const Tensor& pooled, const Tensor& input, int space, const Pooling& pooling) {
-    require_same_dtype(pooled, input);
-    require_shape(pooled, with_space(input, pooling.windows, space));
-}
 
 void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, const Pooling& pooling) {
     const Layout layout(pooling);
@@ -188,6 +177,28 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
         const Output<T> maxima(out);
         const Output<Int64> positions(indices);
         const bool has_indices = !indices.is_null();
+        const int64_t width = pooling.windows[2];
+        if (!pooling.is_adaptive) {
+            for_each_window_row(pooling, [&](int64_t plane, int64_t row) {
+                thread_local std::vector<int64_t> places;
+                places.assign(static_cast<size_t>(width), -1);
+                const T* values = x.data() + plane * volume(pooling.size);
+                const int64_t at = plane * volume(pooling.windows) + row * width;
+                T* best = maxima.data() + at;
+                std::fill_n(best, width, lowest<T>());
+                for_each_element_of_row(pooling, row, [&](int64_t source, int64_t first, int64_t count) {
+                    take_larger(values + source, pooling.window.step[2], count, source, best + first,
+                                places.data() + first);
+                });
+                if (has_indices) {
+                    std::transform(places.begin(), places.end(), positions.data() + at,
+                                   [](int64_t place) { return Int64(place); });
+                }
+            });
+            maxima.store();
+            positions.store();
+            return;
+        }
         for_each_window(pooling, [&](int64_t plane, int64_t window) {
             const T* values = x.data() + plane * volume(pooling.size);
             T largest = lowest<T>();
@@ -214,10 +225,8 @@ void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     const Layout layout(pooling);
     const Input<Int64> positions(indices);
     const int64_t size = volume(pooling.size);
-    for (int64_t i = 0; i < indices.numel; ++i) {
-        require(positions[i].value >= -1 && positions[i].value < size,
-                "parameter 'indices' holds a position outside of the plane");
-    }
+    require(are_places(positions.data(), indices.numel, size),
+            "parameter 'indices' holds a position outside of the plane");
     dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> arriving(grad_output);
@@ -238,11 +247,35 @@ void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, co
         using T = decltype(sample);
         const Input<T> x(input);
         const Output<T> means(out);
+        const int64_t width = pooling.windows[2];
+        if (!pooling.is_adaptive) {
+            for_each_window_row(pooling, [&](int64_t plane, int64_t row) {
+                thread_local std::vector<double> sums;
+                sums.assign(static_cast<size_t>(width), 0.0);
+                const T* values = x.data() + plane * volume(pooling.size);
+                for_each_element_of_row(pooling, row, [&](int64_t source, int64_t first, int64_t count) {
+                    add_strided(values + source, pooling.window.step[2], count, sums.data() + first);
+                });
+                T* result = means.data() + plane * volume(pooling.windows) + row * width;
+                for (int64_t i = 0; i < width; ++i) {
+                    const Place place = layout.place(row * width + i);
+                    const double mean = is_empty(place) ? 0 : sums[static_cast<size_t>(i)] / divisor_of(place, divisor);
+                    result[i] = static_cast<T>(mean);
+                }
+            });
+            means.store();
+            return;
+        }
         for_each_window(pooling, [&](int64_t plane, int64_t window) {
             const T* values = x.data() + plane * volume(pooling.size);
             const Place place = layout.place(window);
             double sum = 0;
-            for_each_element(layout, place, [&](int64_t i) { sum += values[i]; });
+            for (int64_t z = place.depth.begin; z < place.depth.end; ++z) {
+                for (int64_t y = place.height.begin; y < place.height.end; ++y) {
+                    const int64_t first = (z * pooling.size[1] + y) * pooling.size[2] + place.width.begin;
+                    sum += sum_run(values + first, place.width.end - place.width.begin);
+                }
+            }
             const double mean = is_empty(place) ? 0 : sum / divisor_of(place, divisor);
             means[plane * volume(pooling.windows) + window] = static_cast<T>(mean);
         });
@@ -257,6 +290,11 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
         using T = decltype(sample);
         const Input<T> arriving(grad_output);
         const Output<T> gradient(grad_input);
+        if (!pooling.is_adaptive) {
+            share_rows(layout, divisor, arriving.data(), gradient.data());
+            gradient.store();
+            return;
+        }
         for_each_gradient(pooling, gradient.data(), [&](int64_t plane, int64_t window) {
             const Place place = layout.place(window);
             if (is_empty(place)) {
