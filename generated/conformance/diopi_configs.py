@@ -3691,17 +3691,54 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
+        para=dict(dim=[0, 0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((4,), (3,)),
+                    "dtype": [np.float32],
+                    "value": ([1.0, float("nan"), float("-inf"), float("nan")], [1.0, float("-inf"), -50000.0]),
+                },
+            ],
+        ),
+    ),
+    "min_4": dict(
+        name=["min"],
+        interface=["torch"],
+        tag=["diopiMin"],
+        dtype=[np.int64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
         para=dict(dim=[0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
-                    "shape": ((4,),),
-                    "dtype": [np.float32],
-                    "value": ([1.0, float("nan"), float("-inf"), float("nan")],),
+                    "shape": ((2,),),
+                    "dtype": [np.int64],
+                    "value": ([9007199254740995, 9007199254740993],),
                 },
             ],
+        ),
+    ),
+    "min_5": dict(
+        name=["min"],
+        interface=["torch"],
+        tag=["diopiMin"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2,),), "dtype": [np.int32], "value": ([16777219, 16777217],)}],
         ),
     ),
     "min_all": dict(
@@ -3729,11 +3766,46 @@ diopi_configs = {
             args=[
                 {
                     "ins": ["input"],
-                    "shape": ((3,),),
+                    "shape": ((3,), (3,)),
                     "dtype": [np.float32],
-                    "value": ([1.0, float("nan"), float("-inf")],),
+                    "value": ([1.0, float("nan"), float("-inf")], [1.0, float("-inf"), -50000.0]),
                 },
             ],
+        ),
+    ),
+    "min_all_3": dict(
+        name=["min"],
+        interface=["torch"],
+        tag=["diopiMinAll"],
+        dtype=[np.int64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((2,),),
+                    "dtype": [np.int64],
+                    "value": ([9007199254740995, 9007199254740993],),
+                },
+            ],
+        ),
+    ),
+    "min_all_4": dict(
+        name=["min"],
+        interface=["torch"],
+        tag=["diopiMinAll"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2,),), "dtype": [np.int32], "value": ([16777219, 16777217],)}],
         ),
     ),
     "max": dict(
@@ -3772,15 +3844,15 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(dim=[0]),
+        para=dict(dim=[0, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
-                    "shape": ((4,),),
+                    "shape": ((4,), (3,)),
                     "dtype": [np.float32],
-                    "value": ([1.0, float("nan"), float("inf"), float("nan")],),
+                    "value": ([1.0, float("nan"), float("inf"), float("nan")], [1.0, float("inf"), 50000.0]),
                 },
             ],
         ),
@@ -3810,9 +3882,9 @@ diopi_configs = {
             args=[
                 {
                     "ins": ["input"],
-                    "shape": ((3,),),
+                    "shape": ((3,), (3,)),
                     "dtype": [np.float32],
-                    "value": ([1.0, float("nan"), float("inf")],),
+                    "value": ([1.0, float("nan"), float("inf")], [1.0, float("inf"), 50000.0]),
                 },
             ],
         ),
@@ -4860,6 +4932,28 @@ diopi_configs = {
         para=dict(dim=[0], descending=[False], pStable=[False]),
         tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "requires_grad": [True], "shape": ((),)}]),
     ),
+    "sort_5": dict(
+        name=["sort"],
+        interface=["torch"],
+        tag=["diopiSort"],
+        dtype=[np.uint8],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[1], descending=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((2, 9),),
+                    "dtype": [np.uint8],
+                    "gen_fn": dict(fn="Genfunc.randint", low=0, high=256),
+                },
+            ],
+        ),
+    ),
     "topk": dict(
         name=["topk"],
         interface=["torch"],
@@ -5411,6 +5505,43 @@ diopi_configs = {
             ],
         ),
     ),
+    "argmax_4": dict(
+        name=["argmax"],
+        interface=["torch"],
+        tag=["diopiArgmax"],
+        dtype=[np.int64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[0], keepdim=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((2,),),
+                    "dtype": [np.int64],
+                    "value": ([9007199254740992, 9007199254740993],),
+                },
+            ],
+        ),
+    ),
+    "argmax_5": dict(
+        name=["argmax"],
+        interface=["torch"],
+        tag=["diopiArgmax"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[0], keepdim=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2,),), "dtype": [np.int32], "value": ([16777216, 16777217],)}],
+        ),
+    ),
     "argmin": dict(
         name=["argmin"],
         interface=["torch"],
@@ -5458,6 +5589,43 @@ diopi_configs = {
                     "value": ([1.0, float("nan"), float("-inf"), float("nan")],),
                 },
             ],
+        ),
+    ),
+    "argmin_4": dict(
+        name=["argmin"],
+        interface=["torch"],
+        tag=["diopiArgmin"],
+        dtype=[np.int64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[0], keepdim=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((2,),),
+                    "dtype": [np.int64],
+                    "value": ([9007199254740993, 9007199254740992],),
+                },
+            ],
+        ),
+    ),
+    "argmin_5": dict(
+        name=["argmin"],
+        interface=["torch"],
+        tag=["diopiArgmin"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[0], keepdim=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2,),), "dtype": [np.int32], "value": ([16777217, 16777216],)}],
         ),
     ),
     "argsort": dict(
@@ -8461,15 +8629,15 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(dim=[(0,)], keepdim=[False]),
+        para=dict(dim=[(0,), (0,)], keepdim=[False, False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["self"],
-                    "shape": ((3,),),
+                    "shape": ((3,), (3,)),
                     "dtype": [np.float32],
-                    "value": ([1.0, float("nan"), float("inf")],),
+                    "value": ([1.0, float("nan"), float("inf")], [1.0, float("inf"), 50000.0]),
                 },
             ],
         ),

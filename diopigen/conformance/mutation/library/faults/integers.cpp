@@ -15,8 +15,22 @@ std::function<bool(const View&)> of(diopiDtype_t dtype) {
 
 double throughSingle(double number) { return static_cast<double>(static_cast<float>(number)); }
 
+// Where a result is a float, the contract itself rounds integral operands.
+bool staysIntegral(const Call& call) {
+    for (const View& output : call.outputs()) {
+        if (output.isFloating() || output.isComplex()) return false;
+    }
+    return true;
+}
+
+Behaviour integersThrough(diopiDtype_t dtype, double (*change)(double)) {
+    const Behaviour rounded = readThrough(of(dtype), change);
+    return [=](Call& call) { return staysIntegral(call) ? rounded(call) : call.forward(); };
+}
+
 // Exact 64-bit values cannot go through `readThrough`, which computes in double.
 bool throughDouble(Call& call) {
+    if (!staysIntegral(call)) return false;
     bool changed = false;
     call.exchangeInputs([&](const View& input) -> diopiTensorHandle_t {
         if (input.dtype() != diopi_dtype_int64) return nullptr;
@@ -119,20 +133,20 @@ diopiError_t unsignedAsSigned(Call& call) {
     return status;
 }
 
-// Of these operands only whether they are zero matters, and rounding does not change that.
-const Selector truths = named("Logical* Any All Nonzero");
+// Of these operands only the sign or whether they are zero matters, or they are exponents whose powers wrap to zero.
+const Selector truths = named("Logical* Any All Nonzero Sign Sgn Hardtanh* PowScalar");
 
 const Registration registration(
     "integer arithmetic",
     {
         {"int64-through-float32", "int64 operands go through float32", determined() && !truths,
-         readThrough(of(diopi_dtype_int64), throughSingle)},
+         integersThrough(diopi_dtype_int64, throughSingle)},
         {"int64-through-float64", "int64 operands go through float64", determined() && !truths,
          beforehand(throughDouble)},
         {"int32-through-float32", "int32 operands go through float32", determined() && !truths,
-         readThrough(of(diopi_dtype_int32), throughSingle)},
+         integersThrough(diopi_dtype_int32, throughSingle)},
         {"int16-through-bfloat16", "int16 operands go through bfloat16", determined() && !truths,
-         readThrough(of(diopi_dtype_int16), throughBfloat16)},
+         integersThrough(diopi_dtype_int16, throughBfloat16)},
         {"int64-results-cut", "int64 results keep their lower 32 bits", determined(), afterwards([](const View& view) {
              if (view.dtype() != diopi_dtype_int64) return false;
              bool changed = false;
@@ -147,10 +161,11 @@ const Registration registration(
          named("Add Sub Mul"), saturating},
         {"unsigned-as-signed", "uint8 is taken for int8",
          named("Maximum Minimum Max Min MaxAll MinAll Amax Argmax Argmin Sort Gt Lt Ge Le GtScalar LtScalar Div "
-               "Remainder Mean Sum Prod Cumsum CastDtype Clamp ClampScalar ClampMax ClampMin Abs Sign Sqrt Exp Floor"),
+               "Remainder Mean Sum Prod Cumsum CastDtype Clamp ClampScalar ClampMax ClampMin Abs Sign Sqrt Exp"),
          unsignedAsSigned},
         {"integer-number-through-float", "an integral number beside a tensor is rounded to float32",
          havingType(Type::scalar), beforehand([](Call& call) {
+             if (!staysIntegral(call)) return false;
              bool changed = false;
              for (int i = 0; i < call.signature().count; ++i) {
                  const char* name = call.signature().parameters[i].name;
