@@ -50,8 +50,13 @@ struct Problem {
 // The logarithm of the sum of exponentials of a row.
 template <typename T>
 DIOPI_CPU_CLONES double log_sum_exp(const T* x, int64_t length) {
+    constexpr int64_t kBlock = 1024;
+    T block[kBlock];
     const T top = row_maximum(x, length);
-    const double sum = row_sum(length, [&](int64_t i) { return vector_math::exp(x[i] - top); });
+    double sum = 0;
+    for (int64_t i = 0; i < length; i += kBlock) {
+        sum += exponentials(block, x + i, top, std::min(kBlock, length - i));
+    }
     return static_cast<double>(top) + std::log(sum);
 }
 
