@@ -31,6 +31,22 @@ for name, shape, arguments in (
     out = np.zeros(shape, np.float32)
     cpu.call(name, out, *arguments)
     digest.update(out.tobytes())
+long = x.reshape(-1)
+def zeros(*shape, dtype=np.float32):
+    return np.zeros(shape, dtype)
+for name, outputs, arguments in (
+    ("diopiSum", [zeros(513)], (x, [0])), ("diopiNorm", [zeros()], (x, 3, [])),
+    ("diopiNorm", [zeros(700)], (x, 2, [1])),
+    ("diopiStd", [zeros()], (x, [], None)), ("diopiStd", [zeros(513)], (x, [0], None)),
+    ("diopiCumsum", [zeros(700, 513)], (x, 0)), ("diopiArgmax", [zeros(dtype=np.int64)], (x, None, False)),
+    ("diopiSort", [zeros(long.size), zeros(long.size, dtype=np.int64)], (long, 0, True, None)),
+    ("diopiTopk", [zeros(70), zeros(70, dtype=np.int64)], (long, 70, 0, True, True)),
+    ("diopiLogSoftmax", [zeros(700, 513)], (x, 1)), ("diopiMSELoss", [zeros()], (x, 2 * x, 1)),
+    ("diopiIndexSelect", [zeros(700, 900)], (x, 1, np.arange(900) % 513)),
+):
+    cpu.call(name, *outputs, *arguments)
+    for out in outputs:
+        digest.update(out.tobytes())
 def drawn(*, dtype=np.float32):
     return np.zeros(100_003, dtype)
 weights = np.abs(x[:50]) + np.float32(0.1)
