@@ -43,7 +43,6 @@ class Call {
     DIOPIGEN_ADAPTOR_OUT_OF_LINE void expect(std::int64_t tensors) {
         if (tensors > 0) {
             converted_.reserve(tensors + inlineTensors);
-            extents_.reserve(tensors + inlineTensors);
             handles_.reserve(tensors);
         }
     }

@@ -55,7 +55,9 @@ inline diopiError_t measure(const Place& at, diopiConstTensorHandle_t handle, Ex
     return diopiSuccess;
 }
 
-using Extents = Buffer<Extent, 24>;
+// No more than fit on the stack: a call with longer arrays is compared among its first tensors only.
+constexpr std::int64_t mostExtents = 24;
+using Extents = Buffer<Extent, mostExtents>;
 
 // Adds a tensor. Fails where it shares a part of its memory with another one, and one of them is written: the operator
 // would not see it, and could not refuse the call. The whole of it may be shared.
@@ -74,7 +76,9 @@ inline diopiError_t addExtent(const Place& at, Extents& extents, diopiConstTenso
                         at.function, other.parameter, at.parameter);
         }
     }
-    extents.add(added);
+    if (extents.size() < mostExtents) {
+        extents.add(added);
+    }
     return diopiSuccess;
 }
 
