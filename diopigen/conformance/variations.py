@@ -16,7 +16,7 @@ from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
 from diopigen.spec.expression import Call, Name
 
-NAMES = ("negative-dim", "null")
+NAMES = ("negative-dim", "large", "null")
 
 Recipes = Sequence[Mapping[str, Argument]]
 
@@ -26,6 +26,7 @@ def cases(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[
     if function.kernel is not None:
         return
     yield from _negative_dims(function, resolver, recipes)
+    yield from _large(function, resolver, recipes)
     yield from _specials(function, resolver, recipes)
     yield from _empty(function, resolver, recipes)
     yield from _null(function, resolver, recipes)
@@ -48,6 +49,9 @@ def _case(function: Function, dtype: str, axis: str, name: str, arguments: Mappi
 _RANGE = re.compile(r"(?:every entry of )?(\w+)(?: and (\w+))? (?:is|are) in \[-rank\((\w+)\)")
 
 
+_DIMENSION = re.compile(r"(\w+) is a dimension of (\w+)")
+
+
 def counted_dims(function: Function) -> dict[str, str]:
     """The parameters that name dimensions from either end, each with the tensor that they are of, as the constraints
     say."""
@@ -55,6 +59,8 @@ def counted_dims(function: Function) -> dict[str, str]:
     for constraint in function.constraints:
         for match in _RANGE.finditer(constraint.that):
             found.update({name: match.group(3) for name in match.group(1, 2) if name})
+        for match in _DIMENSION.finditer(constraint.that):
+            found[match.group(1)] = match.group(2)
     return {name: of for name, of in found.items() if function.param(name) and function.param(of)}
 
 
@@ -83,6 +89,36 @@ def _turned(value: Value, rank: int) -> Value:
         return tuple(_turned(item, rank) for item in value)
     assert isinstance(value, int)
     return value - rank if value >= 0 else value + rank
+
+
+# ---- long dimensions ------------------------------------------------------------------------------------------------
+
+_LARGE = (3, 70_001)
+"""Longer than a block of any kernel that sums in blocks, and a multiple of none."""
+_REDUCED = frozenset({"reduction", "activation_fwd"})
+"""Families whose operators work along one dimension."""
+
+
+def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
+    """One long dimension: of many terms an error in a few shows no more, but a block that is left out does."""
+    dims = counted_dims(function)
+    read = [p.name for p in function.params if p.is_read and p.type == "tensor"]
+    if list(dims) != ["dim"] or read != [dims["dim"]] or function.family not in _REDUCED or not recipes:
+        return
+    name = read[0]
+    dim: Argument = (1,) if function.param("dim").type == "sizes" else 1  # type: ignore[union-attr]
+    outputs = {param.name for param in function.params if param.direction == "out"}
+    others = {key: value for key, value in recipes[0].items() if key not in (name, "dim", *outputs)}
+    for step, dtype in enumerate(lead_dtypes(function)):
+        if kind(dtype) != "float" and dtype != "int32":
+            continue
+        values = Drawn("uniform", (-1, 1)) if kind(dtype) == "float" else NORMAL
+        recipe = {**others, name: TensorRecipe(_LARGE, None, values), "dim": dim}
+        try:
+            arguments = _resolved(function, resolver, recipe, Choice(dtype, step))
+        except Unfit:
+            continue
+        yield _case(function, dtype, "large", "large", arguments)
 
 
 # ---- edge values ----------------------------------------------------------------------------------------------------

@@ -98,6 +98,15 @@ def test_edge_values_reach_every_dtype(interface: Interface) -> None:
     assert of_axis(interface, "diopiConvolution2d", "special") == []
 
 
+def test_reductions_have_a_long_dimension(interface: Interface) -> None:
+    for name, dim in (("diopiSum", (1,)), ("diopiSoftmax", 1), ("diopiCumsum", 1), ("diopiMax", 1)):
+        cases = {case.dtype: case.arguments for case in of_axis(interface, name, "large")}
+        assert {"float16", "bfloat16", "float32", "float64"} <= set(cases), name
+        for arguments in cases.values():
+            assert arguments["input"].shape == (3, 70_001) and arguments["dim"] == dim  # type: ignore[union-attr]
+    assert of_axis(interface, "diopiSoftmaxBackward", "large") == []
+
+
 def test_no_samples(interface: Interface) -> None:
     (case,) = of_axis(interface, "diopiConvolution2dBackward", "empty")
     shapes = {name: value.shape for name, value in case.arguments.items() if isinstance(value, Operand)}
