@@ -42,15 +42,17 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """`killed` where it is found in every function in which it acts, else `survived`; `not reached` where it never
-        acts, `unsound` where a case fails before it does, `lacking` where the library has none of the functions."""
+        """`killed` where it is found in every function in which it acts, `partly` where in some of them, `survived`
+        where in none; `not reached` where it never acts, `unsound` where a case fails before it does, `lacking` where
+        the library has none of the functions."""
         if not self.trials:
             return "lacking"
         if any(trial.outcome == "unsound" for trial in self.trials):
             return "unsound"
-        if any(trial.outcome == "survived" for trial in self.trials):
-            return "survived"
-        return "killed" if any(trial.outcome == "killed" for trial in self.trials) else "not reached"
+        survived, killed = bool(self.of("survived")), bool(self.of("killed"))
+        if killed:
+            return "partly" if survived else "killed"
+        return "survived" if survived else "not reached"
 
     def of(self, outcome: str) -> tuple[str, ...]:
         """The functions with an outcome."""
@@ -74,8 +76,8 @@ class Report:
 
     @property
     def faults_killed(self) -> float:
-        """The share of faults that are found in every function in which they act."""
-        return _share([verdict.outcome == "killed" for verdict in self.planted])
+        """The share of faults that are found, be it not in every function in which they act."""
+        return _share([verdict.outcome in ("killed", "partly") for verdict in self.planted])
 
     @property
     def places_killed(self) -> float:

@@ -33,13 +33,15 @@ def text(report: Report) -> str:
 def summary(report: Report) -> str:
     """One line: the shares of faults and of places that are found, and whether they suffice."""
     planted = report.planted
-    killed = sum(verdict.outcome == "killed" for verdict in planted)
+    found = sum(verdict.outcome in ("killed", "partly") for verdict in planted)
+    everywhere = sum(verdict.outcome == "killed" for verdict in planted)
     trials = [trial for verdict in planted for trial in verdict.trials if trial.outcome != "not reached"]
     places = sum(trial.outcome == "killed" for trial in trials)
     kinds, functions = len({v.mutant.kind for v in planted}), len({t.function for t in trials})
     needed = "" if report.strong else f"; {REQUIRED:.0%} are needed"
     return (
-        f"{report.library}: {killed} of {len(planted)} faults of {kinds} kinds killed ({report.faults_killed:.1%}); "
+        f"{report.library}: {found} of {len(planted)} faults of {kinds} kinds killed ({report.faults_killed:.1%}), "
+        f"{everywhere} of them wherever they act; "
         f"{places} of {len(trials)} places in {functions} functions ({report.places_killed:.1%}); "
         f"{report.cases} cases, {report.seconds:.0f} s{needed}"
     )
@@ -66,7 +68,7 @@ def _by_kind(planted: Sequence[Verdict]) -> str:
         groups[verdict.mutant.kind].append(verdict)
     rows = [_row(kind, members) for kind, members in groups.items()]
     rows.append(_row("total", planted))
-    return _table(["kind of fault", "faults", "killed", "survived", "not reached", "places", "killed"], rows)
+    return _table(["kind of fault", "faults", "killed", "partly", "survived", "not reached", "places", "killed"], rows)
 
 
 def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
@@ -74,7 +76,7 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
     trials = Counter(trial.outcome for verdict in verdicts for trial in verdict.trials)
     acted = trials["killed"] + trials["survived"]
     return [
-        name, str(len(verdicts)), *(str(outcomes[word]) for word in ("killed", "survived", "not reached")),
+        name, str(len(verdicts)), *(str(outcomes[word]) for word in ("killed", "partly", "survived", "not reached")),
         str(acted), str(trials["killed"]),
     ]  # fmt: skip
 

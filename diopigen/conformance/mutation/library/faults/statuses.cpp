@@ -15,7 +15,9 @@ bool anyInput(const Call& call, const std::function<bool(const View&)>& suits) {
 // Calls with an input that suits are refused.
 Behaviour refusing(std::function<bool(const View&)> suits) {
     return [suits = std::move(suits)](Call& call) {
-        if (!anyInput(call, suits)) return call.forward();
+        const bool suited = anyInput(call, suits);
+        const diopiError_t status = call.forward();
+        if (!suited || status != diopiSuccess) return status;  // what is refused anyway is refused rightly
         call.acted();
         return diopiErrorOccurred;
     };
