@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "diopi_cpu/dense.h"
@@ -89,6 +90,19 @@ bool is_empty(const Place& place) {
            place.width.end <= place.width.begin;
 }
 
+// What the sums of a row of windows are divided by: infinity marks a window that holds padding alone.
+std::vector<double> divisors_of_row(const Layout& layout, const Divisor& divisor, int64_t row) {
+    std::vector<double> divisors;
+    divisors.reserve(layout.spans[2].size());
+    const Span& depth = layout.spans[0][static_cast<size_t>(row / layout.windows[1])];
+    const Span& height = layout.spans[1][static_cast<size_t>(row % layout.windows[1])];
+    for (const Span& width : layout.spans[2]) {
+        const Place place{depth, height, width};
+        divisors.push_back(is_empty(place) ? std::numeric_limits<double>::infinity() : divisor_of(place, divisor));
+    }
+    return divisors;
+}
+
 // Calls `visit(plane, window)` for every window, spread over the threads.
 template <typename Visit>
 void for_each_window(const Pooling& pooling, Visit&& visit) {
@@ -149,11 +163,10 @@ void share_rows(const Layout& layout, const Divisor& divisor, const T* arriving,
             T* target = gradient + plane * size;
             std::fill_n(target, size, T(0));
             for (int64_t row = 0; row < rows; ++row) {
-                for (int64_t i = 0; i < width; ++i) {
-                    const Place place = layout.place(row * width + i);
-                    const double value = arriving[(plane * rows + row) * width + i];
-                    shares[static_cast<size_t>(i)] =
-                        is_empty(place) ? T(0) : static_cast<T>(value / divisor_of(place, divisor));
+                const std::vector<double> divisors = divisors_of_row(layout, divisor, row);
+                for (size_t i = 0; i < shares.size(); ++i) {
+                    const double value = arriving[(plane * rows + row) * width + static_cast<int64_t>(i)];
+                    shares[i] = static_cast<T>(value / divisors[i]);
                 }
                 for_each_element_of_row(layout, row, [&](int64_t source, int64_t first, int64_t count) {
                     const T* share = shares.data() + first;
@@ -257,10 +270,9 @@ void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, co
                     add_strided(values + source, pooling.window.step[2], count, sums.data() + first);
                 });
                 T* result = means.data() + plane * volume(pooling.windows) + row * width;
-                for (int64_t i = 0; i < width; ++i) {
-                    const Place place = layout.place(row * width + i);
-                    const double mean = is_empty(place) ? 0 : sums[static_cast<size_t>(i)] / divisor_of(place, divisor);
-                    result[i] = static_cast<T>(mean);
+                const std::vector<double> divisors = divisors_of_row(layout, divisor, row);
+                for (size_t i = 0; i < sums.size(); ++i) {
+                    result[i] = static_cast<T>(sums[i] / divisors[i]);
                 }
             });
             means.store();
