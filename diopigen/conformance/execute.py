@@ -14,15 +14,15 @@ import numpy as np
 
 from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.binding import Host, Library, ScalarStruct, SizeStruct, Types, size_struct
-from diopigen.conformance.compare import compare, show
+from diopigen.conformance.compare import compare
+from diopigen.conformance.describe import describe
 from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
-from diopigen.conformance.memory import Arena, Block, strides_of
+from diopigen.conformance.memory import Arena, Block
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, Number, Operand, operands_of
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracles
 from diopigen.conformance.values import POISON, draw, seed_of
 from diopigen.header.signature import c_type
 from diopigen.ir.model import Function, Interface, Parameter
-from diopigen.ir.recipe import Drawn
 
 _ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 _ALLOCATED = ("new_tensor", "new_tensors")
@@ -407,41 +407,3 @@ def _untouched(param: Parameter, block: Block, now: Array, is_output: bool) -> F
     if param.is_written:
         return Fault("output of a failure", param.name, "the call fails but has written", expected, actual)
     return Fault("input changed", param.name, "an input is changed by the call", expected, actual)
-
-
-def describe(case: Case, values: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """The arguments of a case, one line each, with the first elements where the values are known."""
-    known = values or {}
-    return tuple(
-        f"{name} = {_described(value)}{_shown(value, known.get(name))}" for name, value in case.arguments.items()
-    )
-
-
-_FIRST = 12
-
-
-def _shown(value: Any, known: Any) -> str:
-    """The first elements of a tensor that is read."""
-    poisoned = isinstance(value, Operand) and value.values == Drawn("zeros") and value.alias is None
-    if not isinstance(value, Operand) or not isinstance(known, np.ndarray) or known.size == 0 or poisoned:
-        return ""
-    elements = ", ".join(show(item) for item in known.ravel()[:_FIRST])
-    return f": {elements}{', ...' if known.size > _FIRST else ''}"
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, Operand):
-        text = f"{value.dtype}{list(value.shape)}"
-        if value.layout != "contiguous":
-            text += f" {value.layout} strides {list(strides_of(value.shape, value.layout))}"
-        if value.alias:
-            text += f" in the memory of {value.alias}" + (f" + {value.shift} elements" if value.shift else "")
-        return text + (" on the host" if value.on_host else "")
-    if isinstance(value, Number):
-        return f"{value.value} ({value.dtype})"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_described(item) for item in value) + "]"
-    return "null" if value is None else str(value)
-
-
-__all__ = ["Executor", "describe"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from diopigen.conformance.execute import describe
+from diopigen.conformance.describe import describe
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results
 from diopigen.conformance.processes import take
 from diopigen.conformance.worker import Setup, send
