@@ -81,8 +81,7 @@ void pick_slices(W* to, const W* from, const Index& positions, int64_t count, co
 }
 
 template <typename T>
-DIOPI_CPU_CLONES void add_to(T* to, const T* from, int64_t count) {
-    DIOPI_CPU_INDEPENDENT
+DIOPI_CPU_CLONES void add_to(T* __restrict to, const T* __restrict from, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
         to[i] = to[i] + from[i];
     }

@@ -19,7 +19,7 @@ template <typename T>
 void check_probabilities(const Input<T>& x, int64_t count) {
     bool are_valid = true;
     for (int64_t i = 0; i < count; ++i) {
-        are_valid &= (x[i] >= T(0)) & (x[i] <= T(1));
+        are_valid = are_valid && x[i] >= T(0) && x[i] <= T(1);
     }
     require(are_valid, "C1: every element of input lies between 0 and 1");
 }

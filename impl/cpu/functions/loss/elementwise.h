@@ -97,7 +97,6 @@ DIOPI_CPU_CLONES double sum_losses(const Loss& loss, int64_t begin, int64_t end)
 
 template <typename T, typename Make>
 DIOPI_CPU_CLONES void write_values(T* to, const Make& make, int64_t begin, int64_t end) {
-    DIOPI_CPU_INDEPENDENT
     for (int64_t i = begin; i < end; ++i) {
         to[i] = static_cast<T>(make(i));
     }

@@ -94,7 +94,6 @@ DIOPI_CPU_CLONES void draw_block(T* values, const Stream& stream, int64_t first,
         words[3][i] = own[3];
     }
     if (count == kDrawBlock) {
-        DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < kDrawBlock; ++i) {
             values[i] = make(first + i, Words{words[0][i], words[1][i], words[2][i], words[3][i]});
         }

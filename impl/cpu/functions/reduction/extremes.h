@@ -123,7 +123,8 @@ struct ExtremePlace {
         constexpr int64_t kTogether = 64;
         const auto matches = [best](S x) {
             const T value = cast<T>(x);
-            return (value == best) | ((value != value) & (best != best));
+            return (static_cast<int>(value == best) |
+                    (static_cast<int>(value != value) & static_cast<int>(best != best))) != 0;
         };
         int64_t i = 0;
         for (bool is_found = false; i + kTogether <= count; i += kTogether) {
@@ -151,9 +152,10 @@ struct ExtremePlace {
             const auto place = static_cast<Place>(i);
             for (int64_t k = 0; k < width; ++k) {
                 const T value = cast<T>(row[k]);
-                const bool better = Extreme::precedes(value, best[k]) | ((value != value) & (best[k] == best[k]));
-                best[k] = better ? value : best[k];
-                places[k] = better ? place : places[k];
+                const int better = static_cast<int>(Extreme::precedes(value, best[k])) |
+                                   (static_cast<int>(value != value) & static_cast<int>(best[k] == best[k]));
+                best[k] = better != 0 ? value : best[k];
+                places[k] = better != 0 ? place : places[k];
             }
         }
     }
