@@ -24,22 +24,38 @@ inline bool is_true(bool x) { return x; }
 
 template <typename T>
 inline T minimum(T a, T b) {
-    return where((a < b) | (a != a), a, b);
+    if constexpr (is_float_type<T>) {
+        return where((a < b) | (a != a), a, b);
+    } else {
+        return a < b ? a : b;
+    }
 }
 
 template <typename T>
 inline T maximum(T a, T b) {
-    return where((a > b) | (a != a), a, b);
+    if constexpr (is_float_type<T>) {
+        return where((a > b) | (a != a), a, b);
+    } else {
+        return a > b ? a : b;
+    }
 }
 
 template <typename T>
 inline T fmin(T a, T b) {
-    return where((a < b) | (b != b), a, b);
+    if constexpr (is_float_type<T>) {
+        return where((a < b) | (b != b), a, b);
+    } else {
+        return a < b ? a : b;
+    }
 }
 
 template <typename T>
 inline T fmax(T a, T b) {
-    return where((a > b) | (b != b), a, b);
+    if constexpr (is_float_type<T>) {
+        return where((a > b) | (b != b), a, b);
+    } else {
+        return a > b ? a : b;
+    }
 }
 
 // A value that is not above any other: minus infinity where there is one.
