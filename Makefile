@@ -6,12 +6,13 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test conformance sanitize lint types generated generate bench mutation clean
+.PHONY: help demo test released conformance sanitize lint types generated generate bench mutation clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
 	@echo "make test       run the whole test suite"
-	@echo "make conformance  build the CPU library and judge it by every case, those of models included"
+	@echo "make conformance  judge the released CPU library by every case, those of models included"
+	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   the CPU library's tests and cases with the address and undefined behaviour sanitizers"
 	@echo "make lint       ruff and clang-format"
 	@echo "make types      mypy"
@@ -33,6 +34,10 @@ test: $(VENV)/ready
 MODELS := $(basename $(notdir $(wildcard specs/models/*.yaml)))
 RELEASED := build/tests/released
 JUDGED := --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so -j $(JOBS)
+
+# The library as it is released, for every processor, and the tests that only it can pass.
+released: $(VENV)/ready
+	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu/test_vector_math.py
 
 conformance: $(VENV)/ready
 	@mkdir -p build
@@ -60,11 +65,14 @@ generated: $(VENV)/ready
 	@$(BIN)/diopigen generate --check
 	@$(BIN)/diopigen adaptors impl/camb --check
 
-bench: $(VENV)/ready
+bench: released
 	@$(BIN)/python -m benchmarks.generator
 	@$(BIN)/python -m benchmarks.dispatch
+	@$(BIN)/python -m benchmarks.adaptor
+	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable ".[torch]"
+	@$(BIN)/python -m benchmarks.cpu --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so
 
-mutation: build/cpu/built build/runtime/built
+mutation: released
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
 
 clean:
