@@ -178,7 +178,7 @@ def test_special_values_meet_in_pairs() -> None:
 
 def test_every_finding_of_the_suite_has_a_rule() -> None:
     folder = Path(__file__).parents[2] / "diopigen/conformance"
-    text = "".join(path.read_text() for path in folder.glob("*.py") if path.name != "rules.py")
+    text = "".join(path.read_text() for path in sorted(folder.rglob("*.py")) if path.name != "rules.py")
     used = set(re.findall(r'(?:failure|error|warning|note|found)\(\s*"([a-z]+-[a-z-]+)"', text))
     used |= {f"unknown-case-{what}" for what in re.findall(r'_known\("(\w+)"', text)}
     assert used == set(RULES)
