@@ -215,11 +215,18 @@ def _cases(interface: Interface, operator: str) -> list[Case]:
     return [case for case in cases if case.axis != "special" or operator not in OTHER_EDGES]
 
 
+OTHER_EDGES = {"Gelu": ("/special", "/recipe-3")}
+"""Cases that torch's vector kernels answer otherwise than its scalar ones: gelu(inf) is NaN in tensors of 8 elements
+and more, and inf in shorter ones."""
+
+
 @pytest.mark.parametrize("operator", sorted(TORCH))
 def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> None:
     wrong: list[str] = []
     judged = 0
     for case in _cases(interface, operator):
+        if any(part in case.id for part in OTHER_EDGES.get(operator, ())):
+            continue
         call = call_of(interface, case)
         try:
             found = TORCH[operator](Arguments(call))
