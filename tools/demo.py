@@ -47,11 +47,12 @@ def main() -> int:
     say("doctor     finds nothing")
 
     libraries = {"DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_REFERENCE_LIBRARY": str(reference)}
+    known = ["--exceptions", str(EXAMPLE / "exceptions.yaml")]
     chosen = [word for name in kernels for word in ("--ops", name)]
     say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
-    native = judge(dispatch, libraries, chosen)
+    native = judge(dispatch, libraries, [*known, *chosen])
     say("\nwhole      everything, on a device with random delays\n")
-    whole = judge(dispatch, {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}, [])
+    whole = judge(dispatch, {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}, known)
     say("")
     subprocess.run(
         [DIOPIGEN, "coverage", "impl/droplet", "--next", "5"], cwd=TREE, stderr=subprocess.DEVNULL, check=False
