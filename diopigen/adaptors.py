@@ -62,14 +62,26 @@ def resolved_config(
 
     Without `prelude` the public headers are made from the spec for the time of the scan.
     """
+    return read_vendor(interface, where, vendor, prelude, sink, sink)[1]
+
+
+def read_vendor(
+    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink, judged: Sink
+) -> tuple[tuple[VendorFunction, ...] | None, ResolvedConfig | None]:
+    """The operators that a vendor's sources define, exported or in `impl::VENDOR`, and its table, from one scan; None
+    for what cannot be read. Findings of the scan go to `sink`, what the rules say to `judged`."""
     expected = c_interface(interface)
     sources = _scan(interface, expected, where, vendor, prelude, sink)
-    config = _config(vendor, sink) if vendor.directory.is_dir() else None
-    if sources is None or config is None:
-        return None
-    own = _own_functions(vendor, sources, sink)
-    implemented = check_impl(expected, replace(sources, functions=own), sink)
-    return resolved_for(interface, vendor.name, config, implemented, sink)
+    config = _config(vendor, judged) if vendor.directory.is_dir() else None
+    if sources is None:
+        return None, None
+    operators = {function.name for function in interface.functions if function.family != "runtime"}
+    definitions = tuple(found for found in sources.functions if found.function.name in operators)
+    if config is None:
+        return definitions, None
+    own = _own_functions(vendor, sources, judged)
+    implemented = check_impl(expected, replace(sources, functions=own), judged)
+    return definitions, resolved_for(interface, vendor.name, config, implemented, judged)
 
 
 def resolved_for(
@@ -196,14 +208,3 @@ def check_owner(out: Path, resolved: ResolvedConfig, sink: Sink) -> None:
         message = f"'{out}' holds the shims of {owner}, not of {resolved.vendor}"
         fix = "give another folder with --out, or leave --out away"
         Reporter(RULES, sink)("adaptors-other-vendor", message, Span(str(path)), fix=fix)
-
-
-def vendor_definitions(
-    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink
-) -> tuple[VendorFunction, ...] | None:
-    """The operators that a vendor's sources define, exported or in `impl::VENDOR`; None where they cannot be read."""
-    sources = _scan(interface, c_interface(interface), where, vendor, prelude, sink)
-    if sources is None:
-        return None
-    operators = {function.name for function in interface.functions if function.family != "runtime"}
-    return tuple(found for found in sources.functions if found.function.name in operators)

@@ -80,6 +80,18 @@ class Session:
 
         return self.cached("calls", (where.spec,), (where.spec_name,), work)
 
+    def models_named(self, names: Sequence[str]) -> Sequence[Model]:
+        """The tables of some models. A name that no table has ends the command with 2."""
+        from diopigen.diagnostics import nearest
+
+        tables = {model.name: model for model in self.models()}
+        for name in names:
+            if name not in tables:
+                near = nearest(name, tables)
+                said = f"did you mean '{near}'?" if near else f"models: {', '.join(tables)}"
+                raise click.UsageError(f"there is no model '{name}'; {said}")
+        return tuple(tables[name] for name in names)
+
     def cached(self, kind: str, folders: Sequence[Path], words: Sequence[str], work: Callable[[], _Value]) -> _Value:
         """What `work` gives, from the cache where it gave it before: for the same bytes in `folders`, the same `words`
         and the same diopigen. Only work without findings is kept, and only where no file changed meanwhile."""

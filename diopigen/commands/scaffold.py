@@ -77,14 +77,7 @@ def _called(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:
     """The functions that models call."""
     if not names:
         return ()
-    from diopigen.diagnostics import nearest
-
-    tables = {model.name: model for model in session.models()}
     found: dict[str, None] = {}
-    for name in names:
-        if name not in tables:
-            near = nearest(name, tables)
-            said = f"did you mean '{near}'?" if near else f"models: {', '.join(tables)}"
-            raise click.UsageError(f"there is no model '{name}'; {said}")
-        found.update(dict.fromkeys(tables[name].functions()))
+    for model in session.models_named(names):
+        found.update(dict.fromkeys(model.functions()))
     return tuple(found)

@@ -37,7 +37,6 @@ def coverage(
 
     Which models run with that, what is in the way of the others, and which operators are worth writing next.
     """
-    from diopigen.diagnostics import nearest
     from diopigen.emit.adaptors import composite_functions
     from diopigen.output.disk import write_file
     from diopigen.vendor.coverage import cover
@@ -47,14 +46,7 @@ def coverage(
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
-    models = {model.name: model for model in session.models()}
-    for name in wanted:
-        if name not in models:
-            near = nearest(name, models)
-            raise click.UsageError(
-                f"there is no model '{name}'; " + (f"did you mean '{near}'?" if near else "see specs/models")
-            )
-    chosen = [models[name] for name in wanted] or list(models.values())
+    chosen = session.models_named(wanted) if wanted else session.models()
     tree = read_tree(interface, where, Path(directory), [Path(header) for header in proto], session.sink)
     if tree is None:
         session.finish()
@@ -90,7 +82,7 @@ def doctor(
 
     Looks at what the library exports and calls, at its device functions, and at headers, configuration and shims.
     """
-    from diopigen.adaptors import Vendor, resolved_config, vendor_definitions, vendor_name
+    from diopigen.adaptors import Vendor, read_vendor, vendor_name
     from diopigen.vendor.doctor import Patient, examine, find_library, find_shims
 
     session = Session(spec, templates, output_format, strict)
@@ -99,8 +91,7 @@ def doctor(
     path, prelude = Path(directory), [Path(header) for header in proto]
     vendor = Vendor(path, vendor_name(path))
     found = Sink()
-    resolved = resolved_config(interface, where, vendor, prelude, found)
-    definitions = vendor_definitions(interface, where, vendor, prelude, Sink())
+    definitions, resolved = read_vendor(interface, where, vendor, prelude, found, found)
     library = Path(lib) if lib else find_library(path)
     shims = Path(shims_folder) if shims_folder else find_shims(path, vendor.name)
     # Notes are for those who write a configuration; and without shims it does not matter where kernels stand.

@@ -48,19 +48,23 @@ class Patient:
     @property
     def root(self) -> Path:
         """The tree that the folder stands in: that of `.../impl/NAME`, else the folder itself."""
-        return self.directory.parent.parent if self.directory.parent.name == "impl" else self.directory
+        return tree_root(self.directory)
+
+
+def tree_root(directory: Path) -> Path:
+    """The tree that `.../impl/NAME` stands in, else the folder itself."""
+    return directory.parent.parent if directory.parent.name == "impl" else directory
 
 
 def find_library(directory: Path) -> Path | None:
     """The newest libdiopi_impl.so below the tree of `impl/NAME`."""
-    root = directory.parent.parent if directory.parent.name == "impl" else directory
-    found = sorted(root.rglob("libdiopi_impl.so"), key=lambda path: path.stat().st_mtime)
+    found = sorted(tree_root(directory).rglob("libdiopi_impl.so"), key=lambda path: path.stat().st_mtime)
     return found[-1] if found else None
 
 
 def find_shims(directory: Path, name: str) -> Path | None:
     """The folder of the vendor's shims, where there is one."""
-    root = directory.parent.parent if directory.parent.name == "impl" else directory
+    root = tree_root(directory)
     places = [
         root / "generated/adaptors" / name,
         *sorted(path.parent for path in root.rglob("adaptors/**/adaptor.cpp")),

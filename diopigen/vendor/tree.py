@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.adaptors import Vendor, resolved_config, vendor_definitions, vendor_name
+from diopigen.adaptors import Vendor, read_vendor, vendor_name
 from diopigen.api import Workspace
 from diopigen.config.model import FunctionRule
 from diopigen.diagnostics import Sink
@@ -32,11 +32,9 @@ def read_tree(
     """The tree of `impl/<vendor>`; None where its sources cannot be read. What is wrong with the sources goes to
     `sink`; what is wrong with the configuration is the business of `diopigen adaptors`."""
     vendor = Vendor(directory, vendor_name(directory))
-    found = vendor_definitions(interface, where, vendor, prelude, sink)
+    found, resolved = read_vendor(interface, where, vendor, prelude, sink, Sink())
     if found is None:
         return None
-    aside = Sink()
-    resolved = resolved_config(interface, where, vendor, prelude, aside)
     rules = {} if resolved is None else {rule.function: rule for rule in resolved.functions}
     implemented = frozenset(item.function.name for item in found)
     return VendorTree(vendor.name, directory, implemented, skeletons(found), rules)
