@@ -55,14 +55,6 @@ double excess(double vendor, double reference, double epsilon, double largest) {
     return off == 0 ? 0 : allowed == 0 ? std::numeric_limits<double>::infinity() : off / allowed;
 }
 
-std::string indexText(const std::vector<int64_t>& at) {
-    std::string text = "[";
-    for (const int64_t i : at) {
-        text += (text.size() > 1 ? ", " : "") + std::to_string(i);
-    }
-    return text + "]";
-}
-
 }  // namespace
 
 std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference) {
@@ -99,7 +91,7 @@ std::optional<std::string> difference(const HostTensor& vendor, const HostTensor
             ++count;
             if (off > worst) {
                 worst = off;
-                worstText = indexText(index.at()) + ": " + elementText(info.dtype, own) + ", reference " +
+                worstText = textOf(index.at()) + ": " + elementText(info.dtype, own) + ", reference " +
                             elementText(info.dtype, other);
             }
         }

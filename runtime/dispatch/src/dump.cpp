@@ -31,14 +31,6 @@ std::string quoted(const std::string& text) {
     return result + "\"";
 }
 
-std::string listOf(const std::vector<int64_t>& values, const char* open, const char* close) {
-    std::string text = open;
-    for (size_t i = 0; i < values.size(); ++i) {
-        text += (i > 0 ? ", " : "") + std::to_string(values[i]);
-    }
-    return text + close;
-}
-
 // The dtype as NumPy names it. bfloat16, which NumPy lacks, is kept as its bits, complex32 as pairs.
 const char* descriptor(diopiDtype_t dtype) {
     switch (dtype) {
@@ -80,7 +72,7 @@ const char* descriptor(diopiDtype_t dtype) {
 void writeArray(const std::string& path, const HostTensor& tensor) {
     const std::vector<int64_t>& shape = tensor.info.shape;
     std::string header = std::string("{'descr': '") + descriptor(tensor.info.dtype) +
-                         "', 'fortran_order': False, 'shape': " + listOf(shape, "(", shape.size() == 1 ? ",)" : ")") +
+                         "', 'fortran_order': False, 'shape': " + textOf(shape, "(", shape.size() == 1 ? ",)" : ")") +
                          ", }";
     constexpr size_t kPrefix = 10;
     header.append(63 - (kPrefix + header.size()) % 64, ' ');
@@ -128,8 +120,8 @@ void Dump::keep(const char* when, const std::vector<HostTensor>& tensors) {
         writeArray(folder_ + "/" + file, tensor);
         tensors_ += (tensors_.empty() ? "" : ",") + std::string("\n    {\"name\": ") + quoted(tensor.operand->name) +
                     ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(nameOf(tensor.info.dtype)) +
-                    ", \"shape\": " + listOf(tensor.info.shape, "[", "]") +
-                    ", \"strides\": " + listOf(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
+                    ", \"shape\": " + textOf(tensor.info.shape, "[", "]") +
+                    ", \"strides\": " + textOf(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
     }
 }
 

@@ -35,27 +35,23 @@ bool isSparse(diopiConstTensorHandle_t tensor) {
     return answer;
 }
 
-namespace {
-
-std::string listOf(const std::vector<int64_t>& values) {
-    std::string text = "[";
-    for (const int64_t value : values) {
-        text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+std::string textOf(const std::vector<int64_t>& values, const char* open, const char* close) {
+    std::string text = open;
+    for (size_t i = 0; i < values.size(); ++i) {
+        text += (i > 0 ? ", " : "") + std::to_string(values[i]);
     }
-    return text + "]";
+    return text + close;
 }
 
-}  // namespace
-
 std::string describe(const TensorInfo& tensor) {
-    std::string text = std::string(nameOf(tensor.dtype)) + listOf(tensor.shape);
+    std::string text = std::string(nameOf(tensor.dtype)) + textOf(tensor.shape);
     int64_t step = 1;
     bool isRowMajor = true;
     for (size_t i = tensor.shape.size(); i-- > 0;) {
         isRowMajor = isRowMajor && (tensor.shape[i] == 1 || tensor.strides[i] == step);
         step *= tensor.shape[i];
     }
-    return isRowMajor || tensor.numel == 0 ? text : text + " strides " + listOf(tensor.strides);
+    return isRowMajor || tensor.numel == 0 ? text : text + " strides " + textOf(tensor.strides);
 }
 
 }  // namespace diopigen::dispatch

@@ -31,6 +31,8 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor);
 bool isSparse(diopiConstTensorHandle_t tensor);
 
 const char* nameOf(diopiDtype_t dtype);  // emitted in entries.cpp
+// "[2, 3]", or between other brackets.
+std::string textOf(const std::vector<int64_t>& values, const char* open = "[", const char* close = "]");
 // "float32[2, 3]", with the strides where they are not row-major.
 std::string describe(const TensorInfo& tensor);
 

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "tensor.h"
 
@@ -43,11 +44,7 @@ std::string textOfScalar(const diopiScalar_t& scalar) {
 }
 
 std::string textOfSizes(const diopiSize_t& sizes) {
-    std::string text = "(";
-    for (int64_t i = 0; i < sizes.len; ++i) {
-        text += (i > 0 ? ", " : "") + std::to_string(sizes.data[i]);
-    }
-    return text + ")";
+    return textOf(std::vector<int64_t>(sizes.data, sizes.data + sizes.len), "(", ")");
 }
 
 }  // namespace
