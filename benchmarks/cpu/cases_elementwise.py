@@ -174,8 +174,8 @@ ACTIVATION = [
     *(
         Entry(
             f"diopiGelu, {how}",
-            lambda t, how=how: (t.out, t.c, how),  # type: ignore[misc]
-            lambda t, how=how: aten.gelu.out(t.c, approximate=how, out=t.expected),  # type: ignore[misc]
+            lambda t, how=how: (t.out, t.c, how),
+            lambda t, how=how: aten.gelu.out(t.c, approximate=how, out=t.expected),
             2,
         )
         for how in ("none", "tanh")
@@ -319,7 +319,7 @@ def _casts(device: Device, count: int) -> Iterator[Case]:
         size = f"1M {str(source)[6:]} to {str(target)[6:]}"
         moved = count * (a.element_size() + out.element_size())
         ours = device.call("diopiCastDtype", out, a)
-        yield Case("cast", "diopiCastDtype", size, ours, lambda e=expected, a=a: e.copy_(a), bytes=moved)  # type: ignore[misc]
+        yield Case("cast", "diopiCastDtype", size, ours, lambda e=expected, a=a: e.copy_(a), bytes=moved)
 
 
 def _layouts(device: Device) -> Iterator[Case]:

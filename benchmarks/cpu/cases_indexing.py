@@ -36,7 +36,7 @@ def _elements(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
         ours = device.call("diopiIndexSelectBackward", out, a, tuple(a.shape), dim, some)
         yield (
             f"diopiIndexSelectBackward {label}",
-            (ours, lambda dim=dim, some=some, gradient=gradient: gradient.zero_().index_add_(dim, some, a)),  # type: ignore[misc]
+            (ours, lambda dim=dim, some=some, gradient=gradient: gradient.zero_().index_add_(dim, some, a)),
         )
 
 

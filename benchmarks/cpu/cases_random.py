@@ -29,4 +29,4 @@ def cases(device: Device) -> Iterator[Case]:
             ("diopiDropout", (out, mask, a, 0.5, True, generator), lambda a=a: functional.dropout(a, 0.5)),
             ("diopiRandperm", (whole, count, generator), lambda n=count: torch.randperm(n)),
         ):
-            yield Case("random", name, size, device.call(name, *ours), theirs, bytes=moved)  # type: ignore[arg-type]
+            yield Case("random", name, size, device.call(name, *ours), theirs, bytes=moved)

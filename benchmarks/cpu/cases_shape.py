@@ -50,4 +50,4 @@ def cases(device: Device) -> Iterator[Case]:
     """Every operator at 1M and 16M elements."""
     for size, n in {"1M": 1024, "16M": 4096}.items():
         for name, ours, theirs in _calls(device, n):
-            yield Case("shape", name, size, ours, theirs)  # type: ignore[arg-type]
+            yield Case("shape", name, size, ours, theirs)

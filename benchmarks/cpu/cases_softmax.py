@@ -31,10 +31,10 @@ def cases(device: Device) -> Iterator[Case]:
         ):
             y = forward(a, dim, False)
 
-            def run_forward(forward=forward, a=a, dim=dim, expected=expected) -> object:  # type: ignore[no-untyped-def]
+            def run_forward(forward=forward, a=a, dim=dim, expected=expected) -> object:
                 return forward(a, dim, False, out=expected)
 
-            def run_backward(backward=backward, gradient=gradient, y=y, dim=dim) -> object:  # type: ignore[no-untyped-def]
+            def run_backward(backward=backward, gradient=gradient, y=y, dim=dim) -> object:
                 return backward(gradient, y, dim, torch.float32)
 
             moved = 4 * a.numel()

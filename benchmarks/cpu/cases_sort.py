@@ -35,7 +35,7 @@ def _picks(device: Device, size: str, a: torch.Tensor) -> Iterator[Case]:
         expected = (values.clone(), places.clone())
         ours = device.call("diopiTopk", values, places, a, k, -1, True, True)
         yield Case("sort", f"diopiTopk k={k}", size, ours,
-                   lambda k=k, expected=expected: torch.topk(a, k, out=expected))  # type: ignore[misc]  # fmt: skip
+                   lambda k=k, expected=expected: torch.topk(a, k, out=expected))  # fmt: skip
 
 
 def _distinct(device: Device, size: str, a: torch.Tensor) -> Iterator[Case]:
