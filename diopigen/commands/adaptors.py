@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from diopigen.commands.writing import carry_out
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
 
@@ -134,24 +135,13 @@ def _write(
 ) -> tuple[Plan, str]:
     """Writes the shims, and gives the plan and what to say; a mode that writes nothing ends the command."""
     from diopigen.adaptors import check_owner, shims
-    from diopigen.output.apply import apply
-    from diopigen.output.check import check, diff, dry_run, listing
 
     command = f"diopigen adaptors {vendor.directory}"
     check_owner(root, resolved, session.sink)
     if session.sink.has_errors:
         session.finish()
     plan = shims(interface, session.workspace(), resolved)
-    if mode == "check":
-        check(plan, root, session.sink, command=command)
-        session.finish(f"{root}: {len(plan)} files, all as {resolved.file} and the spec say")
-    if mode == "diff":
-        click.echo(diff(plan, root), nl=False)
-        session.finish()
-    if mode == "dry-run":
-        click.echo(listing(dry_run(plan, root, session.sink, force=force, command=command), dry=True), nl=False)
-        session.finish()
-    result = apply(plan, root, session.sink, force=force, command=command)
-    changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
+    checked = f"{root}: {len(plan)} files, all as {resolved.file} and the spec say"
+    changed = carry_out(session, plan, root, mode, force=force, command=command, checked=checked)
     shimmed = sum(rule.function in resolved.implemented for rule in resolved.functions)
     return plan, f"{root}: shims for {shimmed} functions; {changed}"

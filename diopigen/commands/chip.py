@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from diopigen.commands.writing import carry_out
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Sink, Span
 
@@ -37,8 +38,6 @@ def chip(
     """
     from diopigen.chip.reader import read_chip
     from diopigen.emit.chip import emit_chip
-    from diopigen.output.apply import apply
-    from diopigen.output.check import check, diff, dry_run, listing
 
     if mode and out is None:
         raise click.UsageError(f"--{mode} needs --out, which says where the header lies")
@@ -56,17 +55,8 @@ def chip(
     _check_folder(root, session.sink)
     if session.sink.has_errors:
         session.finish()
-    if mode == "check":
-        check(plan, root, session.sink, command=command)
-        session.finish(f"{out}: as {file} says")
-    if mode == "diff":
-        click.echo(diff(plan, root), nl=False)
-        session.finish()
-    if mode == "dry-run":
-        click.echo(listing(dry_run(plan, root, session.sink, force=force, command=command), dry=True), nl=False)
-        session.finish()
-    result = apply(plan, root, session.sink, force=force, command=command)
-    changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
+    checked = f"{out}: as {file} says"
+    changed = carry_out(session, plan, root, mode, force=force, command=command, checked=checked)
     session.finish(f"{summary}; {out}: {changed}")
 
 
