@@ -14,7 +14,7 @@ from diopigen.conformance.cases import select
 from diopigen.conformance.exceptions import excused, read
 from diopigen.conformance.locate import runtime_for
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
-from diopigen.conformance.report import failure_text, why_not_judged
+from diopigen.conformance.report import ending_text, failure_text, why_not_judged
 from diopigen.conformance.runner import Judge
 from diopigen.diagnostics import Diagnostic, Failure, Sink, failure
 from diopigen.ir.model import Interface
@@ -38,8 +38,11 @@ class CaseCollector(pytest.Collector):
         return iter(())
 
     def teardown(self) -> None:
-        """Ends the process after the last case."""
+        """Ends the process after the last case; what goes wrong in the library then is an error of that case."""
+        endings = self.judge.end()
         self.judge.close()
+        if endings:
+            raise CaseFailed("after the last case: " + "\n".join(ending_text(ending) for ending in endings))
 
 
 class CaseItem(pytest.Item):

@@ -152,7 +152,7 @@ def run(
         show_findings(afterwards.sorted(), "text")
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
-    sys.exit(1 if results.failures else 0)
+    sys.exit(0 if results.good else 1)
 
 
 @conformance.command()
@@ -165,13 +165,15 @@ def repro(
     """Run one case alone and print its operands, what was expected and what came."""
     _start_ahead()
     from diopigen.conformance.cases import find
-    from diopigen.conformance.report import failure_text
+    from diopigen.conformance.report import ending_text, failure_text
 
     session = Session(spec, None, "text", False)
     case = find(session.load().interface, case_id, session.models())
     results = _run(session, [case], lib, runtime, seed, (time_limit, memory_limit), 1)
     click.echo(failure_text(results.results[0], results))
-    sys.exit(1 if results.failures else 0)
+    for ending in results.endings:
+        click.echo(ending_text(ending))
+    sys.exit(0 if results.good else 1)
 
 
 def _start_ahead() -> None:

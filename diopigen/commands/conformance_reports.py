@@ -99,7 +99,7 @@ def _show(results: Results, failures: int, by: str) -> None:
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
-    sys.exit(1 if results.failures else 0)
+    sys.exit(0 if results.good else 1)
 
 
 @click.command()

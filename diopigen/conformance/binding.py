@@ -181,11 +181,13 @@ class Library:
         found.argtypes, found.restype = [], ctypes.c_char_p
         return (found() or b"").decode(errors="replace")
 
-    def close(self) -> None:
-        """Calls finalizeLibrary where it is exported."""
+    def close(self) -> int:
+        """Calls finalizeLibrary where it is exported; its status, 0 where all is well or there is no such function."""
         end = self._symbol("finalizeLibrary")
-        if end is not None:
-            end()
+        if end is None:
+            return 0
+        end.argtypes, end.restype = [], ctypes.c_int32
+        return int(end())
 
 
 def load_shared(path: Path, what: str, mode: int) -> ctypes.CDLL:

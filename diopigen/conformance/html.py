@@ -11,7 +11,7 @@ from typing import Any
 from diopigen.conformance.cases import AXES
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
-from diopigen.conformance.report import exception_uses, repro
+from diopigen.conformance.report import distinct_endings, ending_text, exception_uses, repro, unended
 from diopigen.conformance.resolve import lead_dtypes
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
@@ -30,6 +30,9 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
     failed = len(results.failures)
     passed = results.counts.get("passed", 0)
     name = " ".join(word for word in (results.vendor, results.library_version) if word) or Path(results.library).name
+    verdict = f"{failed} of {total} cases failed" if failed else "No case failed"
+    if results.endings:
+        verdict += f"; {unended(results)}"
     facts = [
         ("library", results.library),
         ("functions", str(len(data["functions"]))),
@@ -41,7 +44,9 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
     values = {
         "title": f"Conformance of {name}",
         "facts": facts,
-        "verdict": f"{failed} of {total} cases failed" if failed else "No case failed",
+        "good": results.good,
+        "verdict": verdict,
+        "endings": [ending_text(*entry) for entry in distinct_endings(results)],
         "share": f"{_percent(passed, total)} of all cases passed",
         "failures": failed,
         "exceptions": len(data["exceptions"]),

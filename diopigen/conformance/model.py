@@ -124,6 +124,15 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """What went wrong when a process left the library after its last case, which no case can be blamed for: memory
+    that was never given back, say. `printed` is what the library wrote to its standard output and error meanwhile."""
+
+    message: str
+    printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """What came of a run, in the order of the cases, and how to run it again."""
 
@@ -138,8 +147,15 @@ class Results:
     """The host runtime, for commands that repeat a case; empty where it is found beside the library."""
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
+    endings: tuple[Ending, ...] = ()
+    """What went wrong when processes left the library, one entry for each such process."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:
         """The results that count against the library."""
         return tuple(result for result in self.results if result.outcome in FAILURES)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing counts against the library: no case, and no process at its end."""
+        return not self.failures and not self.endings

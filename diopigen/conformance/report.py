@@ -6,11 +6,11 @@ import json
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Results
 from diopigen.conformance.oracles import oracles
 from diopigen.ir.model import Function
 
@@ -45,6 +45,28 @@ def failure_text(result: CaseResult, results: Results) -> str:
     return "\n".join(lines)
 
 
+def distinct_endings(results: Results) -> list[tuple[Ending, int]]:
+    """What went wrong when processes left the library, and in how many of them: one entry for a message, since what
+    several processes print of one leak differs by addresses."""
+    first: dict[str, Ending] = {}
+    for ending in results.endings:
+        first.setdefault(ending.message, ending)
+    counts = Counter(ending.message for ending in results.endings)
+    return [(ending, counts[message]) for message, ending in first.items()]
+
+
+def unended(results: Results) -> str:
+    """How many processes ended badly, in words."""
+    count = len(results.endings)
+    return "1 process did not end properly" if count == 1 else f"{count} processes did not end properly"
+
+
+def ending_text(ending: Ending, processes: int = 1) -> str:
+    """What went wrong when a process left the library, with what the library printed."""
+    several = f" (in {processes} processes)" if processes > 1 else ""
+    return "\n".join([f"LIBRARY {ending.message}{several}", *(f"  {line}" for line in ending.printed.splitlines())])
+
+
 def text(results: Results, *, colour: bool = False, failures: int = 20, by: str = "family") -> str:
     """A table of outcomes by `family`, `function`, `dtype` or `axis`, the first failures in full, and a summary."""
     parts = [failure_text(result, results) for result in results.failures[:failures]]
@@ -57,6 +79,9 @@ def text(results: Results, *, colour: bool = False, failures: int = 20, by: str 
     done = ", ".join(f"{results.counts[word]} {word}" for word in OUTCOMES if results.counts.get(word))
     functions = len({result.case.function for result in results.results})
     summary = f"{library}: {functions} functions, {total} cases in {results.seconds:.1f} s: {done or 'nothing to do'}"
+    if results.endings:
+        summary += f"; {unended(results)}"
+    parts += [ending_text(ending, count) for ending, count in distinct_endings(results)]
     return "\n\n".join([*parts, table, *_exceptions_text(results), summary]) + "\n"
 
 
@@ -159,6 +184,7 @@ def to_json(results: Results) -> str:
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
         **({"runtime": results.runtime} if results.runtime else {}),
         **({"shard": results.shard} if results.shard else {}),
+        **({"endings": [asdict(ending) for ending in results.endings]} if results.endings else {}),
     }  # fmt: skip
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
@@ -180,8 +206,25 @@ def to_junit(results: Results) -> str:
         suite = ElementTree.SubElement(root, "testsuite", attributes)
         for result in members:
             _junit_case(suite, result, results)
+    if results.endings:
+        _junit_endings(root, results)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _junit_endings(root: ElementTree.Element, results: Results) -> None:
+    """A suite of its own for what no case can be blamed for: one test for each process that ended badly."""
+    count = str(len(results.endings))
+    attributes = {"name": _LIBRARY, "tests": count, "failures": "0", "errors": count, "skipped": "0", "time": "0.000"}
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    for place, ending in enumerate(results.endings, start=1):
+        names = {"classname": _LIBRARY, "name": f"{_LIBRARY}/end-of-process-{place}", "time": "0.000"}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        error = ElementTree.SubElement(case, "error", message=_printable(ending.message))
+        error.text = _printable(ending_text(ending))
+
+
+_LIBRARY = "library"
 
 
 def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results) -> None:

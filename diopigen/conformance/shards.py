@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Fault, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Fault, Results
 from diopigen.diagnostics import Failure, Sink, Span, failure
 
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
@@ -84,6 +84,7 @@ def _results(whole: Any) -> Results:
         version=str(whole["version"]),
         runtime=str(whole.get("runtime", "")),
         shard=shard,
+        endings=tuple(Ending(str(one["message"]), str(one["printed"])) for one in whole.get("endings", ())),
     )
 
 
@@ -112,10 +113,11 @@ def _counted(
     version: str,
     runtime: str,
     shard: str,
+    endings: tuple[Ending, ...],
 ) -> Results:
     counts = Counter(result.outcome for result in results)
     every = {outcome: counts[outcome] for outcome in OUTCOMES}
-    return Results(results, seconds, seed, library, vendor, version, every, runtime, shard)
+    return Results(results, seconds, seed, library, vendor, version, every, runtime, shard, endings)
 
 
 def merge(given: Mapping[str, Results], sink: Sink) -> Results:
@@ -157,6 +159,7 @@ def merge(given: Mapping[str, Results], sink: Sink) -> Results:
         version=first.library_version,
         runtime=first.runtime,
         shard="",
+        endings=tuple(ending for results in given.values() for ending in results.endings),
     )
 
 

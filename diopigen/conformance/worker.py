@@ -7,6 +7,7 @@ library prints goes to the worker's standard error, of which the parent keeps th
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import pickle
@@ -127,9 +128,33 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
             _line(answers, result_line(place, result))
             if not setup.stays and any(fault.kind == "guard" for fault in result.faults):
                 return _leave(answers)  # memory was overrun: what runs here next could fail without being at fault
-    executor.arena.close()
-    library.close()
+    return _end(executor, library, answers)
+
+
+def _end(executor: Executor, library: Library, answers: BinaryIO) -> int:
+    """Gives back what the suite holds, leaves the library, and says what is wrong with that, or an empty text.
+
+    From here on what is printed is about the end: the parent learns where it begins.
+    """
+    _flush()
+    _line(answers, {"ending": os.fstat(2).st_size})
+    try:
+        executor.arena.close()
+        before = library.text("diopiGetLastErrorString")
+        status = library.close()
+        wrong = f"finalizeLibrary answers {status}, not 0" if status else ""
+        said = library.text("diopiGetLastErrorString") if status else ""
+        wrong += f" ({said})" if said and said != before else ""
+    except HostError as error:
+        wrong = str(error)
+    _flush()
+    _line(answers, {"ended": wrong})
     return 0
+
+
+def _flush() -> None:
+    """Writes what the C library still keeps of printed text: the process ends without doing so."""
+    ctypes.CDLL(None).fflush(None)
 
 
 def main() -> None:

@@ -121,3 +121,12 @@ def test_without_the_option_nothing_is_imported(tmp_path: Path) -> None:
 def test_an_installed_package_announces_the_plugin() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert '[project.entry-points.pytest11]\n"diopigen.pytest_plugin" = "diopigen.pytest_plugin"\n' in text
+
+
+def test_what_goes_wrong_when_the_library_is_left_fails_the_run(
+    tmp_path: Path, tiny_library: Path, runtime: Path
+) -> None:
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *ADD, "--diopi-dtype", "int32", fault="leak")
+    assert done.returncode == 1
+    assert "after the last case: LIBRARY finalizeLibrary answers 3, not 0" in done.stdout
+    assert "tiny: leak 1 of 40" in done.stdout and "Traceback" not in done.stdout

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +26,15 @@ static diopiError_t refuse(const char* text) {
 }
 
 int32_t initLibrary(void) { return 0; }
-int32_t finalizeLibrary(void) { return 0; }
+int32_t finalizeLibrary(void) {
+    if (fault("crash at the end")) abort();
+    if (fault("hang at the end"))
+        for (;;) sleep(1);
+    if (!fault("leak")) return 0;
+    for (int line = 1; line <= 40; ++line) printf("tiny: leak %d of 40\n", line);
+    refuse("40 allocations were never freed");
+    return 3;
+}
 const char* diopiGetVendorName(void) { return "tiny"; }
 const char* diopiGetImplVersion(void) { return "1.0"; }
 const char* diopiGetLastErrorString(void) { return last_error; }
@@ -210,6 +219,7 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
     if (!floating(dtype) && alpha_floats && !fault("missing status")) return refuse("alpha is not integral");
     if (in_place && floating(dtype) && !floating(out.dtype)) return diopiDtypeNotSupported;
     if (in_place && out.dtype == diopi_dtype_bool && dtype != diopi_dtype_bool) return diopiDtypeNotSupported;
+    if (fault("leak")) puts("tiny: this is printed in a call");
     if (fault("no implementation")) return diopiNoImplement;
     double factor = alpha_floats ? alpha->fval : (double)alpha->ival;
     int64_t whole_factor = alpha_floats ? (int64_t)alpha->fval : alpha->ival;

@@ -1,0 +1,304 @@
+"""Worker processes with the library under test, and the queue of cases that they share."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from diopigen.conformance.describe import describe
+from diopigen.conformance.model import Case, CaseResult, Ending, Fault
+from diopigen.conformance.processes import take
+from diopigen.conformance.worker import Setup, send
+from diopigen.diagnostics import failure
+
+Progress = Callable[[int, int, CaseResult], None]
+"""Called after each case with the number done, the number of all, and the result."""
+
+_BATCH = 64
+_START_LIMIT = 120.0
+"""Seconds that a worker may take to load the library."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: subprocess.Popen[bytes]
+    errors: Any
+    waiting: deque[tuple[int, Case]] = field(default_factory=deque)
+    buffer: bytes = b""
+    since: float = 0.0
+    ready: bool = False
+    done: bool = False
+    leaving: bool = False
+    """It ends by itself, without leaving the library."""
+    ending: int | None = None
+    """How many bytes it had printed when it began to leave the library; None before that."""
+    ended: bool = False
+    """It has left the library, well or badly, and said so."""
+
+    @property
+    def stdout(self) -> int:
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+
+class Session:
+    """Processes that judge cases. What a library does to a process costs the case that was running there."""
+
+    def __init__(self, setup: Setup, time_limit: float, progress: Progress | None = None) -> None:
+        """`time_limit` is seconds for a case, and for leaving the library."""
+        self.setup = setup
+        self.time_limit = time_limit
+        self.progress = progress
+        self.cases: Sequence[Case] = ()
+        self.results: list[CaseResult | None] = []
+        self.queue: deque[tuple[int, Case]] = deque()
+        self.selector = selectors.DefaultSelector()
+        self.workers: list[_Worker] = []
+        self.endings: list[Ending] = []
+        self.finished = 0
+        self.open = False
+        """Whether more cases may come: a worker without work waits for them."""
+        self.vendor = self.version = ""
+
+    def run(self, cases: Sequence[Case], jobs: int) -> list[CaseResult]:
+        """What came of cases, and in `endings` of leaving the library; no process is left behind, whatever happens."""
+        try:
+            self._take_on(cases)
+            for _ in range(jobs if cases else 0):
+                self._start()
+            found = self._wait()
+            self.end()
+        finally:
+            self.close()
+        return found
+
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Runs cases in the process that is there, or in a new one."""
+        self._take_on(cases)
+        if self.workers:
+            self._feed(self.workers[0])
+        elif cases:
+            self._start()
+        return self._wait()
+
+    def end(self) -> tuple[Ending, ...]:
+        """Lets all processes leave the library; those that have not done so within the time limit are ended.
+
+        What a library does wrong in its last moments stands in the result, also where a process ended before.
+        """
+        self.open = False
+        for worker in list(self.workers):
+            if worker.ready:
+                self._feed(worker)
+            else:  # nothing was left for it to do
+                self._end(worker, kill=True)
+        last = time.monotonic() + self.time_limit
+        while self.workers and time.monotonic() < last:
+            for key, _ in self.selector.select(timeout=0.2):
+                self._read(key.data)
+        for worker in list(self.workers):
+            self._regret(worker, f"the library is not left within {self.time_limit:g} s: finalizeLibrary hangs")
+            self._end(worker, kill=True)
+        return tuple(self.endings)
+
+    def close(self) -> None:
+        """Ends all processes at once."""
+        for worker in list(self.workers):
+            self._end(worker, kill=True)
+        self.selector.close()
+
+    def _take_on(self, cases: Sequence[Case]) -> None:
+        self.cases, self.results, self.finished = cases, [None] * len(cases), 0
+        self.queue.extend(enumerate(cases))
+
+    def _wait(self) -> list[CaseResult]:
+        while self.finished < len(self.cases):
+            for key, _ in self.selector.select(timeout=0.2):
+                self._read(key.data)
+            self._stop_hanging()
+        return [result for result in self.results if result is not None]
+
+    # ---- workers ----------------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        process, errors = take(self.setup.environment)
+        worker = _Worker(process, errors, since=time.monotonic())
+        self.workers.append(worker)
+        self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
+        self._send(worker, self.setup)
+        self._feed(worker)
+
+    def _send(self, worker: _Worker, message: Any) -> None:
+        with contextlib.suppress(OSError):  # the worker has ended; reading from it says how
+            send(worker.stdin, message)
+
+    def _feed(self, worker: _Worker) -> None:
+        """Gives a worker its next cases, or the end of its input."""
+        if worker.done:
+            return
+        share = max(1, min(_BATCH, len(self.queue) // (2 * max(len(self.workers), 1)) or 1))
+        batch = [self.queue.popleft() for _ in range(min(share, len(self.queue)))]
+        if not batch:
+            if self.open:
+                return
+            worker.done = True
+            with contextlib.suppress(OSError):
+                worker.stdin.close()
+            return
+        if worker.ready and not worker.waiting:
+            worker.since = time.monotonic()
+        worker.waiting.extend(batch)
+        self._send(worker, batch)
+
+    def _read(self, worker: _Worker) -> None:
+        data = os.read(worker.stdout, 1 << 16)
+        if not data:
+            self._ended(worker)
+            return
+        lines = (worker.buffer + data).split(b"\n")
+        worker.buffer = lines.pop()
+        for line in lines:
+            self._answer(worker, json.loads(line))
+        worker.since = time.monotonic()
+        # The next batch is on its way before the last one is done, so that a worker never waits.
+        if worker.ready and len(worker.waiting) < _BATCH // 4:
+            self._feed(worker)
+
+    def _answer(self, worker: _Worker, line: Mapping[str, Any]) -> None:
+        if "setup" in line:
+            raise failure(str(line["code"]), str(line["setup"]), fix=str(line["fix"]) or None)
+        if "ready" in line:
+            worker.ready = True
+            self.vendor, self.version = str(line["vendor"]), str(line["version"])
+            return
+        if "leaving" in line:
+            worker.leaving = True
+            return
+        if "ending" in line:
+            worker.ending = int(line["ending"])
+            return
+        if "ended" in line:
+            worker.ended = True
+            if line["ended"]:
+                self._regret(worker, str(line["ended"]))
+            return
+        place = int(line["case"])
+        while worker.waiting and worker.waiting[0][0] != place:
+            worker.waiting.popleft()
+        if worker.waiting:
+            worker.waiting.popleft()
+        case = self.cases[place]
+        faults = tuple(Fault(**fault) for fault in line.get("faults", ()))
+        operands = tuple(line.get("operands", ()))
+        if "text" in line:
+            faults = (Fault(str(line["outcome"]), "", str(line["text"])),)
+            operands = describe(case)
+        outcome, seconds, reason = str(line["outcome"]), float(line["seconds"]), str(line.get("reason", ""))
+        self._finish(place, CaseResult(case, outcome, seconds, faults, operands, reason))
+
+    def _finish(self, place: int, result: CaseResult) -> None:
+        if self.results[place] is None:
+            self.finished += 1
+        self.results[place] = result
+        if self.progress is not None:
+            self.progress(self.finished, len(self.cases), result)
+
+    def _ended(self, worker: _Worker) -> None:
+        """A worker is gone: at the end of its work, by itself after an overrun, or because the library ended it."""
+        code = worker.process.wait()
+        text = _tail(worker.errors)
+        if worker.ready and not (worker.waiting or worker.leaving or worker.ended):
+            while_what = "while no case ran" if worker.ending is None else "while the library was left"
+            self._regret(worker, f"the process ended with {_ending(code)} {while_what}")
+        self._end(worker, kill=False)
+        if not worker.ready:
+            fix = "run the library's initialisation by itself; the text is the end of what it printed"
+            raise failure("library-init", f"the library under test ended its process ({_ending(code)}) {text}", fix=fix)
+        # Whatever the status: a library that ends the process with that of success has not done its work.
+        if worker.waiting and not worker.leaving:
+            place, case = worker.waiting.popleft()
+            message = f"the process ended with {_ending(code)}{': ' + text if text else ''}"
+            fault = Fault("crash", "", message)
+            self._finish(place, CaseResult(case, "crashed", 0.0, (fault,), describe(case)))
+        self._requeue(worker)
+
+    def _regret(self, worker: _Worker, message: str) -> None:
+        """Keeps what went wrong at the end of a process, with what was printed then."""
+        self.endings.append(Ending(message, _printed(worker.errors, worker.ending or 0)))
+
+    def _requeue(self, worker: _Worker) -> None:
+        self.queue.extendleft(reversed(worker.waiting))
+        if self.queue and len(self.workers) < 1 + len(self.queue):
+            self._start()
+
+    def _stop_hanging(self) -> None:
+        now = time.monotonic()
+        for worker in list(self.workers):
+            limit = self.time_limit if worker.ready else _START_LIMIT
+            if now - worker.since <= limit or (worker.ready and not worker.waiting):
+                continue
+            if not worker.ready:
+                raise failure(
+                    "library-init",
+                    f"the library under test does not load within {limit:.0f} s",
+                    fix="look at initLibrary",
+                )
+            self._end(worker, kill=True)
+            place, case = worker.waiting.popleft()
+            fault = Fault("hang", "", f"the call has not returned within {limit:g} s")
+            self._finish(place, CaseResult(case, "hung", limit, (fault,), describe(case)))
+            self._requeue(worker)
+
+    def _end(self, worker: _Worker, *, kill: bool) -> None:
+        self.selector.unregister(worker.stdout)
+        self.workers.remove(worker)
+        if kill:
+            worker.process.kill()
+        worker.process.wait()
+        for pipe in (worker.process.stdin, worker.process.stdout, worker.errors):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _tail(errors: Any, lines: int = 3) -> str:
+    """The end of what a process printed."""
+    errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, errors.tell() - 2000))
+    text = errors.read().decode(errors="replace").strip()
+    return " | ".join(line.strip() for line in text.splitlines()[-lines:])
+
+
+_SHOWN = 30
+"""Lines of what a library prints while it is left: the first ones, as reports of leaks begin with what matters."""
+
+
+def _printed(errors: Any, start: int) -> str:
+    """What a process has printed since `start`."""
+    errors.seek(start)
+    lines = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+    more = [f"... and {len(lines) - _SHOWN} more lines"] if len(lines) > _SHOWN else []
+    return "\n".join([*(line.rstrip() for line in lines[:_SHOWN]), *more])
