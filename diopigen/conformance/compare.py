@@ -126,7 +126,8 @@ def _by_parts(
         part = slice(start, start + _PART)
         values = part_of(expected.values, part)
         assert values is not None
-        some = replace(expected, values=values, scale=part_of(expected.scale, part), free=part_of(expected.free, part))
+        scale, free, or_nan = (part_of(array, part) for array in (expected.scale, expected.free, expected.or_nan))
+        some = replace(expected, values=values, scale=scale, free=free, or_nan=or_nan)
         fault = compare(flat[part], dtype, some, tolerance, parameter, factor)
         if fault is not None:
             place = f"elements {start} to {min(start + _PART, stored.size) - 1} of {list(shape)}, counted in a row"
@@ -169,6 +170,8 @@ def _compare_float(
         limit = _limits(wanted, expected, bound)
         near = np.isfinite(wanted) & (np.abs(actual - wanted) <= limit)
         near |= (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
+        if expected.or_nan is not None:
+            near |= np.isnan(actual) & expected.or_nan
         # Beyond the largest number by less than the bound: rounding may fall on either side.
         edge = np.isfinite(wanted) & (np.abs(wanted) + limit > largest)
         near |= edge & np.isinf(actual) & (np.sign(actual) == np.sign(wanted))

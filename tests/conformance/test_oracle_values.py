@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from diopigen.conformance.compare import compare
+from diopigen.conformance.dtypes import encode
 from diopigen.conformance.oracles import Allocated, Call, Expected, Law, oracles
 from diopigen.ir.model import Interface
 
@@ -214,6 +216,44 @@ def test_the_largest_elements_may_come_unordered_but_not_others(interface: Inter
     assert check(found["values"], [9.0, 9.0]) is not None
     assert check(found["indices"], [0, 2]) is None
     assert check(found["indices"], [1, 2]) is not None
+
+
+@pytest.mark.parametrize("function", ["Mm", "Addmm", "Linear", "LinearBackward"])
+def test_a_denormal_that_meets_an_infinity_may_give_nan_in_bfloat16_and_nothing_else(
+    interface: Interface, function: str
+) -> None:
+    tiny = 2.0**-127
+    first, second = [[tiny, 1.0]], [[math.inf, -math.inf, math.inf, 3.0, tiny], [1.0, 1.0, -math.inf, 2.0, -math.inf]]
+
+    def verdicts(dtype: str, *elements: float) -> list[bool]:
+        """Whether each element is right where it stands, with the others as the numbers say."""
+        product = {"out": (dtype, (1, 5))}
+        one, other = (dtype, first), (dtype, second)
+        if function == "Mm":
+            found = ask(interface, "Mm", product, input=one, mat2=other)["out"]
+        elif function == "Addmm":
+            zero = (dtype, np.zeros((1, 5)))
+            found = ask(interface, "Addmm", product, input=zero, mat1=one, mat2=other, alpha=1, beta=1)["out"]
+        elif function == "Linear":
+            found = ask(interface, "Linear", product, input=one, weight=(dtype, np.transpose(second)))["out"]
+        else:
+            sides = {"input": (dtype, np.zeros((1, 5))), "weight": other, "grad_output": one}
+            wanted = {"grad_input": (dtype, (1, 5)), "grad_weight": (dtype, (2, 5))}
+            found = ask(interface, "LinearBackward", wanted, **sides)["grad_input"]
+        right = numbers(found)
+        answers = []
+        for place, element in enumerate(elements):
+            actual = right.copy()
+            actual[0, place] = element
+            answers.append(compare(encode(actual, dtype), dtype, found, "matmul", "out") is None)
+        return answers
+
+    inf, nan = math.inf, math.nan
+    assert verdicts("bfloat16", inf, -inf, nan, 2.0, -inf) == [True] * 5
+    assert verdicts("bfloat16", nan, nan, nan, nan, nan) == [True, True, True, False, False]
+    assert verdicts("bfloat16", -inf, inf, inf, inf, inf) == [False] * 5
+    assert verdicts("bfloat16", 0.0, 1.0, 0.0, 3.0, 3e38) == [False] * 5
+    assert verdicts("float32", nan, nan, nan, 2.0, -inf) == [False, False, True, True, True]
 
 
 def test_random_numbers_are_held_to_their_law(interface: Interface) -> None:

@@ -26,7 +26,8 @@ class Expected:
 
     `values` are exact integers, bools, or floats before the last rounding. `scale` is the size of what was added up
     (default: the size of the result), `terms` how many numbers: both widen the bound. `precision` is the dtype that
-    the computation ran in where it is less precise than the output. Where `free` holds, any value is accepted.
+    the computation ran in where it is less precise than the output. Where `free` holds, any value is accepted,
+    where `or_nan` holds, NaN beside the value of a float.
     """
 
     values: Array
@@ -35,6 +36,7 @@ class Expected:
     precision: str | None = None
     signed_zero: bool = True
     free: Array | None = None
+    or_nan: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 
 def meets_infinity(first: Array, second: Array, dtype: str) -> Array | None:
     """The elements of a product in which a denormal number of bfloat16 meets an infinity. Instructions for bfloat16
-    read such numbers as zero, so that NaN is as good as the infinity there. None in other dtypes."""
+    may read such numbers as zero, and 0 times infinity is NaN: so NaN is as good there as what the numbers say, and
+    nothing else is. None in other dtypes."""
     if dtype != "bfloat16":
         return None
     tiny, tiny_too = ((np.abs(x) < SMALLEST_NORMAL[dtype]) & (x != 0) for x in (first, second))
@@ -24,7 +25,7 @@ def _product(first: Array, second: Array, dtype: str) -> Expected:
     if first.dtype.kind in "iub":
         return Expected(found)
     scale = np.asarray(np.matmul(np.abs(first), np.abs(second)))
-    return Expected(found, scale, first.shape[-1], free=meets_infinity(first, second, dtype))
+    return Expected(found, scale, first.shape[-1], or_nan=meets_infinity(first, second, dtype))
 
 
 @oracle("Mm", "Bmm")
@@ -44,7 +45,7 @@ def _linear(call: Call) -> Answer:
         return {"out": product}
     bias = call.wide("bias")
     scale = None if product.scale is None else product.scale + np.abs(bias)
-    return {"out": Expected(product.values + bias, scale, product.terms, free=product.free)}
+    return {"out": Expected(product.values + bias, scale, product.terms, or_nan=product.or_nan)}
 
 
 def _added(call: Call, first: str, second: str) -> Answer:
@@ -59,7 +60,7 @@ def _added(call: Call, first: str, second: str) -> Answer:
     shape = product.values.shape
     summand = np.broadcast_to(beta * x if beta else np.zeros_like(x), shape)
     scale = abs(alpha) * product.scale + np.abs(summand)
-    return {name: Expected(alpha * product.values + summand, scale, product.terms, free=product.free)}
+    return {name: Expected(alpha * product.values + summand, scale, product.terms, or_nan=product.or_nan)}
 
 
 @oracle("Addmm")

@@ -63,18 +63,20 @@ def _linear_backward(call: Call) -> Answer:
     gradient = call.wide("grad_output").reshape(-1, weight.shape[0])
     of_input = gradient @ np.conj(weight), np.abs(gradient) @ np.abs(weight)
     of_input = of_input[0].reshape(call.shapes["input"]), of_input[1].reshape(call.shapes["input"])
-    free = meets_infinity(gradient, weight, call.dtype("input"))
+    or_nan = meets_infinity(gradient, weight, call.dtype("input"))
     return _wanted(
         call,
         {
             "grad_input": Expected(
-                *of_input, weight.shape[0], free=None if free is None else free.reshape(call.shapes["input"])
+                *of_input,
+                weight.shape[0],
+                or_nan=None if or_nan is None else or_nan.reshape(call.shapes["input"]),
             ),
             "grad_weight": Expected(
                 gradient.T @ np.conj(x),
                 np.abs(gradient.T) @ np.abs(x),
                 len(x),
-                free=meets_infinity(gradient.T, x, call.dtype("input")),
+                or_nan=meets_infinity(gradient.T, x, call.dtype("input")),
             ),
             "grad_bias": Expected(gradient.sum(axis=0), np.abs(gradient).sum(axis=0), len(x)),
         },
