@@ -24,6 +24,9 @@ _INTEGRAL_FACTORS: dict[str, tuple[str, ...]] = {
 _NONZERO_INTEGERS = {"Div": ("other",), "RemainderTensor": ("other",)}
 """Divisors; integers must not be zero."""
 
+_FEW = Drawn("integers", (0, 4))
+"""Numbers that are often equal, and often zero."""
+
 DOMAINS: dict[str, dict[str, Drawn]] = {
     "Acosh": {"input": Drawn("uniform", (1, 4))},
     "Acos": {"input": Drawn("uniform", (-1, 1))},
@@ -47,6 +50,12 @@ DOMAINS: dict[str, dict[str, Drawn]] = {
     "Expm1": {"input": Drawn("uniform", (-4, 4))},
     "TanhBackward": {"output": Drawn("uniform", (-1, 1))},
     "SigmoidBackward": {"output": Drawn("uniform", (0, 1))},
+    "Eq": {"input": _FEW, "other": _FEW},
+    "Ne": {"input": _FEW, "other": _FEW},
+    "LogicalAnd": {"input": _FEW, "other": _FEW},
+    "LogicalOr": {"input": _FEW, "other": _FEW},
+    "LogicalNot": {"input": _FEW},
+    "IsNan": {"input": Drawn("special", (1, 0))},
     "Rmsprop": {"square_avg": Drawn("uniform", (1, 2))},
     "Adadelta": {"square_avg": Drawn("uniform", (0, 1)), "acc_delta": Drawn("uniform", (0, 1))},
 }
@@ -55,7 +64,10 @@ DOMAINS: dict[str, dict[str, Drawn]] = {
 SCALARS: dict[str, dict[str, int | float]] = {
     "PowTensor": {"exponent": 3, "input": 2},
     "Clamp": {"min": -1, "max": 2},
+    "ClampMin": {"min": 0},
+    "ClampMax": {"max": 0},
     "Threshold": {"threshold": 1, "value": 7},
+    "ThresholdBackward": {"threshold": 1},
     "LerpTensor": {"weight": 0.25},
     "LeakyRelu": {"negative_slope": 0.125},
     "LeakyReluBackward": {"negative_slope": 0.125},

@@ -89,12 +89,9 @@ def compare(
         return _by_parts(stored, dtype, expected, tolerance, parameter, factor)
     if stored.size == 0:
         return None
-    if dtype == "bool" and np.any(stored > 1):
-        place = int(np.argmax(stored.ravel() > 1))
-        byte = int(stored.ravel()[place])
-        return Fault(
-            "bool byte", parameter, f"element {_index(place, stored.shape)}: a bool is 0 or 1", "0 or 1", str(byte)
-        )
+    wrong_byte = bool_byte(stored, dtype, parameter)
+    if wrong_byte is not None:
+        return wrong_byte
     actual = decode(stored, dtype)
     if kind(dtype) in ("bool", "int"):
         wrong = actual != expected.values
@@ -104,6 +101,16 @@ def compare(
     if kind(dtype) == "complex":
         return _compare_complex(actual, dtype, expected, tolerance, parameter, factor)
     return _compare_float(widest(actual), dtype, expected, tolerance, parameter, factor)
+
+
+def bool_byte(stored: Array, dtype: str, parameter: str) -> Fault | None:
+    """The first bool (in memory form) that is a byte other than 0 and 1, or None."""
+    if dtype != "bool" or not np.any(stored > 1):
+        return None
+    place = int(np.argmax(stored.ravel() > 1))
+    byte = str(int(stored.ravel()[place]))
+    message = f"element {_index(place, stored.shape)}: a bool is 0 or 1"
+    return Fault("bool byte", parameter, message, "0 or 1", byte)
 
 
 _PART = 1 << 22

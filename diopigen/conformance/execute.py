@@ -14,7 +14,7 @@ import numpy as np
 
 from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.binding import Host, Library, ScalarStruct, SizeStruct, Types, size_struct
-from diopigen.conformance.compare import compare
+from diopigen.conformance.compare import bool_byte, compare
 from diopigen.conformance.describe import describe
 from diopigen.conformance.dtypes import STORAGE, Array, decode, kind
 from diopigen.conformance.memory import Arena, Block
@@ -334,13 +334,20 @@ class Executor:
         return self._compared(function, param.name, stored, dtype, wanted.expected)
 
     def _lawful(self, name: str, block: Block, law: Law, ready: _Prepared) -> list[Fault]:
-        beside = [ready.blocks[other][0] for other in law.beside]
-        read = [decode(one.elements(self.arena.read(one)), one.dtype) for one in (block, *beside) if one is not None]
+        blocks = [one for one in (block, *(ready.blocks[other][0] for other in law.beside)) if one is not None]
+        stored = [one.elements(self.arena.read(one)) for one in blocks]
+        wrong_byte = bool_byte(stored[0], block.dtype, name)
+        if wrong_byte is not None:
+            return [wrong_byte]
+        read = [decode(elements, one.dtype) for elements, one in zip(stored, blocks, strict=True)]
         complaint = law.check(*read)
         return [Fault("distribution", name, complaint)] if complaint else []
 
     def _compared(self, function: Function, name: str, stored: Array, dtype: str, wanted: Any) -> list[Fault]:
         if isinstance(wanted, Law):
+            wrong_byte = bool_byte(stored, dtype, name)
+            if wrong_byte is not None:
+                return [wrong_byte]
             complaint = wanted.check(decode(stored, dtype))
             return [Fault("distribution", name, complaint)] if complaint else []
         fault = compare(stored, dtype, wanted, function.tolerance, name)

@@ -37,13 +37,16 @@ def seed_of(case_id: str, seed: int) -> int:
 
 
 def specials(dtype: str) -> list[Any]:
-    """The values at the edges of a dtype: zeros, infinities, NaN, denormals, the ends of the range."""
+    """The values at the edges of a dtype: zeros, infinities, NaN, denormals, the ends of the range, and neighbours that
+    a float of as many bits or fewer does not tell apart."""
     if dtype == "bool":
         return [False, True]
     if kind(dtype) == "int":
         info = np.iinfo(STORAGE[dtype])
         ends = [int(info.min), int(info.min) + 1, int(info.max) - 1, int(info.max)]
-        return sorted({0, 1, 2, 3, 7, 100, *ends, *((-1, -2, -7) if info.min < 0 else ())})
+        joined = [number for number in (2**8 + 1, 2**24 + 1, 2**53 + 1) if number < info.max]
+        neighbours = [number - step for number in joined[-2:] for step in (0, 1)]
+        return sorted({0, 1, 2, 3, 7, 100, *neighbours, *ends, *((-1, -2, -7) if info.min < 0 else ())})
     real = real_of(dtype)
     tiny = SMALLEST_NORMAL[real]
     denormal = tiny * 2.0 ** (1 - MANTISSA[real])

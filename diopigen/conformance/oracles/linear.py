@@ -14,9 +14,11 @@ def meets_infinity(first: Array, second: Array, dtype: str) -> Array | None:
     nothing else is. None in other dtypes."""
     if dtype != "bfloat16":
         return None
-    tiny, tiny_too = ((np.abs(x) < SMALLEST_NORMAL[dtype]) & (x != 0) for x in (first, second))
-    at_first, at_second = (np.isinf(x).astype(np.int64) for x in (first, second))
-    return np.asarray(np.matmul(tiny.astype(np.int64), at_second) + np.matmul(at_first, tiny_too.astype(np.int64)) > 0)
+    tiny, tiny_too = (((np.abs(x) < SMALLEST_NORMAL[dtype]) & (x != 0)).astype(np.float32) for x in (first, second))
+    at_first, at_second = (np.isinf(x).astype(np.float32) for x in (first, second))
+    if not (at_first.any() or at_second.any()):
+        return None  # as in all large products
+    return np.asarray(np.matmul(tiny, at_second) + np.matmul(at_first, tiny_too) > 0)
 
 
 def _product(first: Array, second: Array, dtype: str) -> Expected:

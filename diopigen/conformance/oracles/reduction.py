@@ -220,9 +220,11 @@ def _sort(call: Call) -> Answer:
     values = np.take_along_axis(x, places, dim)
     if call.function.operator == "Argsort":
         return {"out": _positions(x, values, places, dim, stable=call["stable"])}
+    stable = bool(call["pStable"])
     return {
-        "values": Expected(_as(values, call, "values"), signed_zero=False),
-        "indices": _positions(x, values, places, dim, stable=bool(call["pStable"])),
+        # The zeros of both signs are equal: only a stable order says which comes first.
+        "values": Expected(_as(values, call, "values"), signed_zero=stable),
+        "indices": _positions(x, values, places, dim, stable=stable),
     }
 
 
