@@ -51,6 +51,12 @@ class Backend:
     """How a backend spells the functions of kernel expressions; a name that is missing stays as it is."""
 
     names: Mapping[str, str]
+    subscript: str = "[i]"
+    """What makes an element of an operand's name: loops over arrays have a subscript, functions of one element none."""
+    pair: str = "std::complex<T>"
+    """The type of a complex number of two T."""
+    coordinates: tuple[str, str] = ("block.linear()", "block.coordinate({})")
+    """The position of an element in row-major order, and its coordinate in a dimension."""
 
     def name(self, function: str) -> str:
         """The C++ function for a function or operator of the expression language."""
@@ -61,6 +67,7 @@ CPU = Backend(
     {"abs": "absolute", "min": "minimum", "max": "maximum", "trunc_div": "trunc_divide", "floor_div": "floor_divide",
      "pow": "power", "to_bool": "is_true"}
 )  # fmt: skip
+CUDA = Backend(CPU.names, "", "numeric::complex<T>", ("item.linear()", "item.coordinate({})"))
 
 
 class Inexpressible(Exception):
@@ -279,9 +286,9 @@ class ElementPrinter:
         if self.is_uniform(expression):
             return self.constant(expression)
         if isinstance(expression, Name):
-            return Printed(f"{expression.name}[i]", self.arrays[expression.name]) if (
-                expression.name in self.arrays
-            ) else Printed(expression.name, self.lets[expression.name])  # fmt: skip
+            if expression.name in self.arrays:
+                return Printed(expression.name + self.backend.subscript, self.arrays[expression.name])
+            return Printed(expression.name, self.lets[expression.name])
         if isinstance(expression, Unary):
             operand = self.show(expression.operand)
             if expression.operator == "not":
@@ -383,13 +390,13 @@ class ElementPrinter:
     def coordinate(self, expression: Call) -> Printed:
         """The coordinate of element i in a dimension, or its position in row-major order."""
         if expression.function == "linear_index":
-            source, name = "block.linear()", "position"
+            source, name = self.backend.coordinates[0], "position"
         else:
             dim = literal_value(expression.arguments[0])
-            source = f"block.coordinate({dim})"
+            source = self.backend.coordinates[1].format(dim)
             name = {-1: "column", -2: "row"}.get(int(dim), f"coordinate{int(dim)}".replace("-", "_"))
         self.coordinates[name] = source
-        return Printed(f"{name}[i]", "whole")
+        return Printed(name + self.backend.subscript, "whole")
 
 
 def needs_float(expression: Expression, printer: ElementPrinter, lets: Mapping[str, Formula]) -> bool | str:

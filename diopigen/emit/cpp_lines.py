@@ -42,7 +42,7 @@ def fit(statements: list[Statement], printer: ElementPrinter, position: int, ind
         elif printed.kind == "whole":
             printed = printer.element(printed)
         statement.printed = printed
-        types = {"element": "T", "real": "Real<T>", "truth": "bool", "pair": "std::complex<T>"}
+        types = {"element": "T", "real": "Real<T>", "truth": "bool", "pair": printer.backend.pair}
         if indent + len(statement.line(types)) <= COLUMNS:
             break
         largest = _largest_part(statement.expression, printer, COLUMNS - indent - 30)

@@ -9,6 +9,7 @@ from diopigen.diagnostics import Diagnostic, Failure, Severity
 from diopigen.emit.c_text import COLUMNS, call_lines, declarator, wrapped
 from diopigen.emit.cpp_expression import (
     CPU,
+    Backend,
     Constant,
     ElementPrinter,
     HostPrinter,
@@ -31,9 +32,46 @@ RULES = {
     "kernel-inexpressible": "The C++ printer can say every kernel that is not left to hand code.",
 }
 
-_TYPES = {"element": "T", "real": "Real<T>", "truth": "Bool", "pair": "std::complex<T>", "whole": "int64_t"}
-_LOCALS = {**_TYPES, "truth": "bool"}
 _ACCESS = {"element": "constant<T>", "truth": "flag", "whole": "whole"}
+_LETTERS = {"element": "e", "truth": "t", "real": "r", "pair": "p"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a library words its loops and the functions that run them."""
+
+    target: str
+    suffix: str
+    """Of the emitted files."""
+    backend: Backend
+    source: str
+    """What a loop is called with."""
+    input_line: str
+    output_line: str
+    coordinate_type: str
+    call_type: str
+    """The class of a call, and the table of loops that it runs."""
+    table: str
+    takes_context: bool
+    """Whether a call needs its context: its kernels run on a stream."""
+
+    def types(self, truth: str = "Bool") -> dict[str, str]:
+        """The C++ types by kind; truth values have another one in memory than in an expression."""
+        return {"element": "T", "real": "Real<T>", "truth": truth, "pair": self.backend.pair, "whole": "int64_t"}
+
+
+FORM = Form(
+    TARGET,
+    ".cpp",
+    CPU,
+    "block",
+    "const {type}* {name} = block.input<{type}>({k});",
+    "{type}* {name} = block.output<{type}>({k});",
+    "Coordinate",
+    "Elementwise",
+    "loops",
+    takes_context=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +85,19 @@ class LoopText:
     set_text: str
     constants: tuple[Constant, ...]
     results: tuple[str, ...]
+    signature: str
+    """The operands by kind: inputs, `>`, outputs; a letter each."""
     copied: str = ""
     """The operand that the result is a copy of, where the kernel says no more: then there is no loop."""
 
 
-def loop_text(group: Group) -> LoopText:
+def loop_text(group: Group, form: Form = FORM) -> LoopText:
     """The loop of a group. Raises `Inexpressible`."""
     kernel = group.kernel
+    backend, subscript, types = form.backend, form.backend.subscript, form.types()
     printer = ElementPrinter(
-        CPU,
-        HostPrinter(CPU, parameters(group.functions), {}),
+        backend,
+        HostPrinter(backend, parameters(group.functions), {}),
         group.arrays,
         has_complex=group.has_complex,
         taken={*group.arrays, *(name for name, _ in kernel.lets)},
@@ -70,35 +111,37 @@ def loop_text(group: Group) -> LoopText:
     printed: list[Printed] = []
     for name, (_, formula) in zip(names, kernel.results, strict=True):
         local = f"{name}_value" if several else ""
-        statements.append(Statement(local or f"{name}[i]", formula.expression, is_store=not several))
+        statements.append(Statement(local or name + subscript, formula.expression, is_store=not several))
         kind = fit(statements, printer, len(statements) - 1, 16)
         printed.append(Printed(local, kind))
     results = tuple("element" if value.kind == "whole" else value.kind for value in printed)
-    inside = [statement.line(_LOCALS) for statement in statements if statement.line(_LOCALS)]
+    lines = [statement.line(form.types("bool")) for statement in statements]
+    inside = [line for line in lines if line]
     if several:
-        inside += [f"{name}[i] = {value.text};" for name, value in zip(names, printed, strict=True)]
+        inside += [f"{name}{subscript} = {value.text};" for name, value in zip(names, printed, strict=True)]
     before = []
     for k, (name, kind) in enumerate(group.arrays.items()):
         c_type = "Bool" if kind == "truth" else "T"
-        before.append(f"const {c_type}* {name} = block.input<{c_type}>({k});")
+        before.append(form.input_line.format(type=c_type, name=name, k=k))
     for k, (name, kind) in enumerate(zip(names, results, strict=True)):
-        c_type = _TYPES[kind]
-        before.append(f"{c_type}* {name} = block.output<{c_type}>({k});")
-    before += _constant_lines(printer.constants)
+        before.append(form.output_line.format(type=types[kind], name=name, k=k))
+    before += _constant_lines(printer.constants, form)
     for name, source in printer.coordinates.items():
-        before.append(f"const Coordinate {name} = {source};")
+        before.append(f"const {form.coordinate_type} {name} = {source};")
     lines = [f"{name} = {to_text(f.expression)}" for name, f in (*kernel.lets, *kernel.results)]
     comment = [part for line in lines for part in wrapped(line, "// ", "//     ")]
     expression = kernel.results[0][1].expression
     copied = expression.name if isinstance(expression, Name) and not several and expression.name in group.arrays else ""
     set_text = _set_text(group.dtypes)
-    return LoopText(comment, group.name, before, inside, set_text, tuple(printer.constants), results, copied)
+    signature = "".join(_LETTERS[kind] for kind in group.arrays.values())
+    signature += ">" + "".join(_LETTERS[kind] for kind in results)
+    return LoopText(comment, group.name, before, inside, set_text, tuple(printer.constants), results, signature, copied)
 
 
-def _constant_lines(constants: list[Constant]) -> list[str]:
+def _constant_lines(constants: list[Constant], form: Form) -> list[str]:
     """The constants of a loop; remarks on neighbouring lines are aligned."""
     lines = [
-        f"const {_LOCALS[constant.kind]} {constant.name} = block.{_ACCESS[constant.kind]}({k});"
+        f"const {form.types('bool')[constant.kind]} {constant.name} = {form.source}.{_ACCESS[constant.kind]}({k});"
         for k, constant in enumerate(constants)
     ]
     remarks = [
@@ -130,26 +173,25 @@ def _set_text(dtypes: tuple[str, ...]) -> str:
     return " | ".join(words)
 
 
-def function_text(group: Group, loop: LoopText, function: Function) -> str:
+def function_text(group: Group, loop: LoopText, function: Function, form: Form = FORM) -> str:
     """The definition of a public function."""
     declared = c_function(function)
-    used = {param.name for param in function.params}
+    used = {param.name for param in function.params} | ({"ctx"} if form.takes_context else set())
     params = [declarator(p.type, p.name if p.name in used else f"/*{p.name}*/") for p in declared.params]
-    body = Body(group, function, loop.constants, loop.results)
+    body = Body(group, function, loop.constants, loop.results, form.call_type)
     head = f"DIOPI_API diopiError_t {function.name}"
-    if function.deprecated:
-        head = f"DIOPI_DEPRECATED_API diopiError_t {function.name}"
     lines = body.lines()
-    table = f"loops<{loop.name}Loop, {loop.set_text}>()"
+    table = f"{form.table}<{loop.name}Loop, {loop.set_text}>()"
     run = [f"{' ' * 8}call.run({table});"]
     if len(run[0]) > COLUMNS:
         run = [
             f"{' ' * 8}constexpr DtypeSet kSet = {loop.set_text};",
-            f"{' ' * 8}call.run(loops<{loop.name}Loop, kSet>());",
+            f"{' ' * 8}call.run({form.table}<{loop.name}Loop, kSet>());",
         ]
     if loop.copied:
         run = [f"{' ' * 8}copy_elements({body.written[0]}_tensor, {body.value(loop.copied)});"]
-    start = f'    return guarded("{function.name}", [&] {{'
+    context = " ctx," if form.takes_context else ""
+    start = f'    return guarded("{function.name}",{context} [&] {{'
     inner = [*lines, *run]
     if body.is_list:
         inner = _over_list(function, inner)
@@ -181,18 +223,19 @@ def _over_list(function: Function, lines: list[str]) -> list[str]:
     ]
 
 
-def _file_name(family: str) -> str:
-    return f"cpu/elementwise_{family.removeprefix('elementwise_')}.cpp"
-
-
 def emit(interface: Interface, templates: Path) -> Plan:
     """`cpu/elementwise_<family>.cpp` and `cpu/not_covered.cpp`. Raises `Failure` where a kernel cannot be printed."""
-    template = "cpu/elementwise.cpp.j2"
+    return Plan((*elementwise_files(interface, templates, FORM), *not_covered_files(interface, templates, TARGET)))
+
+
+def elementwise_files(interface: Interface, templates: Path, form: Form) -> tuple[PlannedFile, ...]:
+    """`<target>/elementwise_<family>`. Raises `Failure` where a kernel cannot be printed."""
+    template = f"{form.target}/elementwise{form.suffix}.j2"
     families: dict[str, list[tuple[Group, LoopText]]] = {}
     problems: list[Diagnostic] = []
     for group in groups(interface):
         try:
-            families.setdefault(group.functions[0].family, []).append((group, loop_text(group)))
+            families.setdefault(group.functions[0].family, []).append((group, loop_text(group, form)))
         except Inexpressible as error:
             problems.append(
                 Diagnostic(
@@ -216,9 +259,10 @@ def emit(interface: Interface, templates: Path) -> Plan:
             "headers": [header.file for header in interface.headers if header.file in headers],
             "loops": [loop for _, loop in found if not loop.copied],
             "copies": any(loop.copied for _, loop in found),
-            "functions": [function_text(group, loop, f) for group, loop in found for f in group.functions],
+            "functions": [function_text(group, loop, f, form) for group, loop in found for f in group.functions],
         }
         content = render(templates, template, values)
         inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")
-        files.append(PlannedFile(_file_name(family), content, inputs, TARGET))
-    return Plan((*files, *not_covered_files(interface, templates, TARGET)))
+        name = f"{form.target}/elementwise_{family.removeprefix('elementwise_')}{form.suffix}"
+        files.append(PlannedFile(name, content, inputs, form.target))
+    return tuple(files)

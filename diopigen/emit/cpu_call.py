@@ -27,12 +27,18 @@ def dtype_set(param: Parameter) -> str:
 
 
 class Body:
-    """Writes one function. `loops` names the table of its group, `constants` are the loop's."""
+    """Writes one function. `constants` and `results` are the loop's, `call_type` is the class that runs it."""
 
     def __init__(
-        self, group: Group, function: Function, constants: tuple[Constant, ...], results: tuple[str, ...]
+        self,
+        group: Group,
+        function: Function,
+        constants: tuple[Constant, ...],
+        results: tuple[str, ...],
+        call_type: str = "Elementwise",
     ) -> None:
         self.group = group
+        self.call_type = call_type
         self.function = function
         self.constants = constants
         self.results = results
@@ -238,7 +244,7 @@ class Body:
 
     def operands(self) -> Iterator[str]:
         """Hands operands, constants and outputs to the engine, in the order in which the loop numbers them."""
-        yield f"{INDENT}Elementwise call(compute);"
+        yield f"{INDENT}{self.call_type} call(compute);"
         for name, kind in self.group.arrays.items():
             yield f"{INDENT}call.{'read_bool' if kind == 'truth' else 'read'}({self.value(name)});"
         for constant in self.constants:

@@ -34,7 +34,7 @@ def not_covered_files(interface: Interface, templates: Path, target: str) -> tup
         "sources": sources,
         "headers": sorted({function.header for function in functions}),
         "functions": [
-            {"name": function.name, "head": call_lines(_head(function), _params(function), " {")}
+            {"name": function.name, "head": call_lines(function_head(function), function_params(function), " {")}
             for function in functions
         ],
     }
@@ -42,10 +42,11 @@ def not_covered_files(interface: Interface, templates: Path, target: str) -> tup
     return (PlannedFile("cpu/not_covered.cpp", render(templates, _TEMPLATE, values), inputs, target),)
 
 
-def _head(function: Function) -> str:
-    macro = "DIOPI_DEPRECATED_API" if function.deprecated else "DIOPI_API"
-    return f"{macro} diopiError_t {function.name}"
+def function_head(function: Function) -> str:
+    """The declaration of a function up to its parameters."""
+    return f"DIOPI_API diopiError_t {function.name}"
 
 
-def _params(function: Function) -> list[str]:
+def function_params(function: Function) -> list[str]:
+    """The parameters of a function that looks at none of them."""
     return [declarator(param.type, f"/*{param.name}*/") for param in c_function(function).params]

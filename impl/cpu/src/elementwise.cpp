@@ -1,10 +1,5 @@
 #include "diopi_cpu/elementwise.h"
 
-#include <cstring>
-#include <vector>
-
-#include "diopi_cpu/strided.h"
-
 namespace diopi::cpu {
 
 namespace {
@@ -74,27 +69,6 @@ void Elementwise::check() const {
             require_broadcastable(*inputs_[i].tensor, result);
             require_one_device({&result, inputs_[i].tensor});
         }
-    }
-}
-
-void Elementwise::refuse_zero(int k, const char* message) const {
-    const Input& input = inputs_[k];
-    if (input.tensor == nullptr) {
-        require(input.number.is_real ? input.number.real != 0 : input.number.integer != 0, message);
-        return;
-    }
-    const Tensor& tensor = *input.tensor;
-    if (tensor.numel == 0) {
-        return;
-    }
-    const Strided operand = strided(tensor, logical_order(tensor.shape, tensor.rank), tensor.rank);
-    std::vector<char> gathered(static_cast<size_t>(kBlock * operand.element));
-    std::vector<char> truths(static_cast<size_t>(kBlock));
-    for (int64_t start = 0; start < tensor.numel; start += kBlock) {
-        const int64_t count = tensor.numel - start < kBlock ? tensor.numel - start : kBlock;
-        operand.gather(start, count, gathered.data());
-        convert(tensor.dtype, gathered.data(), Dtype::kBool, truths.data(), count);
-        require(std::memchr(truths.data(), 0, static_cast<size_t>(count)) == nullptr, message);
     }
 }
 

@@ -64,9 +64,9 @@ void replace_part(const Tensor& out, const Tensor& input, const Tensor& source, 
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t dim, int64_t index) {
-    return guarded("diopiSelect", [&] {
+DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   int64_t dim, int64_t index) {
+    return guarded("diopiSelect", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const int64_t at = dimension_at_least_1d(dim, input_tensor.rank);
@@ -80,10 +80,10 @@ DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t /*ctx*/, diopiTensorHand
     });
 }
 
-DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
                                            int64_t index) {
-    return guarded("diopiSelectBackward", [&] {
+    return guarded("diopiSelectBackward", ctx, [&] {
         const Tensor result = tensor("grad_input", grad_input, kAny);
         const Tensor gradient = tensor("grad_output", grad_output, kAny);
         const std::vector<int64_t> shape = sizes_of("input_sizes", input_sizes);
@@ -97,10 +97,10 @@ DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t /*ctx*/, diopiTe
     });
 }
 
-DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t src, int64_t dim,
                                           int64_t index) {
-    return guarded("diopiSelectScatter", [&] {
+    return guarded("diopiSelectScatter", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor src_tensor = tensor("src", src, kAny);
@@ -111,10 +111,10 @@ DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t /*ctx*/, diopiTen
     });
 }
 
-DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t null_out,
+DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t null_out,
                                   diopiConstTensorHandle_t input, int64_t dim, int64_t start, int64_t end,
                                   int64_t step) {
-    return guarded("diopiSlice", [&] {
+    return guarded("diopiSlice", ctx, [&] {
         const Tensor out_tensor = tensor("null_out", null_out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const View part = sliced(input_tensor, range(shape_of(input_tensor), dim, start, end, step));
@@ -127,10 +127,10 @@ DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t /*ctx*/, diopiTensorHandl
     });
 }
 
-DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                           diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
                                           int64_t start, int64_t end, int64_t step) {
-    return guarded("diopiSliceBackward", [&] {
+    return guarded("diopiSliceBackward", ctx, [&] {
         const Tensor result = tensor("grad_input", grad_input, kAny);
         const Tensor gradient = tensor("grad_output", grad_output, kAny);
         const std::vector<int64_t> shape = sizes_of("input_sizes", input_sizes);
@@ -143,10 +143,10 @@ DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t /*ctx*/, diopiTen
     });
 }
 
-DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t src, int64_t dim,
                                          int64_t start, int64_t end, int64_t step) {
-    return guarded("diopiSliceScatter", [&] {
+    return guarded("diopiSliceScatter", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor src_tensor = tensor("src", src, kAny);

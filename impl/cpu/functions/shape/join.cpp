@@ -44,9 +44,9 @@ void check(const Tensor& out, const std::vector<Tensor>& parts) {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiCat(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t* tensors, int64_t num_inputs, int64_t dim) {
-    return guarded("diopiCat", [&] {
+DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
+                                int64_t num_inputs, int64_t dim) {
+    return guarded("diopiCat", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         std::vector<Tensor> parts = parts_of("C3: num_inputs is at least 1", tensors, num_inputs);
         const Tensor* like = &parts[0];
@@ -84,9 +84,9 @@ DIOPI_API diopiError_t diopiCat(diopiContextHandle_t /*ctx*/, diopiTensorHandle_
     });
 }
 
-DIOPI_API diopiError_t diopiStack(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t* tensors, int64_t numTensors, int64_t dim) {
-    return guarded("diopiStack", [&] {
+DIOPI_API diopiError_t diopiStack(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
+                                  int64_t numTensors, int64_t dim) {
+    return guarded("diopiStack", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const std::vector<Tensor> parts = parts_of("C2: numTensors is at least 1", tensors, numTensors);
         const int64_t at = dimension("dim", dim, parts[0].rank + 1);

@@ -45,7 +45,7 @@ int64_t rank_of(diopiMemoryFormat_t format) {
 
 DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                        diopiConstTensorHandle_t input, diopiMemoryFormat_t memoryFormat) {
-    return guarded("diopiContiguous", [&] {
+    return guarded("diopiContiguous", ctx, [&] {
         require(out != nullptr, "parameter 'out' is null");
         const Tensor input_tensor = tensor("input", input, kAny);
         const int64_t rank = rank_of(memoryFormat);
@@ -67,7 +67,7 @@ DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHand
 
 DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                                    diopiTensorHandle_t in, int64_t format) {
-    return guarded("diopiNativeMemoryFormatCast", [&] {
+    return guarded("diopiNativeMemoryFormatCast", ctx, [&] {
         require(out != nullptr, "parameter 'out' is null");
         const Tensor input = tensor("in", in, kAny);
         require(format == 0, "parameter 'format' is not 0, the only format of this library");

@@ -44,9 +44,9 @@ void copy_all(const std::vector<Tensor>& outs, const std::vector<View>& views, c
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* outs, int64_t num_outs,
+DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensorHandle_t* outs, int64_t num_outs,
                                            diopiConstTensorHandle_t input, const diopiSize_t splitSizes, int64_t dim) {
-    return guarded("diopiSplitWithSizes", [&] {
+    return guarded("diopiSplitWithSizes", ctx, [&] {
         const Tensor input_tensor = tensor("input", input, kAny);
         require_sizes("splitSizes", splitSizes);
         require(num_outs == splitSizes.len, "parameter 'num_outs' is not the length of 'splitSizes'");
@@ -67,9 +67,9 @@ DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t /*ctx*/, diopiTe
     });
 }
 
-DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* outs,
+DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
                                      diopiConstTensorHandle_t* inputs, int64_t inputsNum) {
-    return guarded("diopiMeshGrid", [&] {
+    return guarded("diopiMeshGrid", ctx, [&] {
         require(inputsNum >= 1 && inputsNum <= kMaxRank, "parameter 'inputsNum' is not in [1, 64]");
         const std::vector<Tensor> vectors = tensors("inputs", inputs, inputsNum);
         const std::vector<Tensor> grids = tensors("outs", outs, inputsNum);

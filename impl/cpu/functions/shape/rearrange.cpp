@@ -22,9 +22,9 @@ void copy_view(const Tensor& out, const Tensor& input, const View& view) {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, diopiSize_t dims) {
-    return guarded("diopiPermute", [&] {
+DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                    diopiSize_t dims) {
+    return guarded("diopiPermute", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         require_sizes("dims", dims);
@@ -40,9 +40,9 @@ DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t /*ctx*/, diopiTensorHan
     });
 }
 
-DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, int64_t dim0, int64_t dim1) {
-    return guarded("diopiTranspose", [&] {
+DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      int64_t dim0, int64_t dim1) {
+    return guarded("diopiTranspose", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const int64_t first = dimension("dim0", dim0, input_tensor.rank);
@@ -56,9 +56,9 @@ DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t /*ctx*/, diopiTensorH
     });
 }
 
-DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiSize_t dims) {
-    return guarded("diopiFlip", [&] {
+    return guarded("diopiFlip", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         std::vector<int64_t> strides(input_tensor.strides, input_tensor.strides + input_tensor.rank);
@@ -74,9 +74,9 @@ DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t /*ctx*/, diopiTensorHandle
     });
 }
 
-DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiSize_t repeats_size) {
-    return guarded("diopiRepeat", [&] {
+DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   diopiSize_t repeats_size) {
+    return guarded("diopiRepeat", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         require_sizes("repeats_size", repeats_size);

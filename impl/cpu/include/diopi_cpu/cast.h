@@ -10,7 +10,7 @@
 namespace diopi::cpu {
 
 template <typename To, typename From>
-inline To cast(From from) {
+DIOPI_SHARED inline To cast(From from) {
     if constexpr (std::is_same_v<To, From>) {
         if constexpr (std::is_same_v<To, Bool>) {
             return Bool(from.value);

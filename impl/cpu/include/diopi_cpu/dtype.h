@@ -89,8 +89,8 @@ constexpr Dtype to_complex(Dtype dtype) {
 // The smallest dtype that holds both, as torch.promote_types.
 Dtype promote(Dtype left, Dtype right);
 
-using Complex64 = std::complex<float>;
-using Complex128 = std::complex<double>;
+using Complex64 = numeric::complex<float>;
+using Complex128 = numeric::complex<double>;
 
 // The dtype of a C++ type.
 template <typename T>
@@ -123,14 +123,14 @@ inline constexpr Dtype dtype_of<Complex128> = Dtype::kComplex128;
 template <typename T>
 constexpr bool is_complex_type = false;
 template <typename T>
-constexpr bool is_complex_type<std::complex<T>> = true;
+constexpr bool is_complex_type<numeric::complex<T>> = true;
 
 template <typename T>
 struct RealOf {
     using type = T;
 };
 template <typename T>
-struct RealOf<std::complex<T>> {
+struct RealOf<numeric::complex<T>> {
     using type = T;
 };
 // The type of the real part.

@@ -124,7 +124,7 @@ class Elementwise {
     void check() const;
     void run(const Loops& loops) const;
 
-  private:
+  protected:
     struct Input {
         const Tensor* tensor = nullptr;
         Number number;

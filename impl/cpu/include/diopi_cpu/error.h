@@ -49,6 +49,18 @@ diopiError_t guarded(const char* operator_name, Body&& body) {
     }
 }
 
+// Makes a call run on the stream of `ctx`; nothing to do where the device has no streams. Each library has its own.
+void use_stream_of(diopiContextHandle_t ctx);
+
+// The same for operators that any device runs which can copy elements: they need the stream of the call.
+template <typename Body>
+diopiError_t guarded(const char* operator_name, diopiContextHandle_t ctx, Body&& body) {
+    return guarded(operator_name, [&] {
+        use_stream_of(ctx);
+        body();
+    });
+}
+
 }  // namespace diopi::cpu
 
 #endif  // DIOPI_CPU_ERROR_H_

@@ -6,15 +6,17 @@
 #include <cstdint>
 #include <cstring>
 
+#include "diopi_cpu/shared.h"
+
 namespace diopi::cpu {
 
-inline uint32_t bits_of(float value) {
+DIOPI_SHARED inline uint32_t bits_of(float value) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
-inline float float_of(uint32_t bits) {
+DIOPI_SHARED inline float float_of(uint32_t bits) {
     float value;
     std::memcpy(&value, &bits, sizeof(value));
     return value;
@@ -25,11 +27,11 @@ struct Half {
     uint16_t bits;
 
     Half() = default;
-    explicit Half(float value) : bits(round(value)) {}
-    explicit operator float() const { return widen(bits); }
+    DIOPI_SHARED explicit Half(float value) : bits(round(value)) {}
+    DIOPI_SHARED explicit operator float() const { return widen(bits); }
 
   private:
-    static uint16_t round(float value) {
+    DIOPI_SHARED static uint16_t round(float value) {
         constexpr uint32_t kInfinity = 255u << 23;           // of float
         constexpr uint32_t kOverflow = (127u + 16u) << 23;   // 65536: the first that is infinite in half
         constexpr uint32_t kNormal = 113u << 23;             // the smallest normal number of half
@@ -44,7 +46,7 @@ struct Half {
         return static_cast<uint16_t>((magnitude >= kOverflow ? special : finite) | (sign >> 16));
     }
 
-    static float widen(uint16_t half) {
+    DIOPI_SHARED static float widen(uint16_t half) {
         constexpr uint32_t kExponent = 0x7c00u << 13;
         const uint32_t shifted = (half & 0x7fffu) << 13;
         const uint32_t exponent = shifted & kExponent;
@@ -61,11 +63,11 @@ struct Bfloat16 {
     uint16_t bits;
 
     Bfloat16() = default;
-    explicit Bfloat16(float value) : bits(round(value)) {}
-    explicit operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
+    DIOPI_SHARED explicit Bfloat16(float value) : bits(round(value)) {}
+    DIOPI_SHARED explicit operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
 
   private:
-    static uint16_t round(float value) {
+    DIOPI_SHARED static uint16_t round(float value) {
         const uint32_t wide = bits_of(value);
         const uint32_t rounded = (wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16;
         return static_cast<uint16_t>((wide & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);

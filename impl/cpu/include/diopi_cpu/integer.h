@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "diopi_cpu/shared.h"
+
 namespace diopi::cpu {
 
 // An int64 from a floating value: towards zero, NaN as 0, values out of range as the nearest.
 template <typename F>
-inline int64_t to_int64(F value) {
+DIOPI_SHARED inline int64_t to_int64(F value) {
     constexpr F kLimit = static_cast<F>(9223372036854775808.0);
     if (!(value < kLimit)) {
         return value != value ? 0 : INT64_MAX;

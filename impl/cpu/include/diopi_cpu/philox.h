@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 
+#include "diopi_cpu/shared.h"
+
 namespace diopi::cpu {
 
 // Four random words for a seed (the key) and a counter of 128 bits, given as its low and high half.
-inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t low, uint64_t high) {
+DIOPI_SHARED inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t low, uint64_t high) {
     std::array<uint32_t, 4> c = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
                                  static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)};
     auto key0 = static_cast<uint32_t>(seed);

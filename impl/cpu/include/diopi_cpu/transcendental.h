@@ -14,15 +14,15 @@
 namespace diopi::cpu {
 
 template <typename T>
-inline T sqrt(T x) {
-    return std::sqrt(x);
+DIOPI_SHARED inline T sqrt(T x) {
+    return numeric::sqrt(x);
 }
 
 #define DIOPI_CPU_FUNCTION(name)            \
     template <typename T>                   \
-    inline T name(T x) {                    \
+    DIOPI_SHARED inline T name(T x) {       \
         if constexpr (is_complex_type<T>) { \
-            return std::name(x);            \
+            return numeric::name(x);        \
         } else {                            \
             return vector_math::name(x);    \
         }                                   \
@@ -49,28 +49,28 @@ DIOPI_CPU_FUNCTION(atanh)
 
 // Of real numbers only.
 template <typename T>
-inline T erf(T x) {
+DIOPI_SHARED inline T erf(T x) {
     return vector_math::erf(x);
 }
 
 template <typename T>
-inline T erfc(T x) {
+DIOPI_SHARED inline T erfc(T x) {
     return vector_math::erfc(x);
 }
 
 template <typename T>
-inline T exp2(T x) {
+DIOPI_SHARED inline T exp2(T x) {
     if constexpr (is_complex_type<T>) {
-        return std::exp(x * Real<T>(0.6931471805599453));
+        return numeric::exp(x * Real<T>(0.6931471805599453));
     } else {
         return vector_math::exp2(x);
     }
 }
 
 template <typename T>
-inline T log2(T x) {
+DIOPI_SHARED inline T log2(T x) {
     if constexpr (is_complex_type<T>) {
-        return std::log(x) / Real<T>(0.6931471805599453);
+        return numeric::log(x) / Real<T>(0.6931471805599453);
     } else {
         return vector_math::log2(x);
     }
@@ -78,22 +78,26 @@ inline T log2(T x) {
 
 // Without overflow on either side.
 template <typename T>
-inline T sigmoid(T x) {
+DIOPI_SHARED inline T sigmoid(T x) {
     if constexpr (is_complex_type<T>) {
-        return T(1) / (T(1) + std::exp(-x));
+        return T(1) / (T(1) + numeric::exp(-x));
     } else {
-        const T decay = vector_math::exp(-std::abs(x));
+        const T decay = vector_math::exp(-numeric::abs(x));
         return where(x >= 0, T(1), decay) / (T(1) + decay);
     }
 }
 
 // The inverse of erf: the estimate of M. Giles, "Approximating the erfinv function" (2012), then Newton's steps on
 // erfc, which does not cancel in the tails.
+#if defined(__CUDACC__)
+DIOPI_SHARED inline double erfinv(double x) { return ::erfinv(x); }
+#else
 double erfinv(double x);
+#endif
 // The same estimate without branches, then one step on erf in double: within 1 ULP of float.
-inline float erfinv(float x) {
+DIOPI_SHARED inline float erfinv(float x) {
     constexpr double kSlope = 1.1283791670955126;  // 2 / sqrt(pi)
-    const float size = std::abs(x);
+    const float size = numeric::abs(x);
     const float w = -where(size < 0.9F, vector_math::log1p(-size * size), vector_math::log((1 - size) * (1 + size)));
     const float a = w - 2.5F;
     float center = 2.81022636e-08F;
@@ -105,7 +109,7 @@ inline float erfinv(float x) {
     center = center * a - 0.00417768164F;
     center = center * a + 0.246640727F;
     center = center * a + 1.50140941F;
-    const float b = std::sqrt(w) - 3;
+    const float b = numeric::sqrt(w) - 3;
     float tail = -0.000200214257F;
     tail = tail * b + 0.000100950558F;
     tail = tail * b + 0.00134934322F;
@@ -118,13 +122,17 @@ inline float erfinv(float x) {
     const double estimate = static_cast<double>(x) * static_cast<double>(where(w < 5, center, tail));
     const double error = vector_math::erf(estimate) - static_cast<double>(x);
     const auto inner = static_cast<float>(estimate - error / (kSlope * vector_math::exp(-estimate * estimate)));
-    const float beyond = where(size == 1, std::copysign(std::numeric_limits<float>::infinity(), x),
+    const float beyond = where(size == 1, numeric::copysign(std::numeric_limits<float>::infinity(), x),
                                std::numeric_limits<float>::quiet_NaN());
     return where(size < 1, inner, beyond);
 }
 
+#if defined(__CUDACC__)
+DIOPI_SHARED inline double lgamma(double x) { return ::lgamma(x); }
+#else
 double lgamma(double x);
-inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
+#endif
+DIOPI_SHARED inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 
 }  // namespace diopi::cpu
 

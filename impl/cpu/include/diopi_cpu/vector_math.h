@@ -9,6 +9,8 @@
 
 #include <cmath>
 
+#include "diopi_cpu/shared.h"
+
 // X(name) for functions of one argument and of two, as std:: names them.
 // clang-format off
 #define DIOPI_CPU_VECTOR_UNARY(X) \
@@ -32,12 +34,12 @@
 #define DIOPI_CPU_DECLARE_BINARY(name)                                   \
     DIOPI_CPU_SIMD float diopi_cpu_##name##f(float first, float second); \
     DIOPI_CPU_SIMD double diopi_cpu_##name(double first, double second);
-#define DIOPI_CPU_CALL_UNARY(name)                                        \
-    inline float name(float value) { return diopi_cpu_##name##f(value); } \
-    inline double name(double value) { return diopi_cpu_##name(value); }
-#define DIOPI_CPU_CALL_BINARY(name)                                                             \
-    inline float name(float first, float second) { return diopi_cpu_##name##f(first, second); } \
-    inline double name(double first, double second) { return diopi_cpu_##name(first, second); }
+#define DIOPI_CPU_CALL_UNARY(name)                                                     \
+    DIOPI_SHARED inline float name(float value) { return diopi_cpu_##name##f(value); } \
+    DIOPI_SHARED inline double name(double value) { return diopi_cpu_##name(value); }
+#define DIOPI_CPU_CALL_BINARY(name)                                                                          \
+    DIOPI_SHARED inline float name(float first, float second) { return diopi_cpu_##name##f(first, second); } \
+    DIOPI_SHARED inline double name(double first, double second) { return diopi_cpu_##name(first, second); }
 
 #pragma GCC visibility push(hidden)
 extern "C" {
@@ -48,12 +50,12 @@ DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_DECLARE_BINARY)
 
 #else
 
-#define DIOPI_CPU_CALL_UNARY(name)                              \
-    inline float name(float value) { return std::name(value); } \
-    inline double name(double value) { return std::name(value); }
-#define DIOPI_CPU_CALL_BINARY(name)                                                   \
-    inline float name(float first, float second) { return std::name(first, second); } \
-    inline double name(double first, double second) { return std::name(first, second); }
+#define DIOPI_CPU_CALL_UNARY(name)                                               \
+    DIOPI_SHARED inline float name(float value) { return numeric::name(value); } \
+    DIOPI_SHARED inline double name(double value) { return numeric::name(value); }
+#define DIOPI_CPU_CALL_BINARY(name)                                                                    \
+    DIOPI_SHARED inline float name(float first, float second) { return numeric::name(first, second); } \
+    DIOPI_SHARED inline double name(double first, double second) { return numeric::name(first, second); }
 
 #endif
 

@@ -1,0 +1,31 @@
+"""The elementwise operators of the CUDA library: the loops of the CPU's, worded as functions of one element."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from diopigen.emit.cpp_expression import CUDA
+from diopigen.emit.cpu import Form, elementwise_files
+from diopigen.emit.cuda_coverage import not_covered_files
+from diopigen.emit.plan import Plan
+from diopigen.ir.model import Interface
+
+TARGET = "cuda"
+
+FORM = Form(
+    TARGET,
+    ".cu",
+    CUDA,
+    "item",
+    "const auto {name} = item.input<{type}>({k});",
+    "auto& {name} = item.output<{type}>({k});",
+    "int64_t",
+    "KernelCall",
+    "launches",
+    takes_context=True,
+)
+
+
+def emit(interface: Interface, templates: Path) -> Plan:
+    """`cuda/elementwise_<family>.cu` and `cuda/not_covered.cpp`. Raises `Failure` where a kernel cannot be printed."""
+    return Plan((*elementwise_files(interface, templates, FORM), *not_covered_files(interface, templates, TARGET)))

@@ -1,0 +1,49 @@
+"""What the CUDA library covers: kernels of the spec, and functions written by hand. Others answer diopiNoImplement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from diopigen.emit.c_text import call_lines
+from diopigen.emit.cpu_kernels import tensor_functions
+from diopigen.emit.cpu_not_covered import function_head, function_params
+from diopigen.emit.plan import PlannedFile
+from diopigen.emit.templates import render
+from diopigen.ir.model import Function, Interface
+
+_NAMES = """
+    Cat Contiguous Flip GetNativeMemoryFormat MeshGrid NativeMemoryFormatCast Permute Repeat Select SelectBackward
+    SelectScatter Slice SliceBackward SliceScatter SplitWithSizes Stack TensorDestructionHook Transpose
+"""
+
+BY_HAND = frozenset(f"diopi{name}" for name in _NAMES.split())
+"""The functions that impl/cuda defines, or takes from impl/cpu; a test compares them with the library."""
+
+RUNTIME = "diopirt.h"
+"""The header of what the host gives to libraries."""
+
+_TEMPLATE = "cuda/not_covered.cpp.j2"
+
+
+def not_covered(interface: Interface) -> tuple[Function, ...]:
+    """The functions that answer diopiNoImplement, in the order of the headers."""
+    covered = BY_HAND | {function.name for function in tensor_functions(interface)}
+    functions = [f for header in interface.headers if header.file != RUNTIME for f in header.functions]
+    return tuple(f for f in functions if f.name not in covered and f.returns == "status")
+
+
+def not_covered_files(interface: Interface, templates: Path, target: str) -> tuple[PlannedFile, ...]:
+    """`cuda/not_covered.cpp`; nothing where everything is covered."""
+    functions = not_covered(interface)
+    if not functions:
+        return ()
+    sources = sorted({interface.file_of[function.name] for function in functions})
+    values = {
+        "headers": sorted({function.header for function in functions}),
+        "functions": [
+            {"name": function.name, "head": call_lines(function_head(function), function_params(function), " {")}
+            for function in functions
+        ],
+    }
+    inputs = (*sources, "specs/types.yaml", f"templates/{_TEMPLATE}")
+    return (PlannedFile("cuda/not_covered.cpp", render(templates, _TEMPLATE, values), inputs, target),)

@@ -1,0 +1,94 @@
+// Shapes, and views over the memory of other tensors: nothing here touches an element.
+#include <algorithm>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/words.h"
+
+namespace diopi::cpu {
+
+View::View(const Tensor& base, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset)
+    : shape_(std::move(shape)), strides_(std::move(strides)), tensor_(base) {
+    tensor_.data = base.data == nullptr ? nullptr : static_cast<char*>(base.data) + offset * size_of(base.dtype);
+    tensor_.shape = shape_.data();
+    tensor_.strides = strides_.data();
+    tensor_.rank = static_cast<int64_t>(shape_.size());
+    tensor_.numel = 1;
+    for (const int64_t size : shape_) {
+        tensor_.numel *= size;
+    }
+}
+
+View permuted(const Tensor& tensor, const std::vector<int64_t>& dims) {
+    std::vector<int64_t> shape;
+    std::vector<int64_t> strides;
+    for (const int64_t dim : dims) {
+        shape.push_back(tensor.shape[dim]);
+        strides.push_back(tensor.strides[dim]);
+    }
+    return View(tensor, std::move(shape), std::move(strides));
+}
+
+View expanded(const Tensor& tensor, const std::vector<int64_t>& shape) {
+    std::vector<int64_t> strides(shape.size(), 0);
+    const auto rank = static_cast<int64_t>(shape.size());
+    for (int64_t i = 1; i <= tensor.rank; ++i) {
+        strides[rank - i] = tensor.shape[tensor.rank - i] == 1 ? 0 : tensor.strides[tensor.rank - i];
+    }
+    return View(tensor, shape, std::move(strides));
+}
+
+std::vector<int64_t> shape_of(const Tensor& tensor) { return {tensor.shape, tensor.shape + tensor.rank}; }
+
+std::vector<int64_t> broadcast_shape(const Tensor& left, const Tensor& right) {
+    std::vector<int64_t> shape(static_cast<size_t>(std::max(left.rank, right.rank)), 1);
+    for (const Tensor* tensor : {&left, &right}) {
+        for (int64_t i = 1; i <= tensor->rank; ++i) {
+            int64_t& size = shape[shape.size() - i];
+            const int64_t own = tensor->shape[tensor->rank - i];
+            if (size != 1 && own != 1 && size != own) {
+                fail(std::string("parameter '") + right.name + "' has the shape " +
+                     shape_text(right.shape, right.rank) + ", which does not broadcast with '" + left.name + "'");
+            }
+            size = size == 1 ? own : size;
+        }
+    }
+    return shape;
+}
+
+View narrowed(const Tensor& tensor, int64_t dim, int64_t start, int64_t length, int64_t step) {
+    std::vector<int64_t> shape = shape_of(tensor);
+    std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.rank);
+    // The start of an empty part may lie behind the end of the memory.
+    const int64_t offset = length > 0 ? start * strides[dim] : 0;
+    shape[dim] = length;
+    strides[dim] = length > 1 ? strides[dim] * step : strides[dim];
+    return View(tensor, std::move(shape), std::move(strides), offset);
+}
+
+View selected(const Tensor& tensor, int64_t dim, int64_t index) {
+    std::vector<int64_t> shape = shape_of(tensor);
+    std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.rank);
+    const int64_t offset = index * strides[dim];
+    shape.erase(shape.begin() + dim);
+    strides.erase(strides.begin() + dim);
+    return View(tensor, std::move(shape), std::move(strides), offset);
+}
+
+std::vector<int64_t> shape_at_least_1d(const Tensor& tensor) {
+    return tensor.rank == 0 ? std::vector<int64_t>{1} : shape_of(tensor);
+}
+
+int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
+    int64_t result = 1;
+    for (size_t i = begin; i < end; ++i) {
+        result *= sizes[i];
+    }
+    return result;
+}
+
+Around around(const std::vector<int64_t>& shape, int64_t dim) {
+    const auto at = static_cast<size_t>(dim);
+    return {product(shape, 0, at), shape[at], product(shape, at + 1, shape.size())};
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,46 @@
+// Kernels on the host. The threads of for_each run one after another; those of a group take turns, each until it comes
+// to a barrier, on a stack of its own: so a missing barrier shows as a wrong result, and a barrier that some threads
+// leave out ends the process. Device memory is open to the process while a kernel runs, and closed otherwise.
+//
+// DIOPI_CUDA_EMULATION_ORDER=reversed runs threads and groups from the last to the first: a kernel whose result depends
+// on the order gives another one then.
+#ifndef DIOPI_CUDA_EMULATION_LAUNCH_H_
+#define DIOPI_CUDA_EMULATION_LAUNCH_H_
+
+#include <cstdint>
+
+#include "diopi_cpu/threads.h"
+
+namespace diopi::cuda::emulation {
+
+using cpu::FunctionRef;
+
+// Opens device memory to this process while it lives.
+class Access {
+  public:
+    Access();
+    ~Access();
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
+};
+
+bool is_reversed();
+
+template <typename Body>
+void for_each(int64_t count, const Body& body) {
+    const Access access;
+    const bool reversed = is_reversed();
+    for (int64_t i = 0; i < count; ++i) {
+        body(reversed ? count - 1 - i : i);
+    }
+}
+
+// How many threads a group has that asks for `threads`: few, since each switch between them costs time.
+int group_size(int threads);
+
+// Calls `body(group, thread, memory)` for all threads of all groups.
+void for_groups(int64_t count, int threads, int64_t shared_bytes, FunctionRef<void(int64_t, int, void*)> body);
+
+}  // namespace diopi::cuda::emulation
+
+#endif  // DIOPI_CUDA_EMULATION_LAUNCH_H_

@@ -1,0 +1,98 @@
+// How kernels are launched. A kernel is a callable object, most often a lambda marked DIOPI_KERNEL that captures by
+// value; it is written once and runs on a GPU, or on the host where the emulated library is built.
+//
+//   for_each(count, body)              body(i) for all i, in any order, each by one thread
+//   for_groups(count, threads, ...)    body(group, k) for all k, each by the threads of one group (group.h)
+#ifndef DIOPI_CUDA_LAUNCH_H_
+#define DIOPI_CUDA_LAUNCH_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "diopi_cuda/group.h"
+#include "diopi_cuda/runtime.h"
+
+#if defined(__CUDACC__)
+#define DIOPI_KERNEL __device__
+#else
+#define DIOPI_KERNEL
+#include "emulation/launch.h"
+#endif
+
+namespace diopi::cuda {
+
+constexpr int kThreads = 256;
+constexpr int64_t kMaxGroups = 0x7fffffff;
+
+#if defined(__CUDACC__)
+
+namespace detail {
+
+template <typename Body>
+__global__ void __launch_bounds__(kThreads) each(Body body, int64_t count) {
+    const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
+        body(i);
+    }
+}
+
+template <typename Body>
+__global__ void __launch_bounds__(kThreads) groups(Body body) {
+    extern __shared__ __align__(16) char memory[];
+    Group group(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), memory);
+    body(group, static_cast<int64_t>(blockIdx.x));
+}
+
+}  // namespace detail
+
+template <typename Body>
+void for_each(int64_t count, const Body& body) {
+    if (count > 0) {
+        const int64_t blocks = std::min<int64_t>((count + kThreads - 1) / kThreads, 1 << 20);
+        detail::each<<<static_cast<unsigned>(blocks), kThreads, 0, stream()>>>(body, count);
+        check(cudaGetLastError(), "launch");
+    }
+}
+
+template <typename Body>
+void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& body) {
+    require(count <= kMaxGroups, "more groups than a launch can have");
+    if (count > 0) {
+        const auto bytes = static_cast<size_t>(Group::scratch_bytes(threads) + shared_bytes);
+        detail::groups<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), bytes, stream()>>>(body);
+        check(cudaGetLastError(), "launch");
+    }
+}
+
+#else
+
+template <typename Body>
+void for_each(int64_t count, const Body& body) {
+    emulation::for_each(count, [&](int64_t i) { body(i); });
+}
+
+template <typename Body>
+void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& body) {
+    require(count <= kMaxGroups, "more groups than a launch can have");
+    const int used = emulation::group_size(threads);
+    emulation::for_groups(count, used, Group::scratch_bytes(used) + shared_bytes,
+                          [&](int64_t k, int thread, void* memory) {
+                              Group group(thread, used, static_cast<char*>(memory));
+                              body(group, k);
+                          });
+}
+
+#endif
+
+// A power of two that suits rows of `length` elements.
+inline int threads_for(int64_t length) {
+    int threads = 32;
+    while (threads < kThreads && threads < length) {
+        threads *= 2;
+    }
+    return threads;
+}
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_LAUNCH_H_

@@ -1,0 +1,139 @@
+// Tensors as kernels see them: elements by their position in row-major order of a common shape, in any dtype and
+// layout.
+#ifndef DIOPI_CUDA_OPERAND_H_
+#define DIOPI_CUDA_OPERAND_H_
+
+#include <cstdint>
+
+#include "diopi_cpu/cast.h"
+#include "diopi_cpu/tensor.h"
+#include "diopi_cuda/launch.h"
+
+#if defined(__CUDACC__)
+#define DIOPI_NOINLINE __noinline__
+#else
+#define DIOPI_NOINLINE
+#endif
+
+namespace diopi::cuda {
+
+// How many dimensions may be left when those that lie side by side in memory are one.
+constexpr int kMaxDims = 12;
+
+// The element at `address`, whatever its dtype; any nonzero byte is true.
+template <typename T>
+DIOPI_DEVICE DIOPI_NOINLINE T load(const void* address, Dtype dtype) {
+    switch (dtype) {
+        case Dtype::kBool:
+            return cast<T>(Bool(static_cast<const Bool*>(address)->value));
+        case Dtype::kUint8:
+            return cast<T>(*static_cast<const Uint8*>(address));
+        case Dtype::kInt8:
+            return cast<T>(*static_cast<const Int8*>(address));
+        case Dtype::kInt16:
+            return cast<T>(*static_cast<const Int16*>(address));
+        case Dtype::kInt32:
+            return cast<T>(*static_cast<const Int32*>(address));
+        case Dtype::kInt64:
+            return cast<T>(*static_cast<const Int64*>(address));
+        case Dtype::kFloat16:
+            return cast<T>(*static_cast<const Half*>(address));
+        case Dtype::kBfloat16:
+            return cast<T>(*static_cast<const Bfloat16*>(address));
+        case Dtype::kFloat32:
+            return cast<T>(*static_cast<const float*>(address));
+        case Dtype::kFloat64:
+            return cast<T>(*static_cast<const double*>(address));
+        case Dtype::kComplex64:
+            return cast<T>(*static_cast<const Complex64*>(address));
+        default:
+            return cast<T>(*static_cast<const Complex128*>(address));
+    }
+}
+
+template <typename T>
+DIOPI_DEVICE DIOPI_NOINLINE void store(void* address, Dtype dtype, T value) {
+    switch (dtype) {
+        case Dtype::kBool:
+            *static_cast<Bool*>(address) = cast<Bool>(value);
+            break;
+        case Dtype::kUint8:
+            *static_cast<Uint8*>(address) = cast<Uint8>(value);
+            break;
+        case Dtype::kInt8:
+            *static_cast<Int8*>(address) = cast<Int8>(value);
+            break;
+        case Dtype::kInt16:
+            *static_cast<Int16*>(address) = cast<Int16>(value);
+            break;
+        case Dtype::kInt32:
+            *static_cast<Int32*>(address) = cast<Int32>(value);
+            break;
+        case Dtype::kInt64:
+            *static_cast<Int64*>(address) = cast<Int64>(value);
+            break;
+        case Dtype::kFloat16:
+            *static_cast<Half*>(address) = cast<Half>(value);
+            break;
+        case Dtype::kBfloat16:
+            *static_cast<Bfloat16*>(address) = cast<Bfloat16>(value);
+            break;
+        case Dtype::kFloat32:
+            *static_cast<float*>(address) = cast<float>(value);
+            break;
+        case Dtype::kFloat64:
+            *static_cast<double*>(address) = cast<double>(value);
+            break;
+        case Dtype::kComplex64:
+            *static_cast<Complex64*>(address) = cast<Complex64>(value);
+            break;
+        default:
+            *static_cast<Complex128*>(address) = cast<Complex128>(value);
+            break;
+    }
+}
+
+// The dimensions that operands are walked in, outermost first.
+struct Dims {
+    int rank = 0;
+    int64_t sizes[kMaxDims];
+};
+
+struct Operand {
+    char* data = nullptr;
+    Dtype dtype = Dtype::kUnsupported;
+    int element = 0;          // bytes
+    bool is_linear = false;   // element i lies at data + i * element
+    int64_t steps[kMaxDims];  // bytes, by dimension of Dims
+
+    DIOPI_DEVICE char* at(const Dims& dims, int64_t position) const {
+        if (is_linear) {
+            return data + position * element;
+        }
+        int64_t offset = 0;
+        if (position <= 0x7fffffff) {
+            auto rest = static_cast<uint32_t>(position);
+            for (int d = dims.rank - 1; d > 0; --d) {
+                const auto size = static_cast<uint32_t>(dims.sizes[d]);
+                offset += (rest % size) * steps[d];
+                rest /= size;
+            }
+            return data + offset + (dims.rank > 0 ? rest * steps[0] : 0);
+        }
+        for (int d = dims.rank - 1; d >= 0; --d) {
+            offset += (position % dims.sizes[d]) * steps[d];
+            position /= dims.sizes[d];
+        }
+        return data + offset;
+    }
+};
+
+// Fills `operands` with tensors broadcast to the shape of `result`, and gives the dimensions that all are walked in.
+Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands, int count);
+
+// The tensor must be one that kernels can reach.
+void require_on_device(const Tensor& tensor);
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_OPERAND_H_

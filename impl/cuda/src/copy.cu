@@ -1,0 +1,125 @@
+// Copies with broadcasting and casts, fills, and the look for zeros.
+#include <cstring>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/elementwise.h"
+#include "diopi_cpu/words.h"
+#include "diopi_cuda/flag.h"
+#include "diopi_cuda/operand.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// Elements of one dtype as they are: words of their size.
+template <typename W>
+void move_words(const Dims& dims, const Operand& to, const Operand& from, int64_t count) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
+        *reinterpret_cast<W*>(to.at(dims, i)) = *reinterpret_cast<const W*>(from.at(dims, i));
+    });
+}
+
+template <typename T>
+void convert(const Dims& dims, const Operand& to, const Operand& from, int64_t count) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
+        store<T>(to.at(dims, i), to.dtype, load<T>(from.at(dims, i), from.dtype));
+    });
+}
+
+void mark_zeros(const Dims& dims, const Operand& operand, int64_t count, int* flag) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
+        if (!load<Bool>(operand.at(dims, i), operand.dtype)) {
+            *flag = 1;
+        }
+    });
+}
+
+void find_zero(const Tensor& tensor, int* flag) {
+    const Tensor* tensors[] = {&tensor};
+    Operand operand;
+    const Dims dims = walk(tensor, tensors, &operand, 1);
+    mark_zeros(dims, operand, tensor.numel, flag);
+}
+
+bool is_zero_on_host(const Tensor& tensor) {
+    const auto* bytes = static_cast<const unsigned char*>(tensor.data);
+    bool is_zero = true;
+    dispatch<kAny>(tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        T value;
+        std::memcpy(&value, bytes, sizeof(T));
+        is_zero = !static_cast<bool>(cast<Bool>(value));
+    });
+    return is_zero;
+}
+
+// A type that holds every value of a dtype.
+template <typename Body>
+void dispatch_wide(Dtype dtype, Body&& body) {
+    if (is_complex(dtype)) {
+        return body(Complex128{});
+    }
+    is_floating(dtype) ? body(double{}) : body(Int64{});
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+void copy_elements(const Tensor& to, const Tensor& from) {
+    if (to.numel == 0) {
+        return;
+    }
+    cuda::require_on_device(to);
+    const Tensor* tensors[] = {&to, &from};
+    cuda::Operand operands[2];
+    const cuda::Dims dims = cuda::walk(to, tensors, operands, 2);
+    Buffer sent;
+    if (from.device == diopi_host) {
+        require(from.numel == 1, "an operand lies on the host");
+        sent.allocate(size_of(from.dtype));
+        cuda::send(sent.data(), from.data, static_cast<size_t>(size_of(from.dtype)));
+        operands[1].data = static_cast<char*>(sent.data());
+    }
+    if (to.dtype != from.dtype || to.dtype == Dtype::kBool) {
+        cuda::dispatch_wide(from.dtype, [&](auto sample) {
+            cuda::convert<decltype(sample)>(dims, operands[0], operands[1], to.numel);
+        });
+        return;
+    }
+    dispatch_word(to.dtype,
+                  [&](auto sample) { cuda::move_words<decltype(sample)>(dims, operands[0], operands[1], to.numel); });
+}
+
+void fill(const Tensor& to, const Number& value) {
+    Tensor one;
+    one.numel = 1;
+    one.device = diopi_host;
+    one.dtype = value.is_real ? Dtype::kFloat64 : Dtype::kInt64;
+    one.data = const_cast<void*>(value.is_real ? static_cast<const void*>(&value.real) : &value.integer);
+    copy_elements(to, one);
+}
+
+void Elementwise::refuse_zero(int k, const char* message) const {
+    const Input& input = inputs_[k];
+    if (input.tensor == nullptr) {
+        require(input.number.is_real ? input.number.real != 0 : input.number.integer != 0, message);
+        return;
+    }
+    const Tensor& tensor = *input.tensor;
+    if (tensor.numel == 0) {
+        return;
+    }
+    if (tensor.device == diopi_host) {
+        require(tensor.numel == 1, "an operand lies on the host");
+        require(!cuda::is_zero_on_host(tensor), message);
+        return;
+    }
+    const cuda::Flag flag;
+    cuda::find_zero(tensor, flag.data());
+    require(!flag.is_raised(), message);
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,56 @@
+#include "diopi_cuda/runtime.h"
+
+#include <string>
+
+#include "diopi_cpu/dense.h"
+
+namespace diopi {
+
+namespace {
+thread_local cudaStream_t current = nullptr;
+}
+
+void cpu::use_stream_of(diopiContextHandle_t ctx) {
+    diopiStreamHandle_t handle = nullptr;
+    const diopiError_t status = diopiGetStream(ctx, &handle);
+    if (status != diopiSuccess) {
+        fail("the host gives no stream", status);
+    }
+    current = static_cast<cudaStream_t>(handle);
+}
+
+namespace cuda {
+
+cudaStream_t stream() { return current; }
+
+void check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess) {
+        fail(std::string(what) + ": " + cudaGetErrorString(status));
+    }
+}
+
+void read_back(void* to, const void* from, size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, current), "copy to the host");
+    check(cudaStreamSynchronize(current), "wait for the stream");
+}
+
+void send(void* to, const void* from, size_t bytes) {
+    // From pageable memory the copy has left the host's memory when the call returns.
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, current), "copy to the device");
+}
+
+void clear(void* data, size_t bytes) { check(cudaMemsetAsync(data, 0, bytes, current), "clear memory"); }
+
+}  // namespace cuda
+
+// ---- Memory of buffers: in the order of the stream, so that nothing waits. ----
+
+void cpu::Buffer::Free::operator()(char* data) const { cudaFreeAsync(data, current); }
+
+void cpu::Buffer::allocate(int64_t bytes) {
+    void* data = nullptr;
+    cuda::check(cudaMallocAsync(&data, static_cast<size_t>(bytes > 0 ? bytes : 1), current), "allocate a buffer");
+    data_.reset(static_cast<char*>(data));
+}
+
+}  // namespace diopi
