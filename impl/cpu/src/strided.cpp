@@ -24,6 +24,12 @@ void copy_run(char* to, int64_t to_step, const char* from, int64_t from_step, in
         }
         return;
     }
+    if (from_step == -kWord && to_step == kWord) {
+        for (int64_t i = 0; i < count; ++i) {  // backwards: compilers turn the order around in vectors
+            std::memcpy(to + i * kWord, from - i * kWord, sizeof(Word));
+        }
+        return;
+    }
     if (from_step == 2 * kWord && to_step == kWord) {
         // Every second element: compilers know how to shuffle these out of vectors.
         for (int64_t i = 0; i < count; ++i) {
