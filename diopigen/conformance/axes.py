@@ -15,17 +15,10 @@ from diopigen.conformance.admits import (
     admits,
     nonzero_integers,
 )
+from diopigen.conformance.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
 from diopigen.conformance.dtypes import STORAGE, category, kind, to_float
 from diopigen.conformance.model import Case, Operand, Value
-from diopigen.conformance.resolve import (
-    Arguments,
-    Choice,
-    Resolver,
-    follows_promotion,
-    lead_dtypes,
-    lead_parameter,
-    shape_rule,
-)
+from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits, specials
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diopigen.conformance.admits import SPARSE
+from diopigen.conformance.choices import lead_dtypes
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.oracles import oracles
 from diopigen.conformance.reach import unreached
 from diopigen.conformance.refusals_memory import PARTLY_ON_HOST
-from diopigen.conformance.resolve import lead_dtypes
 from diopigen.ir.model import Function
 
 NOT_COVERED: Mapping[str, str] = {

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.conformance.cases import AXES
+from diopigen.conformance.choices import lead_dtypes
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
 from diopigen.conformance.report import distinct_endings, ending_text, exception_uses, repro, unended
-from diopigen.conformance.resolve import lead_dtypes
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diopigen.conformance.admits import admits
+from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.model import Case, Operand, Value
-from diopigen.conformance.resolve import Arguments, Choice, Resolver, fixed_dtype, lead_dtypes
+from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit
 from diopigen.ir.model import Function, Parameter
 from diopigen.ir.recipe import Argument, Drawn

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from diopigen.conformance.admits import admits
+from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
-from diopigen.conformance.resolve import Arguments, Choice, Resolver, lead_dtypes, shape_rule
-from diopigen.conformance.shapes import Evaluator, ShapeError, broadcast, reduce
+from diopigen.conformance.resolve import Arguments, Resolver
+from diopigen.conformance.shape_evaluation import Evaluator
+from diopigen.conformance.shapes import ShapeError, broadcast, reduce
 from diopigen.conformance.values import Unfit
 from diopigen.diagnostics import Sink, did_you_mean
 from diopigen.ir.model import Function, Interface, Parameter

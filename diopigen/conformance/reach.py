@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diopigen.conformance.admits import admits
+from diopigen.conformance.choices import Choice, lead_dtypes, lead_parameter
 from diopigen.conformance.dtypes import STORAGE, category
 from diopigen.conformance.model import SUCCESS, Case, operands_of
-from diopigen.conformance.resolve import Arguments, Choice, Resolver, lead_dtypes, lead_parameter
+from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits
 from diopigen.ir.model import DtypeList, Function, Parameter
 from diopigen.ir.recipe import Argument, TensorRecipe

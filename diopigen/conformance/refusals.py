@@ -13,9 +13,10 @@ from dataclasses import replace
 from diopigen.conformance import refusals_memory
 from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.axes import cases as axis_cases
+from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
-from diopigen.conformance.resolve import Arguments, Choice, Resolver, lead_dtypes, read_recipe, shape_rule
+from diopigen.conformance.resolve import Arguments, Resolver, read_recipe
 from diopigen.conformance.values import Unfit
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, TensorRecipe

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from diopigen.conformance.admits import BOOL_TAKES_NUMBERS
-from diopigen.conformance.dtypes import STORAGE, accumulate, category, evaluate, kind, promote, real_of, to_float
+from diopigen.conformance.choices import Choice, lead_parameter
+from diopigen.conformance.dtypes import STORAGE, category, evaluate, promote
 from diopigen.conformance.model import Number, Operand, Value
-from diopigen.conformance.shapes import Evaluator, ShapeError
+from diopigen.conformance.shape_evaluation import Evaluator
+from diopigen.conformance.shapes import ShapeError
 from diopigen.conformance.values import Unfit, fits
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Case as Recipe
-from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeRule
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
 from diopigen.ir.types import INTEGERS
 
@@ -21,60 +23,6 @@ Arguments = dict[str, Value]
 _MADE = frozenset({"context", "generator", "generators", "stream", "opaque", "new_tensor", "new_tensors"})
 _FOLLOWS = "follows from its rule"
 """Stands for a tensor until its shape is worked out."""
-
-
-class Choice:
-    """Which dtype a parameter takes, where its list leaves a choice: `dtype` where it can, else one like it.
-
-    `step` rotates through lists that do not hold the dtype (indices, masks), so that all of them are reached.
-    """
-
-    def __init__(self, dtype: str, step: int = 0, special: Mapping[str, str] | None = None) -> None:
-        self.dtype = dtype
-        self.step = step
-        self.special = special or {}
-
-    def pick(self, param: Parameter, lead: str | None = None) -> str:
-        """The dtype for a parameter with a dtype list; `lead` is the dtype that results follow."""
-        assert isinstance(param.dtype, DtypeList)
-        allowed = [dtype for dtype in param.dtype.dtypes if dtype in STORAGE]
-        if param.name in self.special:
-            return self.special[param.name]
-        wanted = lead or self.dtype
-        follow = [wanted]
-        if param.is_written and not param.is_read and kind(wanted) in ("bool", "int") and "float32" in allowed:
-            follow = [to_float(wanted)]
-        follow += [to_float(wanted), real_of(wanted), accumulate(wanted)]
-        for dtype in follow:
-            if dtype in allowed:
-                return dtype
-        alike = [dtype for dtype in allowed if category(dtype) == category(wanted)]
-        if alike and category(wanted) >= 2:
-            return alike[0]
-        return allowed[self.step % len(allowed)]
-
-
-def lead_parameter(function: Function) -> Parameter | None:
-    """The parameter whose dtype a case is named after: the first tensor that is read with a list of dtypes, else the
-    first output with one."""
-    tensors = [p for p in function.params if p.type in ("tensor", "tensors") and isinstance(p.dtype, DtypeList)]
-    return next((p for p in tensors if p.is_read), next(iter(tensors), None))
-
-
-def lead_dtypes(function: Function) -> tuple[str, ...]:
-    """The dtypes that the suite runs a function with, in the spec's order."""
-    lead = lead_parameter(function)
-    if lead is None or not isinstance(lead.dtype, DtypeList):
-        return ("none",)
-    return tuple(dtype for dtype in lead.dtype.dtypes if dtype in STORAGE)
-
-
-def fixed_dtype(function: Function, recipe: Mapping[str, Argument]) -> str | None:
-    """The dtype that a recipe fixes for the leading parameter."""
-    lead = lead_parameter(function)
-    value = recipe.get(lead.name) if lead is not None else None
-    first = value[0] if isinstance(value, tuple) and value else value
-    return first.dtype if isinstance(first, TensorRecipe) else None
 
 
 def number(value: Any) -> Number:
@@ -342,16 +290,3 @@ def read_recipe(interface: Interface, function: Function, case: Recipe) -> dict[
     enum_values = {value.name: enum.name for enum in interface.enums for value in enum.values}
     kept = {name: node for name, node in case.arguments.items() if function.param(name) is not None}
     return RecipeReader(function, dtypes, enum_values, Sink()).read(replace(case, arguments=kept))
-
-
-def follows_promotion(function: Function) -> bool:
-    """Whether the first output is promoted from operands."""
-    output = next((p for p in function.params if p.is_written), None)
-    return output is not None and isinstance(output.dtype, DtypeRule) and "promote" in output.dtype.formula.text
-
-
-def shape_rule(param: Parameter) -> str:
-    """The function of a parameter's shape rule, or an empty text."""
-    if not isinstance(param.shape, ShapeRule):
-        return ""
-    return param.shape.formula.text.partition("(")[0].strip()

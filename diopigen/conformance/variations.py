@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diopigen.conformance.admits import NO_EMPTY, NO_NULL, NO_RECIPE_SPECIALS, admits
+from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.dtypes import kind
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
-from diopigen.conformance.resolve import Arguments, Choice, Resolver, fixed_dtype, lead_dtypes
+from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe

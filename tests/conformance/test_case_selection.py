@@ -12,8 +12,8 @@ import pytest
 
 from diopigen.conformance.cases import AXES, cases_of, find, select
 from diopigen.conformance.cases import tested as functions_of
+from diopigen.conformance.choices import lead_dtypes
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
-from diopigen.conformance.resolve import lead_dtypes
 from diopigen.conformance.rules import RULES
 from diopigen.conformance.values import Unfit, draw, seed_of, specials
 from diopigen.diagnostics import Failure

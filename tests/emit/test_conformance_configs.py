@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from diopigen import api
+from diopigen.conformance.choices import Choice
 from diopigen.conformance.device_configs import device_configs
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.exceptions import read
-from diopigen.conformance.resolve import Choice, Resolver
+from diopigen.conformance.resolve import Resolver
 from diopigen.diagnostics import Sink
 from diopigen.emit.conformance_configs import emit
 from diopigen.emit.python_text import CallText, Code, assignment
