@@ -12,8 +12,10 @@ from diopigen.emit.templates import render
 from diopigen.ir.model import Function, Interface
 
 _NAMES = """
-    Cat Contiguous Flip GetNativeMemoryFormat MeshGrid NativeMemoryFormatCast Permute Repeat Select SelectBackward
-    SelectScatter Slice SliceBackward SliceScatter SplitWithSizes Stack TensorDestructionHook Transpose
+    All Amax Any Argmax Argmin Cat Contiguous Cumsum CumsumBackward Flip GetNativeMemoryFormat LinalgVecNorm Max
+    MaxAll Mean MeshGrid Min MinAll NativeMemoryFormatCast Norm NormBackward Permute Prod Repeat Select
+    SelectBackward SelectScatter Slice SliceBackward SliceScatter SplitWithSizes Stack Std Sum TensorDestructionHook
+    Transpose
 """
 
 BY_HAND = frozenset(f"diopi{name}" for name in _NAMES.split())

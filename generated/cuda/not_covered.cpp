@@ -440,54 +440,6 @@ DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t /*ctx*/, bool* /*out*/, d
     return not_covered("diopiEqual");
 }
 
-DIOPI_API diopiError_t diopiMean(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                 diopiConstTensorHandle_t /*input*/, diopiSize_t /*dim*/) {
-    return not_covered("diopiMean");
-}
-
-DIOPI_API diopiError_t diopiSum(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                diopiConstTensorHandle_t /*input*/, diopiSize_t /*dim*/) {
-    return not_covered("diopiSum");
-}
-
-DIOPI_API diopiError_t diopiStd(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                diopiConstTensorHandle_t /*input*/, diopiSize_t /*dim*/,
-                                const diopiScalar_t* /*correction*/) {
-    return not_covered("diopiStd");
-}
-
-DIOPI_API diopiError_t diopiMin(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*min*/,
-                                diopiTensorHandle_t /*min_indices*/, diopiConstTensorHandle_t /*input*/,
-                                int64_t /*dim*/) {
-    return not_covered("diopiMin");
-}
-
-DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*min*/,
-                                   diopiConstTensorHandle_t /*input*/) {
-    return not_covered("diopiMinAll");
-}
-
-DIOPI_API diopiError_t diopiMax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*max*/,
-                                diopiTensorHandle_t /*max_indices*/, diopiConstTensorHandle_t /*input*/,
-                                int64_t /*dim*/) {
-    return not_covered("diopiMax");
-}
-
-DIOPI_API diopiError_t diopiMaxAll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*max*/,
-                                   diopiConstTensorHandle_t /*input*/) {
-    return not_covered("diopiMaxAll");
-}
-
-DIOPI_API diopiError_t diopiAny(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/) {
-    return not_covered("diopiAny");
-}
-
-DIOPI_API diopiError_t diopiAll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/) {
-    return not_covered("diopiAll");
-}
-
 DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                     diopiConstTensorHandle_t /*input*/, int64_t /*dim*/) {
     return not_covered("diopiSoftmax");
@@ -683,16 +635,6 @@ DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t /*ctx*/, diopiTe
     return not_covered("diopiUnfoldBackward");
 }
 
-DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, int64_t /*dim*/) {
-    return not_covered("diopiCumsum");
-}
-
-DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, int64_t /*dim*/) {
-    return not_covered("diopiCumsumBackward");
-}
-
 DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                   diopiConstTensorHandle_t /*input1*/, diopiConstTensorHandle_t /*input2*/,
                                   double /*p*/, const int64_t* /*compute_mode*/) {
@@ -704,16 +646,6 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t /*ctx*/, diopiTen
                                           diopiConstTensorHandle_t /*input2*/, double /*p*/,
                                           diopiConstTensorHandle_t /*cdist*/) {
     return not_covered("diopiCdistBackward");
-}
-
-DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/, bool /*keepdim*/) {
-    return not_covered("diopiArgmax");
-}
-
-DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/, bool /*keepdim*/) {
-    return not_covered("diopiArgmin");
 }
 
 DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
@@ -887,18 +819,6 @@ DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t /*ctx*/, diopiTensorHandle
     return not_covered("diopiRoll");
 }
 
-DIOPI_API diopiError_t diopiNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                 diopiConstTensorHandle_t /*input*/, const diopiScalar_t* /*p*/, diopiSize_t /*dim*/) {
-    return not_covered("diopiNorm");
-}
-
-DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                         diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*self*/,
-                                         diopiConstTensorHandle_t /*norm*/, diopiSize_t /*dim*/,
-                                         const diopiScalar_t* /*p*/) {
-    return not_covered("diopiNormBackward");
-}
-
 DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                         diopiTensorHandle_t /*running_mean*/, diopiTensorHandle_t /*running_var*/,
                                         diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
@@ -929,22 +849,11 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t /*ctx*/, diop
     return not_covered("diopiGroupNormBackward");
 }
 
-DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                          diopiConstTensorHandle_t /*input*/, diopiScalar_t* /*ord*/,
-                                          diopiSize_t /*dim*/, bool /*keepdim*/) {
-    return not_covered("diopiLinalgVecNorm");
-}
-
 DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
                                    diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/, bool /*sorted*/,
                                    bool /*return_counts*/, diopiTensorHandle_t /*indices*/,
                                    diopiTensorHandle_t* /*counts*/) {
     return not_covered("diopiUnique");
-}
-
-DIOPI_API diopiError_t diopiProd(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                 diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/) {
-    return not_covered("diopiProd");
 }
 
 DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
@@ -1180,11 +1089,6 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t /*ctx*/, diopiTensorHand
 DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t /*A*/, const char* /*mode*/,
                                      diopiTensorHandle_t /*Q*/, diopiTensorHandle_t /*R*/) {
     return not_covered("diopiLinalgQR");
-}
-
-DIOPI_API diopiError_t diopiAmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                 diopiConstTensorHandle_t /*self*/, diopiSize_t /*dim*/, bool /*keepdim*/) {
-    return not_covered("diopiAmax");
 }
 
 DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t /*ctx*/,

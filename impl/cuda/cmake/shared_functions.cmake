@@ -3,6 +3,12 @@
 foreach(name
     indexing/select_slice
     meta/native_format
+    reduction/any_all
+    reduction/cumsum
+    reduction/extrema
+    reduction/norm
+    reduction/std
+    reduction/sum_mean
     shape/join
     shape/memory_format
     shape/parts

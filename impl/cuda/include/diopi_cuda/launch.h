@@ -16,6 +16,8 @@
 #define DIOPI_KERNEL __device__
 #else
 #define DIOPI_KERNEL
+#endif
+#if defined(DIOPI_CUDA_EMULATION)
 #include "emulation/launch.h"
 #endif
 
@@ -64,7 +66,7 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
     }
 }
 
-#else
+#elif defined(DIOPI_CUDA_EMULATION)
 
 template <typename Body>
 void for_each(int64_t count, const Body& body) {

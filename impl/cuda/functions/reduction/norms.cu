@@ -1,0 +1,197 @@
+// Norms of vectors with their gradient, and deviations from the mean. All is summed in double.
+#include "diopi_cpu/math.h"
+#include "diopi_cuda/fold.h"
+#include "diopi_cuda/size.h"
+#include "reduction/kernels.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+enum class Kind { kPower, kEuclidean, kAbsolute, kCount, kLargest, kSmallest };
+
+Kind kind_of(double order) {
+    if (std::isinf(order)) {
+        return order > 0 ? Kind::kLargest : Kind::kSmallest;
+    }
+    return order == 0 ? Kind::kCount : order == 1 ? Kind::kAbsolute : order == 2 ? Kind::kEuclidean : Kind::kPower;
+}
+
+// A is double or complex<double>.
+template <typename A>
+struct Norm {
+    using Value = A;
+    using State = double;
+    Kind kind;
+    double order;
+
+    DIOPI_DEVICE State identity() const {
+        return kind == Kind::kSmallest ? std::numeric_limits<double>::infinity() : 0;
+    }
+    DIOPI_DEVICE State add(State state, const Value& x, int64_t) const {
+        const double size = size_of_element(x);
+        switch (kind) {
+            case Kind::kPower:
+                return state + power(size, order);
+            case Kind::kEuclidean:
+                return state + size * size;
+            case Kind::kAbsolute:
+                return state + size;
+            case Kind::kCount:
+                return state + (size != 0 ? 1 : 0);
+            case Kind::kLargest:
+                return maximum(state, size);
+            default:
+                return minimum(state, size);
+        }
+    }
+    DIOPI_DEVICE State join(State a, State b) const {
+        return kind == Kind::kLargest ? maximum(a, b) : kind == Kind::kSmallest ? minimum(a, b) : a + b;
+    }
+    DIOPI_DEVICE double finish(State state) const {
+        return kind == Kind::kPower ? power(state, 1 / order) : kind == Kind::kEuclidean ? numeric::sqrt(state) : state;
+    }
+};
+
+// The derivative of the norm by one element, not for infinite orders. A norm of 0 has none and gives 0, as do elements
+// of 0 unless the norm is not finite.
+template <typename A>
+DIOPI_DEVICE A slope(A x, double norm, double order) {
+    const double size = size_of_element(x);
+    if (order == 0 || norm == 0) {
+        return A(0);
+    }
+    if (order == 1) {
+        return sgn(x);
+    }
+    return size == 0 ? A(0) * power(norm, 1 - order) : sgn(x) * power(size / norm, order - 1);
+}
+
+template <typename T>
+DIOPI_DEVICE bool attains(T element, Real<T> norm) {
+    const auto size = cast<Real<T>>(size_of_element(cast<Accumulator<T>>(element)));
+    return size == norm || (isnan(size) && isnan(norm));
+}
+
+// Infinite orders: the elements that attain the norm share its gradient.
+template <typename T>
+void shared_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T>* norms, int64_t count,
+                     int64_t length) {
+    using A = Accumulator<T>;
+    for_groups(count, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
+        const T* x = from + row * length;
+        double sharers = 0;
+        for (int64_t i = group.thread(); i < length; i += group.size()) {
+            sharers += attains(x[i], norms[row]) ? 1 : 0;
+        }
+        sharers = group.sum(sharers);
+        for (int64_t i = group.thread(); i < length; i += group.size()) {
+            const A direction = sgn(cast<A>(x[i]));
+            const A share = direction * (static_cast<double>(gradients[row]) / sharers);
+            to[row * length + i] = attains(x[i], norms[row]) ? cast<T>(share) : T(0);
+        }
+    });
+}
+
+template <typename T>
+void power_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T>* norms, int64_t count, int64_t length,
+                    double order) {
+    using A = Accumulator<T>;
+    for_each(count * length, [=] DIOPI_KERNEL(int64_t i) {
+        const int64_t row = i / length;
+        const A rate = slope(cast<A>(from[i]), static_cast<double>(norms[row]), order);
+        to[i] = cast<T>(rate * static_cast<double>(gradients[row]));
+    });
+}
+
+template <typename A>
+struct Mean {
+    using Value = A;
+    using State = A;
+    DIOPI_DEVICE State identity() const { return State(0); }
+    DIOPI_DEVICE State add(State sum, const Value& x, int64_t) const { return sum + x; }
+    DIOPI_DEVICE State join(const State& a, const State& b) const { return a + b; }
+};
+
+// The squared distances of each row from the mean that follows from the sums of its parts.
+template <typename A>
+void squared_distances(const RowSource& source, const A* sums, int64_t parts, double* squares) {
+    for_groups(source.count, threads_for(source.length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
+        A sum(0);
+        for (int64_t part = 0; part < parts; ++part) {
+            sum = sum + sums[row * parts + part];
+        }
+        const A mean = sum / A(static_cast<double>(source.length));
+        double total = 0;
+        for (int64_t i = group.thread(); i < source.length; i += group.size()) {
+            const A distance = source.template at<A>(row, i) - mean;
+            total += square_of_size(distance);
+        }
+        total = group.sum(total);
+        if (group.thread() == 0) {
+            squares[row] = total;
+        }
+    });
+}
+
+struct Deviation {
+    using State = double;
+    double divisor;
+    DIOPI_DEVICE State join(State a, State b) const { return a + b; }
+    DIOPI_DEVICE double finish(State squares) const { return numeric::sqrt(squares / divisor); }
+};
+
+template <typename A>
+void deviations_of(const Tensor& out, const Tensor& input, const Rows& rows, double divisor) {
+    const RowSource source = row_source(input, rows);
+    const auto sums = fold_rows(source, Mean<A>());
+    FoldedRows<double> squares;
+    squares.count = rows.count;
+    squares.memory.allocate(rows.count * static_cast<int64_t>(sizeof(double)));
+    squared_distances<A>(source, sums.data(), sums.parts, squares.data());
+    finish_rows<double>(out, squares, Deviation{divisor});
+}
+
+template <typename A>
+void norms_of(const Tensor& out, const Tensor& input, const Rows& rows, double order) {
+    const Norm<A> norm{kind_of(order), order};
+    const auto folded = fold_rows(row_source(input, rows), norm);
+    finish_rows<double>(out, folded, norm);
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+void vector_norms(const Tensor& out, const Tensor& input, const Rows& rows, double order) {
+    is_complex(input.dtype) ? cuda::norms_of<Complex128>(out, input, rows, order)
+                            : cuda::norms_of<double>(out, input, rows, order);
+}
+
+void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_tensor, const Tensor& source_tensor,
+                          const Tensor& norms_tensor, const Rows& rows, double order) {
+    dispatch_compute<kFloating | kComplex>(source_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> data(source_tensor);
+        const Input<Real<T>> gradients(gradients_tensor);
+        const Input<Real<T>> norms(norms_tensor);
+        const Output<T> result(target_tensor);
+        if (std::isinf(order)) {
+            cuda::shared_gradient<T>(result.data(), data.data(), gradients.data(), norms.data(), rows.count,
+                                     rows.length);
+        } else {
+            cuda::power_gradient<T>(result.data(), data.data(), gradients.data(), norms.data(), rows.count, rows.length,
+                                    order);
+        }
+        result.store();
+    });
+}
+
+void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows& rows, double divisor) {
+    is_complex(input_tensor.dtype) ? cuda::deviations_of<Complex128>(out_tensor, input_tensor, rows, divisor)
+                                   : cuda::deviations_of<double>(out_tensor, input_tensor, rows, divisor);
+}
+
+}  // namespace diopi::cpu
