@@ -12,10 +12,12 @@ from diopigen.emit.templates import render
 from diopigen.ir.model import Function, Interface
 
 _NAMES = """
-    All Amax Any Argmax Argmin Cat Contiguous Cumsum CumsumBackward Flip GetNativeMemoryFormat LinalgVecNorm Max
-    MaxAll Mean MeshGrid Min MinAll NativeMemoryFormatCast Norm NormBackward Permute Prod Repeat Select
-    SelectBackward SelectScatter Slice SliceBackward SliceScatter SplitWithSizes Stack Std Sum TensorDestructionHook
-    Transpose
+    All Amax Any Argmax Argmin BatchNorm BatchNormBackward BatchNormBackwardElemt BatchNormBackwardReduce
+    BatchNormElemt BatchNormGatherStatsWithCounts BatchNormStats Cat Contiguous Cumsum CumsumBackward Flip
+    GetNativeMemoryFormat GroupNorm GroupNormBackward InstanceNorm InstanceNormBackward LayerNorm LayerNormBackward
+    LayerNormGB LayerNormGBBackward LinalgVecNorm Max MaxAll Mean MeshGrid Min MinAll NativeMemoryFormatCast Norm
+    NormBackward Normalize NormalizeBackward Permute Prod RMSNorm RMSNormBackward Repeat Select SelectBackward
+    SelectScatter Slice SliceBackward SliceScatter SplitWithSizes Stack Std Sum TensorDestructionHook Transpose
 """
 
 BY_HAND = frozenset(f"diopi{name}" for name in _NAMES.split())

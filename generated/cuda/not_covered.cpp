@@ -35,61 +35,6 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(
     return not_covered("diopiConvolution2dBackward");
 }
 
-DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiTensorHandle_t /*save_mean*/, diopiTensorHandle_t /*save_invstd*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                      diopiConstTensorHandle_t /*bias*/, diopiTensorHandle_t /*running_mean*/,
-                                      diopiTensorHandle_t /*running_var*/, bool /*training*/, double /*momentum*/,
-                                      double /*eps*/) {
-    return not_covered("diopiBatchNorm");
-}
-
-DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*mean*/,
-                                           diopiTensorHandle_t /*invstd*/, diopiConstTensorHandle_t /*input*/,
-                                           double /*eps*/) {
-    return not_covered("diopiBatchNormStats");
-}
-
-DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*mean*/, diopiTensorHandle_t /*invstd*/,
-    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mean_all*/, diopiConstTensorHandle_t /*invstd_all*/,
-    diopiTensorHandle_t /*running_mean*/, diopiTensorHandle_t /*running_var*/, float /*momentum*/, float /*eps*/,
-    diopiConstTensorHandle_t /*counts*/) {
-    return not_covered("diopiBatchNormGatherStatsWithCounts");
-}
-
-DIOPI_API diopiError_t diopiBatchNormBackwardReduce(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*sum_dy*/, diopiTensorHandle_t /*sum_dy_xmu*/,
-    diopiTensorHandle_t /*grad_weight*/, diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_out*/,
-    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mean*/, diopiConstTensorHandle_t /*invstd*/,
-    diopiConstTensorHandle_t /*weight*/, bool /*input_g*/, bool /*weight_g*/, bool /*bias_g*/) {
-    return not_covered("diopiBatchNormBackwardReduce");
-}
-
-DIOPI_API diopiError_t diopiBatchNormBackwardElemt(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiConstTensorHandle_t /*grad_out*/,
-    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mean*/, diopiConstTensorHandle_t /*invstd*/,
-    diopiConstTensorHandle_t /*weight*/, diopiConstTensorHandle_t /*sum_dy*/, diopiConstTensorHandle_t /*sum_dy_xmu*/,
-    diopiConstTensorHandle_t /*count*/) {
-    return not_covered("diopiBatchNormBackwardElemt");
-}
-
-DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                           diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                           diopiConstTensorHandle_t /*bias*/, diopiConstTensorHandle_t /*mean*/,
-                                           diopiConstTensorHandle_t /*invstd*/, float /*eps*/) {
-    return not_covered("diopiBatchNormElemt");
-}
-
-DIOPI_API diopiError_t diopiBatchNormBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiTensorHandle_t /*grad_weight*/,
-    diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-    diopiConstTensorHandle_t /*weight*/, diopiConstTensorHandle_t /*running_mean*/,
-    diopiConstTensorHandle_t /*running_var*/, diopiConstTensorHandle_t /*save_mean*/,
-    diopiConstTensorHandle_t /*save_invstd*/, bool /*training*/, double /*eps*/) {
-    return not_covered("diopiBatchNormBackward");
-}
-
 DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                       diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
                                       diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
@@ -819,34 +764,10 @@ DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t /*ctx*/, diopiTensorHandle
     return not_covered("diopiRoll");
 }
 
-DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                        diopiTensorHandle_t /*running_mean*/, diopiTensorHandle_t /*running_var*/,
-                                        diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                        diopiConstTensorHandle_t /*bias*/, const double /*eps*/,
-                                        const int64_t /*begin_norm_axis*/) {
-    return not_covered("diopiLayerNormGB");
-}
-
 DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*outs*/,
                                               diopiConstTensorHandle_t* /*inputs*/, int64_t /*inputSize*/,
                                               const diopiScalar_t* /*ord*/) {
     return not_covered("diopiForeachnormScalar");
-}
-
-DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiTensorHandle_t /*save_mean*/, diopiTensorHandle_t /*save_invstd*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                      diopiConstTensorHandle_t /*bias*/, int64_t /*num_groups*/, double /*eps*/) {
-    return not_covered("diopiGroupNorm");
-}
-
-DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiTensorHandle_t /*grad_weight*/, diopiTensorHandle_t /*grad_bias*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                              diopiConstTensorHandle_t /*mean*/, diopiConstTensorHandle_t /*rstd*/,
-                                              int64_t /*num_groups*/) {
-    return not_covered("diopiGroupNormBackward");
 }
 
 DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
@@ -995,60 +916,6 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t /*ctx*/, diopiTenso
     return not_covered("diopiMultinomial");
 }
 
-DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiTensorHandle_t /*save_mean*/, diopiTensorHandle_t /*save_invstd*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                      diopiConstTensorHandle_t /*bias*/, diopiSize_t /*normalized_shape*/,
-                                      double /*eps*/) {
-    return not_covered("diopiLayerNorm");
-}
-
-DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiTensorHandle_t /*grad_weight*/, diopiTensorHandle_t /*grad_bias*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                              diopiConstTensorHandle_t /*bias*/, diopiConstTensorHandle_t /*mean*/,
-                                              diopiConstTensorHandle_t /*rstd*/, diopiSize_t /*normalized_shape*/) {
-    return not_covered("diopiLayerNormBackward");
-}
-
-DIOPI_API diopiError_t diopiLayerNormGBBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiTensorHandle_t /*grad_weight*/,
-    diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-    diopiConstTensorHandle_t /*weight*/, diopiConstTensorHandle_t /*bias*/, diopiConstTensorHandle_t /*running_mean*/,
-    diopiConstTensorHandle_t /*running_std*/, const int64_t /*begin_norm_axis*/) {
-    return not_covered("diopiLayerNormGBBackward");
-}
-
-DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*output*/,
-                                         diopiConstTensorHandle_t /*input*/, const int64_t /*axis*/,
-                                         diopiConstTensorHandle_t /*scale*/, diopiConstTensorHandle_t /*bias*/,
-                                         const double /*eps*/) {
-    return not_covered("diopiInstanceNorm");
-}
-
-DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                 diopiTensorHandle_t /*grad_scale*/, diopiTensorHandle_t /*grad_bias*/,
-                                                 diopiConstTensorHandle_t /*grad_output*/,
-                                                 diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*scale*/,
-                                                 diopiConstTensorHandle_t /*bias*/, const int64_t /*axis*/,
-                                                 const double /*eps*/) {
-    return not_covered("diopiInstanceNormBackward");
-}
-
-DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*output*/,
-                                      diopiConstTensorHandle_t /*input*/, const float /*p*/, const int64_t /*axis*/,
-                                      const double /*eps*/) {
-    return not_covered("diopiNormalize");
-}
-
-DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, const float /*p*/,
-                                              const int64_t /*axis*/, const double /*eps*/) {
-    return not_covered("diopiNormalizeBackward");
-}
-
 DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                             diopiConstTensorHandle_t /*input*/, diopiSize_t /*size*/) {
     return not_covered("diopiUpsampleNearest");
@@ -1111,22 +978,6 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t /*ctx*/, diopiT
                                             diopiConstTensorHandle_t /*sin*/, const bool /*conj*/,
                                             const bool /*interleaved*/) {
     return not_covered("diopiRotaryEmbedding");
-}
-
-DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiTensorHandle_t /*inv_rms*/, diopiConstTensorHandle_t /*input*/,
-                                    diopiSize_t /*normalized_shape*/, diopiConstTensorHandle_t /*weight*/,
-                                    diopiConstTensorHandle_t /*bias*/, double /*eps*/) {
-    return not_covered("diopiRMSNorm");
-}
-
-DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                            diopiTensorHandle_t /*grad_weight*/, diopiTensorHandle_t /*grad_bias*/,
-                                            diopiConstTensorHandle_t /*grad_output*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                            diopiConstTensorHandle_t /*bias*/, diopiConstTensorHandle_t /*inv_rms*/,
-                                            diopiSize_t /*normalized_shape*/, double /*eps*/) {
-    return not_covered("diopiRMSNormBackward");
 }
 
 DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*q*/,

@@ -3,6 +3,13 @@
 foreach(name
     indexing/select_slice
     meta/native_format
+    norm/batch_norm
+    norm/group_norm
+    norm/instance_norm
+    norm/layer_norm
+    norm/normalize
+    norm/rms_norm
+    norm/sync_batch_norm
     reduction/any_all
     reduction/cumsum
     reduction/extrema

@@ -3,6 +3,8 @@
 
 #include <diopi/functions.h>
 
+#include "kernels.h"
+
 using namespace diopi::cpu;
 
 namespace {
@@ -16,11 +18,11 @@ Groups groups_of(const Tensor& input, int64_t num_groups) {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd,
-                                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                      diopiConstTensorHandle_t bias, int64_t num_groups, double eps) {
-    return guarded("diopiGroupNorm", [&] {
+DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                                      diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                                      int64_t num_groups, double eps) {
+    return guarded("diopiGroupNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor mean_tensor = tensor("save_mean", save_mean, kStatistic);
         const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kStatistic);
@@ -39,31 +41,16 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t /*ctx*/, diopiTensorH
         require_separate({&out_tensor, &mean_tensor, &invstd_tensor}, {&weight_tensor, &bias_tensor});
         require_separate({&mean_tensor, &invstd_tensor}, {&input_tensor});
         require_no_overlap(out_tensor, input_tensor);
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Input<T> scale(weight_tensor);
-            const Input<T> shift(bias_tensor);
-            const Output<T> y(out_tensor);
-            const Output<double> means(mean_tensor);
-            const Output<double> deviations(invstd_tensor);
-            normalise_groups(groups, x, scale, shift, y, eps, [&](int64_t group, Moments moments) {
-                means[group] = moments.mean;
-                deviations[group] = moments.invstd;
-            });
-            y.store();
-            means.store();
-            deviations.store();
-        });
+        normalise_groups(out_tensor, mean_tensor, invstd_tensor, input_tensor, weight_tensor, bias_tensor, groups, eps);
     });
 }
 
-DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t mean,
                                               diopiConstTensorHandle_t rstd, int64_t num_groups) {
-    return guarded("diopiGroupNormBackward", [&] {
+    return guarded("diopiGroupNormBackward", ctx, [&] {
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
@@ -85,16 +72,7 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t /*ctx*/, diop
         require_shape(rstd_tensor, {groups.channels.samples, num_groups});
         require_separate({&gradient_tensor, &scale_tensor, &shift_tensor},
                          {&incoming_tensor, &input_tensor, &weight_tensor, &mean_tensor, &rstd_tensor});
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Input<T> incoming(incoming_tensor);
-            const Input<T> scale(weight_tensor);
-            const Input<double> means(mean_tensor);
-            const Input<double> deviations(rstd_tensor);
-            const Output<T> gradient(gradient_tensor);
-            group_gradients(groups, x, incoming, scale, gradient, scale_tensor, shift_tensor,
-                            [&](int64_t group) { return Moments{means[group], deviations[group]}; });
-        });
+        group_gradients(gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
+                        mean_tensor, rstd_tensor, groups);
     });
 }

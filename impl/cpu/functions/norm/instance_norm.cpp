@@ -3,6 +3,7 @@
 #include <diopi/functions.h>
 
 #include "group_norm.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
@@ -22,18 +23,13 @@ std::vector<int64_t> channels_second(const Tensor& input, int64_t axis) {
     return order;
 }
 
-Groups one_channel_each(const Tensor& input) {
-    const Channels channels(input);
-    return Groups(channels, std::max<int64_t>(channels.count, 1));
-}
-
 }  // namespace
 
-DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t output,
+DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                          diopiConstTensorHandle_t input, const int64_t axis,
                                          diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                          const double eps) {
-    return guarded("diopiInstanceNorm", [&] {
+    return guarded("diopiInstanceNorm", ctx, [&] {
         const Tensor out_tensor = tensor("output", output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor scale_tensor = optional_tensor("scale", scale, kFloating);
@@ -50,24 +46,16 @@ DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t /*ctx*/, diopiTens
         require_no_overlap(out_tensor, input_tensor);
         require_one_device({&out_tensor, &input_tensor});
         const View to = permuted(out_tensor, order);
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(from.tensor());
-            const Input<T> factors(scale_tensor);
-            const Input<T> shifts(bias_tensor);
-            const Output<T> y(to.tensor());
-            normalise_groups(one_channel_each(from.tensor()), x, factors, shifts, y, eps, [](int64_t, Moments) {});
-            y.store();
-        });
+        normalise_channels_of_samples(to.tensor(), from.tensor(), scale_tensor, bias_tensor, eps);
     });
 }
 
-DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                  diopiTensorHandle_t grad_scale, diopiTensorHandle_t grad_bias,
                                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                                  diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                                  const int64_t axis, const double eps) {
-    return guarded("diopiInstanceNormBackward", [&] {
+    return guarded("diopiInstanceNormBackward", ctx, [&] {
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor grad_scale_tensor = optional_tensor("grad_scale", grad_scale, kFloating);
         const Tensor grad_bias_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
@@ -90,21 +78,7 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t /*ctx*/, d
         const View x_view = permuted(input_tensor, order);
         const View incoming_view = permuted(incoming_tensor, order);
         const View gradient_view = permuted(gradient_tensor, order);
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(x_view.tensor());
-            const Input<T> incoming(incoming_view.tensor());
-            const Input<T> factors(scale_tensor);
-            const Output<T> gradient(gradient_view.tensor());
-            const Groups groups = one_channel_each(x_view.tensor());
-            std::vector<Moments> moments(static_cast<size_t>(groups.count()));
-            parallel_for(groups.count(), row_grain(groups.length), [&](int64_t begin, int64_t end) {
-                for (int64_t group = begin; group < end; ++group) {
-                    moments[group] = moments_of(x.data() + group * groups.length, groups.length, eps);
-                }
-            });
-            group_gradients(groups, x, incoming, factors, gradient, grad_scale_tensor, grad_bias_tensor,
-                            [&](int64_t group) { return moments[group]; });
-        });
+        channel_of_sample_gradients(gradient_view.tensor(), grad_scale_tensor, grad_bias_tensor, incoming_view.tensor(),
+                                    x_view.tensor(), scale_tensor, eps);
     });
 }

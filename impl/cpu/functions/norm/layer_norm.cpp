@@ -1,6 +1,7 @@
 // LayerNorm and LayerNormGB with their gradients: statistics over the trailing dimensions, in double.
 #include <diopi/functions.h>
 
+#include "kernels.h"
 #include "trailing.h"
 
 using namespace diopi::cpu;
@@ -28,28 +29,7 @@ void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& invstd, con
     require_separate({&mean, &invstd}, {&input});
     require_no_overlap(out, input);
     require_one_device({&out, &input});
-    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input);
-        const Input<T> scale(weight);
-        const Input<T> shift(bias);
-        const Output<T> y(out);
-        const Output<double> means(mean);
-        const Output<double> deviations(invstd);
-        parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
-            for (int64_t row = begin; row < end; ++row) {
-                const T* from = x.data() + row * parts.length;
-                T* to = y.data() + row * parts.length;
-                const Moments moments = moments_of(from, parts.length, eps);
-                spans::normalise(from, to, parts.length, moments.mean, moments.invstd, scale.data(), shift.data());
-                means[row] = moments.mean;
-                deviations[row] = moments.invstd;
-            }
-        });
-        y.store();
-        means.store();
-        deviations.store();
-    });
+    normalise_rows(out, mean, invstd, input, weight, bias, parts, eps);
 }
 
 void layer_norm_backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias,
@@ -66,34 +46,16 @@ void layer_norm_backward(const Tensor& grad_input, const Tensor& grad_weight, co
     require_shape(mean, parts.statistics_shape);
     require_shape(invstd, parts.statistics_shape);
     require_separate({&grad_input, &grad_weight, &grad_bias}, {&grad_output, &input, &weight, &bias, &mean, &invstd});
-    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input);
-        const Input<T> incoming(grad_output);
-        const Input<T> scale(weight);
-        const Input<double> means(mean);
-        const Input<double> deviations(invstd);
-        const Output<T> gradient(grad_input);
-        parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
-            for (int64_t row = begin; row < end; ++row) {
-                const int64_t first = row * parts.length;
-                moments_gradient(x.data() + first, incoming.data() + first, scale.data(), gradient.data() + first,
-                                 parts.length, {means[row], deviations[row]});
-            }
-        });
-        factor_gradients(parts, incoming.data(), x.data(), grad_weight, grad_bias,
-                         [&](int64_t row) { return Moments{means[row], deviations[row]}; });
-        gradient.store();
-    });
+    row_gradients(grad_input, grad_weight, grad_bias, grad_output, input, weight, mean, invstd, parts);
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd,
-                                      diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                      diopiConstTensorHandle_t bias, diopiSize_t normalized_shape, double eps) {
-    return guarded("diopiLayerNorm", [&] {
+DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
+                                      diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+                                      diopiSize_t normalized_shape, double eps) {
+    return guarded("diopiLayerNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor mean_tensor = tensor("save_mean", save_mean, kStatistic);
         const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kStatistic);
@@ -105,13 +67,13 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t /*ctx*/, diopiTensorH
     });
 }
 
-DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                               diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
                                               diopiSize_t normalized_shape) {
-    return guarded("diopiLayerNormBackward", [&] {
+    return guarded("diopiLayerNormBackward", ctx, [&] {
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
@@ -126,12 +88,12 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t /*ctx*/, diop
     });
 }
 
-DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                         diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var,
                                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                         diopiConstTensorHandle_t bias, const double eps,
                                         const int64_t begin_norm_axis) {
-    return guarded("diopiLayerNormGB", [&] {
+    return guarded("diopiLayerNormGB", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor mean_tensor = tensor("running_mean", running_mean, kStatistic);
         const Tensor invstd_tensor = tensor("running_var", running_var, kStatistic);
@@ -147,13 +109,13 @@ DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t /*ctx*/, diopiTenso
     });
 }
 
-DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                 diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                                 diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                                 diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                                 diopiConstTensorHandle_t running_mean,
                                                 diopiConstTensorHandle_t running_std, const int64_t begin_norm_axis) {
-    return guarded("diopiLayerNormGBBackward", [&] {
+    return guarded("diopiLayerNormGBBackward", ctx, [&] {
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);

@@ -1,14 +1,15 @@
 // RMSNorm and its gradient: root mean squares over the trailing dimensions, in double.
 #include <diopi/functions_ext.h>
 
+#include "kernels.h"
 #include "trailing.h"
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiTensorHandle_t inv_rms,
+DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t inv_rms,
                                     diopiConstTensorHandle_t input, diopiSize_t normalized_shape,
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, double eps) {
-    return guarded("diopiRMSNorm", [&] {
+    return guarded("diopiRMSNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kStatistic);
         const Tensor input_tensor = tensor("input", input, kFloating);
@@ -25,36 +26,17 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t /*ctx*/, diopiTensorHan
         require_separate({&out_tensor, &inverse_tensor}, {&weight_tensor, &bias_tensor});
         require_separate({&inverse_tensor}, {&input_tensor});
         require_no_overlap(out_tensor, input_tensor);
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Input<T> scale(weight_tensor);
-            const Input<T> shift(bias_tensor);
-            const Output<T> y(out_tensor);
-            const Output<double> inverses(inverse_tensor);
-            parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) {
-                    const T* from = x.data() + row * parts.length;
-                    T* to = y.data() + row * parts.length;
-                    const double squares = spans::squares(from, parts.length, 0);
-                    const double inverse = 1 / std::sqrt(squares / static_cast<double>(parts.length) + eps);
-                    spans::normalise(from, to, parts.length, 0, inverse, scale.data(), shift.data());
-                    inverses[row] = inverse;
-                }
-            });
-            y.store();
-            inverses.store();
-        });
+        normalise_rows_by_rms(out_tensor, inverse_tensor, input_tensor, weight_tensor, bias_tensor, parts, eps);
     });
 }
 
-DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                             diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                             diopiConstTensorHandle_t inv_rms, diopiSize_t normalized_shape,
                                             double /*eps*/) {
-    return guarded("diopiRMSNormBackward", [&] {
+    return guarded("diopiRMSNormBackward", ctx, [&] {
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
@@ -76,27 +58,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t /*ctx*/, diopiT
         require_shape(inverse_tensor, parts.statistics_shape);
         require_separate({&gradient_tensor, &scale_tensor, &shift_tensor},
                          {&incoming_tensor, &input_tensor, &weight_tensor, &bias_tensor, &inverse_tensor});
-        dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Input<T> incoming(incoming_tensor);
-            const Input<T> scale(weight_tensor);
-            const Input<double> inverses(inverse_tensor);
-            const Output<T> gradient(gradient_tensor);
-            parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
-                for (int64_t row = begin; row < end; ++row) {
-                    const int64_t first = row * parts.length;
-                    const T* from = x.data() + first;
-                    const T* arriving = incoming.data() + first;
-                    const spans::Sums sums = spans::products(arriving, scale.data(), from, parts.length, 0);
-                    const double mean_product = sums.product * inverses[row] / static_cast<double>(parts.length);
-                    spans::gradient(arriving, scale.data(), from, gradient.data() + first, parts.length, 0,
-                                    inverses[row], 0, inverses[row] * mean_product);
-                }
-            });
-            factor_gradients(parts, incoming.data(), x.data(), scale_tensor, shift_tensor,
-                             [&](int64_t row) { return Moments{0, inverses[row]}; });
-            gradient.store();
-        });
+        rms_row_gradients(gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
+                          inverse_tensor, parts);
     });
 }

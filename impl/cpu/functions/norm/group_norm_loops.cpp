@@ -1,0 +1,44 @@
+// GroupNorm and its gradient, with statistics in double. The loops.
+#include "group_norm.h"
+#include "kernels.h"
+
+namespace diopi::cpu {
+
+void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
+                      const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
+                      const Groups& groups, double eps) {
+    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input_tensor);
+        const Input<T> scale(weight_tensor);
+        const Input<T> shift(bias_tensor);
+        const Output<T> y(out_tensor);
+        const Output<double> means(mean_tensor);
+        const Output<double> deviations(invstd_tensor);
+        normalise_groups(groups, x, scale, shift, y, eps, [&](int64_t group, Moments moments) {
+            means[group] = moments.mean;
+            deviations[group] = moments.invstd;
+        });
+        y.store();
+        means.store();
+        deviations.store();
+    });
+}
+
+void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
+                     const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                     const Tensor& mean_tensor, const Tensor& rstd_tensor, const Groups& groups) {
+    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input_tensor);
+        const Input<T> incoming(incoming_tensor);
+        const Input<T> scale(weight_tensor);
+        const Input<double> means(mean_tensor);
+        const Input<double> deviations(rstd_tensor);
+        const Output<T> gradient(gradient_tensor);
+        group_gradients(groups, x, incoming, scale, gradient, scale_tensor, shift_tensor,
+                        [&](int64_t group) { return Moments{means[group], deviations[group]}; });
+    });
+}
+
+}  // namespace diopi::cpu
