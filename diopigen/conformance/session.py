@@ -292,7 +292,7 @@ def _tail(errors: Any, lines: int = 3) -> str:
     return " | ".join(line.strip() for line in text.splitlines()[-lines:])
 
 
-_SHOWN = 30
+_SHOWN = 60
 """Lines of what a library prints while it is left: the first ones, as reports of leaks begin with what matters."""
 
 

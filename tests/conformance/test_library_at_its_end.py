@@ -22,7 +22,7 @@ from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]
-LEAK = "finalizeLibrary answers 3, not 0 (40 allocations were never freed)"
+LEAK = "finalizeLibrary answers 3, not 0 (80 allocations were never freed)"
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_a_failing_finalize_is_a_failure_of_the_run(
     (ending,) = found.endings
     assert ending.message == LEAK and found.failures == () and not found.good
     lines = ending.printed.splitlines()
-    assert (lines[0], lines[29], lines[30:]) == (
-        "tiny: leak 1 of 40", "tiny: leak 30 of 40", ["... and 10 more lines"],
+    assert (lines[0], lines[59], lines[60:]) == (
+        "tiny: leak 1 of 80", "tiny: leak 60 of 80", ["... and 20 more lines"],
     ), "what calls print is not about the end"  # fmt: skip
 
 
@@ -144,4 +144,4 @@ def test_commands_fail_and_name_it(command: tuple[str, ...], tiny_library: Path,
             timeout=120,
         )
         assert done.returncode == status, done.stdout + done.stderr
-        assert (f"LIBRARY {LEAK}\n  tiny: leak 1 of 40\n" in done.stdout) == bool(status)
+        assert (f"LIBRARY {LEAK}\n  tiny: leak 1 of 80\n" in done.stdout) == bool(status)

@@ -21,24 +21,30 @@ unsupported:
 """
 
 
-def results(plain: Path, folder: Path, *options: str | Path, **environment: str) -> list[dict[str, Any]]:
-    """What the suite says about each case of diopiRelu."""
+def report_of(plain: Path, folder: Path, *options: str | Path, **environment: str) -> dict[str, Any]:
+    """What the suite says about diopiRelu."""
     report = folder / "results.json"
     files = ["--lib", plain / "libdiopi_relu.so", "--runtime", plain / "libdiopirt.so", "--json", report]
     command = [sys.executable, "-m", "diopigen", "conformance", "run", *files, "--ops", "diopiRelu"]
     done = run([*command, "--spec", ROOT / "specs", *options], **CHECKS, **environment)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    found: list[dict[str, Any]] = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    assert (done.returncode == 0) == (not found.get("endings") and not failures(found)), done.stdout + done.stderr
     return found
+
+
+def failures(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [case for case in found["cases"] if case["outcome"] not in ("passed", "excepted", "unimplemented")]
 
 
 @pytest.mark.parametrize("delay", ["", "11,3000"])
 def test_a_right_vendor_fails_nothing(plain: Path, tmp_path: Path, delay: str) -> None:
     exceptions = tmp_path / "exceptions.yaml"
     exceptions.write_text(EXCEPTIONS, encoding="utf-8")
-    found = results(plain, tmp_path, "--exceptions", exceptions, DIOPI_SIM_DELAY=delay)
-    assert [case for case in found if case["outcome"] not in ("passed", "excepted")] == []
-    assert sum(case["outcome"] == "passed" for case in found) >= 10
+    found = report_of(plain, tmp_path, "--exceptions", exceptions, DIOPI_SIM_DELAY=delay)
+    assert failures(found) == []
+    assert sum(case["outcome"] == "passed" for case in found["cases"]) >= 10
+    assert "endings" not in found, "all memory is given back, and finalizeLibrary says so"
 
 
 FAULTS = {
@@ -55,6 +61,17 @@ ordered; the suite has waited for the copies of its operands."""
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_with_a_message_that_leads_to_it(plain: Path, tmp_path: Path, fault: str) -> None:
     outcome, message = FAULTS[fault]
-    found = results(plain, tmp_path, "--dtype", "float32", RELU_FAULT=fault)
-    texts = [one["message"] for case in found if case["outcome"] == outcome for one in case["faults"]]
+    found = report_of(plain, tmp_path, "--dtype", "float32", RELU_FAULT=fault)
+    texts = [one["message"] for case in found["cases"] if case["outcome"] == outcome for one in case["faults"]]
     assert any(message in text for text in texts), texts
+
+
+def test_a_leak_fails_a_run_in_which_no_case_fails(plain: Path, tmp_path: Path) -> None:
+    found = report_of(plain, tmp_path, "--dtype", "float32", "--axis", "recipe", RELU_FAULT="leak", DIOPI_SIM_DEBUG="1")
+    assert failures(found) == []
+    (ending,) = found["endings"]
+    leaks = len(found["cases"])
+    assert ending["message"].startswith("finalizeLibrary answers ")
+    assert f"(leak: {leaks} allocations with {640 * leaks} bytes were never freed)" in ending["message"]
+    assert "diopi-sim: leak: memory was never freed" in ending["printed"]
+    assert "diopiRelu" in ending["printed"], "where it was allocated"

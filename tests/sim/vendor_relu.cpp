@@ -63,6 +63,9 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
         diopigenSimFree(scratch);
         diopigenSimFree(scratch);
     }
+    if (hasFault("leak")) {
+        diopigenSimMalloc(640);
+    }
     if (hasFault("throws")) {
         const auto kernel = [](const sim::Kernel&) { throw 1; };
         return sim::errorOf(sim::launch(stream, "diopiRelu", {from, to}, kernel));
