@@ -20,191 +20,6 @@ diopiError_t not_covered(const char* name) {
 
 extern "C" {
 
-DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                          diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                          diopiConstTensorHandle_t /*bias*/, diopiSize_t /*stride*/,
-                                          diopiSize_t /*padding*/, diopiSize_t /*dilation*/, int64_t /*groups*/) {
-    return not_covered("diopiConvolution2d");
-}
-
-DIOPI_API diopiError_t diopiConvolution2dBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiTensorHandle_t /*grad_weight*/,
-    diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-    diopiConstTensorHandle_t /*weight*/, diopiSize_t* /*bias_sizes*/, diopiSize_t /*stride*/, diopiSize_t /*padding*/,
-    diopiSize_t /*dilation*/, int64_t /*groups*/) {
-    return not_covered("diopiConvolution2dBackward");
-}
-
-DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                      diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                      bool /*ceil_mode*/) {
-    return not_covered("diopiMaxPool1d");
-}
-
-DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                              diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                              bool /*ceil_mode*/, diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiMaxPool1dBackward");
-}
-
-DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                 diopiTensorHandle_t /*indices*/, diopiConstTensorHandle_t /*input*/,
-                                                 diopiSize_t /*kernel_size*/, diopiSize_t /*stride*/,
-                                                 diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                                 bool /*ceil_mode*/) {
-    return not_covered("diopiMaxPool1dWithIndices");
-}
-
-DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                      diopiSize_t /*stride*/, diopiSize_t /*padding*/, bool /*ceil_mode*/,
-                                      bool /*count_include_pad*/) {
-    return not_covered("diopiAvgPool1d");
-}
-
-DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                              diopiSize_t /*stride*/, diopiSize_t /*padding*/, bool /*ceil_mode*/,
-                                              bool /*count_include_pad*/) {
-    return not_covered("diopiAvgPool1dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveMaxPool1d");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                         diopiTensorHandle_t /*indices*/,
-                                                         diopiConstTensorHandle_t /*input*/,
-                                                         diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveMaxPool1dWithIndices");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                      diopiConstTensorHandle_t /*grad_output*/,
-                                                      diopiConstTensorHandle_t /*input*/,
-                                                      diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiAdaptiveMaxPool1dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                      diopiConstTensorHandle_t /*grad_output*/,
-                                                      diopiConstTensorHandle_t /*input*/) {
-    return not_covered("diopiAdaptiveAvgPool1dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveAvgPool1d");
-}
-
-DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, const char* /*mode*/, diopiSize_t /*ksize*/,
-                                   diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                   const bool /*ceil_mode*/, const bool /*exclusive*/, const bool /*adaptive*/,
-                                   diopiSize_t /*output_size*/) {
-    return not_covered("diopiPool1d");
-}
-
-DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-                                           const char* /*mode*/, diopiSize_t /*ksize*/, diopiSize_t /*stride*/,
-                                           diopiSize_t /*padding*/, diopiSize_t /*dilation*/, const bool /*ceil_mode*/,
-                                           const bool /*exclusive*/, const bool /*adaptive*/,
-                                           diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiPool1dBackward");
-}
-
-DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                      diopiSize_t /*stride*/, diopiSize_t /*padding*/, bool /*ceil_mode*/,
-                                      bool /*count_include_pad*/, const int64_t* /*divisor_override*/) {
-    return not_covered("diopiAvgPool2d");
-}
-
-DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                              diopiSize_t /*stride*/, diopiSize_t /*padding*/, bool /*ceil_mode*/,
-                                              bool /*count_include_pad*/, const int64_t* /*divisor_override*/) {
-    return not_covered("diopiAvgPool2dBackward");
-}
-
-DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                      diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                      bool /*ceil_mode*/) {
-    return not_covered("diopiMaxPool2d");
-}
-
-DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                 diopiTensorHandle_t /*indices*/, diopiConstTensorHandle_t /*input*/,
-                                                 diopiSize_t /*kernel_size*/, diopiSize_t /*stride*/,
-                                                 diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                                 bool /*ceil_mode*/) {
-    return not_covered("diopiMaxPool2dWithIndices");
-}
-
-DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                              diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                              bool /*ceil_mode*/, diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiMaxPool2dBackward");
-}
-
-DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, const char* /*mode*/, diopiSize_t /*ksize*/,
-                                   diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                   const bool /*ceil_mode*/, const bool /*exclusive*/, const bool /*adaptive*/,
-                                   diopiSize_t /*output_size*/) {
-    return not_covered("diopiPool2d");
-}
-
-DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-                                           const char* /*mode*/, diopiSize_t /*ksize*/, diopiSize_t /*stride*/,
-                                           diopiSize_t /*padding*/, diopiSize_t /*dilation*/, const bool /*ceil_mode*/,
-                                           const bool /*exclusive*/, const bool /*adaptive*/,
-                                           diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiPool2dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveAvgPool2d");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                      diopiConstTensorHandle_t /*grad_output*/,
-                                                      diopiConstTensorHandle_t /*input*/) {
-    return not_covered("diopiAdaptiveAvgPool2dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveMaxPool2d");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                         diopiTensorHandle_t /*indices*/,
-                                                         diopiConstTensorHandle_t /*input*/,
-                                                         diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveMaxPool2dWithIndices");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                      diopiConstTensorHandle_t /*grad_output*/,
-                                                      diopiConstTensorHandle_t /*input*/,
-                                                      diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiAdaptiveMaxPool2dBackward");
-}
-
 DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                     diopiTensorHandle_t /*mask*/, diopiConstTensorHandle_t /*input*/, double /*p*/,
                                     bool /*train*/, diopiGeneratorHandle_t /*generator*/) {
@@ -316,41 +131,6 @@ DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t /*ctx*/, diopiT
     return not_covered("diopiBCELossBackward");
 }
 
-DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mat2*/) {
-    return not_covered("diopiBmm");
-}
-
-DIOPI_API diopiError_t diopiBaddbmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*batch1*/,
-                                    diopiConstTensorHandle_t /*batch2*/, double /*beta*/, double /*alpha*/) {
-    return not_covered("diopiBaddbmm");
-}
-
-DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/,
-                                       diopiConstTensorHandle_t /*batch1*/, diopiConstTensorHandle_t /*batch2*/,
-                                       double /*beta*/, double /*alpha*/) {
-    return not_covered("diopiBaddbmmInp");
-}
-
-DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*other*/) {
-    return not_covered("diopiMatmul");
-}
-
-DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiTensorHandle_t /*grad_other*/, diopiConstTensorHandle_t /*grad_out*/,
-                                           diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*other*/) {
-    return not_covered("diopiMatmulBackward");
-}
-
-DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                  diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mat1*/,
-                                  diopiConstTensorHandle_t /*mat2*/, const diopiScalar_t* /*beta*/,
-                                  const diopiScalar_t* /*alpha*/) {
-    return not_covered("diopiAddmm");
-}
-
 DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                      diopiTensorHandle_t /*info*/, diopiConstTensorHandle_t /*mat*/, bool /*upper*/,
                                      bool /*checkerror*/) {
@@ -449,19 +229,6 @@ DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t /*ctx*/, diopiTensorHan
     return not_covered("diopiNonzero");
 }
 
-DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                   diopiConstTensorHandle_t /*bias*/) {
-    return not_covered("diopiLinear");
-}
-
-DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiTensorHandle_t /*grad_weight*/, diopiTensorHandle_t /*grad_bias*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-                                           diopiConstTensorHandle_t /*weight*/) {
-    return not_covered("diopiLinearBackward");
-}
-
 DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                      diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*rois*/,
                                      double /*spatial_scale*/, int64_t /*pooled_height*/, int64_t /*pooled_width*/,
@@ -536,38 +303,6 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t /*ctx*/, diopiTensor
     return not_covered("diopiFusedAdamW");
 }
 
-DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                            diopiConstTensorHandle_t /*bias*/, diopiSize_t /*stride*/,
-                                            diopiSize_t /*padding*/, diopiSize_t /*output_padding*/, int64_t /*groups*/,
-                                            diopiSize_t /*dilation*/) {
-    return not_covered("diopiConvTranspose2d");
-}
-
-DIOPI_API diopiError_t diopiConvTranspose2dBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiTensorHandle_t /*grad_weight*/,
-    diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-    diopiConstTensorHandle_t /*weight*/, diopiSize_t* /*bias_sizes*/, diopiSize_t /*stride*/, diopiSize_t /*padding*/,
-    diopiSize_t /*dilation*/, diopiSize_t /*output_padding*/, int64_t /*groups*/) {
-    return not_covered("diopiConvTranspose2dBackward");
-}
-
-DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                            diopiConstTensorHandle_t /*bias*/, diopiSize_t /*stride*/,
-                                            diopiSize_t /*padding*/, diopiSize_t /*output_padding*/, int64_t /*groups*/,
-                                            diopiSize_t /*dilation*/) {
-    return not_covered("diopiConvTranspose3d");
-}
-
-DIOPI_API diopiError_t diopiConvTranspose3dBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiTensorHandle_t /*grad_weight*/,
-    diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-    diopiConstTensorHandle_t /*weight*/, diopiSize_t* /*bias_sizes*/, diopiSize_t /*stride*/, diopiSize_t /*padding*/,
-    diopiSize_t /*dilation*/, diopiSize_t /*output_padding*/, int64_t /*groups*/) {
-    return not_covered("diopiConvTranspose3dBackward");
-}
-
 DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                    diopiConstTensorHandle_t /*input*/, int64_t /*dim*/, int64_t /*size*/,
                                    int64_t /*step*/) {
@@ -613,106 +348,6 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t /*ctx*/, d
     return not_covered("diopiSmoothL1LossBackward");
 }
 
-DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                          diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*weight*/,
-                                          diopiConstTensorHandle_t /*bias*/, diopiSize_t /*stride*/,
-                                          diopiSize_t /*padding*/, diopiSize_t /*dilation*/, int64_t /*groups*/) {
-    return not_covered("diopiConvolution3d");
-}
-
-DIOPI_API diopiError_t diopiConvolution3dBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiTensorHandle_t /*grad_weight*/,
-    diopiTensorHandle_t /*grad_bias*/, diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-    diopiConstTensorHandle_t /*weight*/, diopiSize_t* /*bias_sizes*/, diopiSize_t /*stride*/, diopiSize_t /*padding*/,
-    diopiSize_t /*dilation*/, int64_t /*groups*/) {
-    return not_covered("diopiConvolution3dBackward");
-}
-
-DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                      diopiSize_t /*stride*/, diopiSize_t /*padding*/, bool /*ceil_mode*/,
-                                      bool /*count_include_pad*/, const int64_t* /*divisor_override*/) {
-    return not_covered("diopiAvgPool3d");
-}
-
-DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                              diopiSize_t /*stride*/, diopiSize_t /*padding*/, bool /*ceil_mode*/,
-                                              bool /*count_include_pad*/, const int64_t* /*divisor_override*/) {
-    return not_covered("diopiAvgPool3dBackward");
-}
-
-DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                      diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                      bool /*ceil_mode*/) {
-    return not_covered("diopiMaxPool3d");
-}
-
-DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                 diopiTensorHandle_t /*indices*/, diopiConstTensorHandle_t /*input*/,
-                                                 diopiSize_t /*kernel_size*/, diopiSize_t /*stride*/,
-                                                 diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                                 bool /*ceil_mode*/) {
-    return not_covered("diopiMaxPool3dWithIndices");
-}
-
-DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                              diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                              bool /*ceil_mode*/, diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiMaxPool3dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveAvgPool3d");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                      diopiConstTensorHandle_t /*grad_output*/,
-                                                      diopiConstTensorHandle_t /*input*/) {
-    return not_covered("diopiAdaptiveAvgPool3dBackward");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveMaxPool3d");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                         diopiTensorHandle_t /*indices*/,
-                                                         diopiConstTensorHandle_t /*input*/,
-                                                         diopiSize_t /*output_size*/) {
-    return not_covered("diopiAdaptiveMaxPool3dWithIndices");
-}
-
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                      diopiConstTensorHandle_t /*grad_output*/,
-                                                      diopiConstTensorHandle_t /*input*/,
-                                                      diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiAdaptiveMaxPool3dBackward");
-}
-
-DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, const char* /*mode*/, diopiSize_t /*ksize*/,
-                                   diopiSize_t /*stride*/, diopiSize_t /*padding*/, diopiSize_t /*dilation*/,
-                                   const bool /*ceil_mode*/, const bool /*exclusive*/, const bool /*adaptive*/,
-                                   diopiSize_t /*output_size*/) {
-    return not_covered("diopiPool3d");
-}
-
-DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-                                           const char* /*mode*/, diopiSize_t /*ksize*/, diopiSize_t /*stride*/,
-                                           diopiSize_t /*padding*/, diopiSize_t /*dilation*/, const bool /*ceil_mode*/,
-                                           const bool /*exclusive*/, const bool /*adaptive*/,
-                                           diopiConstTensorHandle_t /*indices*/) {
-    return not_covered("diopiPool3dBackward");
-}
-
 DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
                                          diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mask*/) {
     return not_covered("diopiMaskedSelect");
@@ -723,11 +358,6 @@ DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t /*ctx*/, d
                                                  diopiConstTensorHandle_t /*input*/,
                                                  diopiConstTensorHandle_t /*mask*/) {
     return not_covered("diopiMaskedSelectBackward");
-}
-
-DIOPI_API diopiError_t diopiMm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                               diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mat2*/) {
-    return not_covered("diopiMm");
 }
 
 DIOPI_API diopiError_t diopiIndexFillScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,

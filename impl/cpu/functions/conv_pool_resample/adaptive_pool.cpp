@@ -66,95 +66,95 @@ void maximum_backward(int space, diopiTensorHandle_t grad_input, diopiConstTenso
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    return guarded("diopiAdaptiveAvgPool1d", [&] { average(1, out, input, output_size); });
+    return guarded("diopiAdaptiveAvgPool1d", ctx, [&] { average(1, out, input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input) {
-    return guarded("diopiAdaptiveAvgPool1dBackward", [&] { average_backward(1, grad_input, grad_output, input); });
+    return guarded("diopiAdaptiveAvgPool1dBackward", ctx, [&] { average_backward(1, grad_input, grad_output, input); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    return guarded("diopiAdaptiveMaxPool1d", [&] { maximum_of(1, out, Tensor(), input, output_size); });
+    return guarded("diopiAdaptiveMaxPool1d", ctx, [&] { maximum_of(1, out, Tensor(), input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                          diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                          diopiSize_t output_size) {
-    return guarded("diopiAdaptiveMaxPool1dWithIndices",
+    return guarded("diopiAdaptiveMaxPool1dWithIndices", ctx,
                    [&] { maximum_of(1, out, tensor("indices", indices, kInt64), input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices) {
-    return guarded("diopiAdaptiveMaxPool1dBackward",
+    return guarded("diopiAdaptiveMaxPool1dBackward", ctx,
                    [&] { maximum_backward(1, grad_input, grad_output, input, indices); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    return guarded("diopiAdaptiveAvgPool2d", [&] { average(2, out, input, output_size); });
+    return guarded("diopiAdaptiveAvgPool2d", ctx, [&] { average(2, out, input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input) {
-    return guarded("diopiAdaptiveAvgPool2dBackward", [&] { average_backward(2, grad_input, grad_output, input); });
+    return guarded("diopiAdaptiveAvgPool2dBackward", ctx, [&] { average_backward(2, grad_input, grad_output, input); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    return guarded("diopiAdaptiveMaxPool2d", [&] { maximum_of(2, out, Tensor(), input, output_size); });
+    return guarded("diopiAdaptiveMaxPool2d", ctx, [&] { maximum_of(2, out, Tensor(), input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                          diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                          diopiSize_t output_size) {
-    return guarded("diopiAdaptiveMaxPool2dWithIndices",
+    return guarded("diopiAdaptiveMaxPool2dWithIndices", ctx,
                    [&] { maximum_of(2, out, tensor("indices", indices, kInt64), input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices) {
-    return guarded("diopiAdaptiveMaxPool2dBackward",
+    return guarded("diopiAdaptiveMaxPool2dBackward", ctx,
                    [&] { maximum_backward(2, grad_input, grad_output, input, indices); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    return guarded("diopiAdaptiveAvgPool3d", [&] { average(3, out, input, output_size); });
+    return guarded("diopiAdaptiveAvgPool3d", ctx, [&] { average(3, out, input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input) {
-    return guarded("diopiAdaptiveAvgPool3dBackward", [&] { average_backward(3, grad_input, grad_output, input); });
+    return guarded("diopiAdaptiveAvgPool3dBackward", ctx, [&] { average_backward(3, grad_input, grad_output, input); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
-    return guarded("diopiAdaptiveMaxPool3d", [&] { maximum_of(3, out, Tensor(), input, output_size); });
+    return guarded("diopiAdaptiveMaxPool3d", ctx, [&] { maximum_of(3, out, Tensor(), input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                          diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                          diopiSize_t output_size) {
-    return guarded("diopiAdaptiveMaxPool3dWithIndices",
+    return guarded("diopiAdaptiveMaxPool3dWithIndices", ctx,
                    [&] { maximum_of(3, out, tensor("indices", indices, kInt64), input, output_size); });
 }
 
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices) {
-    return guarded("diopiAdaptiveMaxPool3dBackward",
+    return guarded("diopiAdaptiveMaxPool3dBackward", ctx,
                    [&] { maximum_backward(3, grad_input, grad_output, input, indices); });
 }

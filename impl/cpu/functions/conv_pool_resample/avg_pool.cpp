@@ -43,56 +43,54 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                      diopiSize_t padding, bool ceil_mode, bool count_include_pad) {
-    return guarded("diopiAvgPool1d",
+DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
+                                      bool count_include_pad) {
+    return guarded("diopiAvgPool1d", ctx,
                    [&] { pool(1, out, input, kernel_size, stride, padding, ceil_mode, {count_include_pad, nullptr}); });
 }
 
-DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               bool ceil_mode, bool count_include_pad) {
-    return guarded("diopiAvgPool1dBackward", [&] {
+    return guarded("diopiAvgPool1dBackward", ctx, [&] {
         pool_backward(1, grad_input, grad_output, input, kernel_size, stride, padding, ceil_mode,
                       {count_include_pad, nullptr});
     });
 }
 
-DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                      diopiSize_t padding, bool ceil_mode, bool count_include_pad,
-                                      const int64_t* divisor_override) {
-    return guarded("diopiAvgPool2d", [&] {
+DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
+                                      bool count_include_pad, const int64_t* divisor_override) {
+    return guarded("diopiAvgPool2d", ctx, [&] {
         pool(2, out, input, kernel_size, stride, padding, ceil_mode, {count_include_pad, divisor_override});
     });
 }
 
-DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               bool ceil_mode, bool count_include_pad, const int64_t* divisor_override) {
-    return guarded("diopiAvgPool2dBackward", [&] {
+    return guarded("diopiAvgPool2dBackward", ctx, [&] {
         pool_backward(2, grad_input, grad_output, input, kernel_size, stride, padding, ceil_mode,
                       {count_include_pad, divisor_override});
     });
 }
 
-DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                      diopiSize_t padding, bool ceil_mode, bool count_include_pad,
-                                      const int64_t* divisor_override) {
-    return guarded("diopiAvgPool3d", [&] {
+DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
+                                      bool count_include_pad, const int64_t* divisor_override) {
+    return guarded("diopiAvgPool3d", ctx, [&] {
         pool(3, out, input, kernel_size, stride, padding, ceil_mode, {count_include_pad, divisor_override});
     });
 }
 
-DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               bool ceil_mode, bool count_include_pad, const int64_t* divisor_override) {
-    return guarded("diopiAvgPool3dBackward", [&] {
+    return guarded("diopiAvgPool3dBackward", ctx, [&] {
         pool_backward(3, grad_input, grad_output, input, kernel_size, stride, padding, ceil_mode,
                       {count_include_pad, divisor_override});
     });

@@ -194,83 +194,83 @@ void transpose_backward(int space, const Results& results, diopiConstTensorHandl
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                           diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                           diopiSize_t dilation, int64_t groups) {
-    return guarded("diopiConvolution2d",
+    return guarded("diopiConvolution2d", ctx,
                    [&] { convolve(2, out, input, weight, bias, {stride, padding, dilation, groups}); });
 }
 
-DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                   diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                                   diopiConstTensorHandle_t weight, diopiSize_t* bias_sizes,
                                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                                   int64_t groups) {
-    return guarded("diopiConvolution2dBackward", [&] {
+    return guarded("diopiConvolution2dBackward", ctx, [&] {
         convolve_backward(2, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                           {stride, padding, dilation, groups});
     });
 }
 
-DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                             diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                             diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
-    return guarded("diopiConvTranspose2d", [&] {
+    return guarded("diopiConvTranspose2d", ctx, [&] {
         transpose(2, out, input, weight, bias, output_padding, {stride, padding, dilation, groups});
     });
 }
 
-DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                     diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                                     diopiConstTensorHandle_t grad_output,
                                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                                     diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
                                                     diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
-    return guarded("diopiConvTranspose2dBackward", [&] {
+    return guarded("diopiConvTranspose2dBackward", ctx, [&] {
         transpose_backward(2, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                            output_padding, {stride, padding, dilation, groups});
     });
 }
 
-DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                           diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                           diopiSize_t dilation, int64_t groups) {
-    return guarded("diopiConvolution3d",
+    return guarded("diopiConvolution3d", ctx,
                    [&] { convolve(3, out, input, weight, bias, {stride, padding, dilation, groups}); });
 }
 
-DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                   diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                                   diopiConstTensorHandle_t weight, diopiSize_t* bias_sizes,
                                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                                   int64_t groups) {
-    return guarded("diopiConvolution3dBackward", [&] {
+    return guarded("diopiConvolution3dBackward", ctx, [&] {
         convolve_backward(3, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                           {stride, padding, dilation, groups});
     });
 }
 
-DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                             diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                             diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
-    return guarded("diopiConvTranspose3d", [&] {
+    return guarded("diopiConvTranspose3d", ctx, [&] {
         transpose(3, out, input, weight, bias, output_padding, {stride, padding, dilation, groups});
     });
 }
 
-DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                     diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                                     diopiConstTensorHandle_t grad_output,
                                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                                     diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
                                                     diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
-    return guarded("diopiConvTranspose3dBackward", [&] {
+    return guarded("diopiConvTranspose3dBackward", ctx, [&] {
         transpose_backward(3, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                            output_padding, {stride, padding, dilation, groups});
     });

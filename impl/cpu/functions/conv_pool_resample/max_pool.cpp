@@ -41,77 +41,77 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                      diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool1d",
+DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                                      diopiSize_t dilation, bool ceil_mode) {
+    return guarded("diopiMaxPool1d", ctx,
                    [&] { pool(1, out, Tensor(), input, kernel_size, stride, padding, dilation, ceil_mode); });
 }
 
-DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool1dWithIndices", [&] {
+    return guarded("diopiMaxPool1dWithIndices", ctx, [&] {
         pool(1, out, tensor("indices", indices, kInt64), input, kernel_size, stride, padding, dilation, ceil_mode);
     });
 }
 
-DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return guarded("diopiMaxPool1dBackward", [&] {
+    return guarded("diopiMaxPool1dBackward", ctx, [&] {
         pool_backward(1, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
     });
 }
 
-DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                      diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool2d",
+DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                                      diopiSize_t dilation, bool ceil_mode) {
+    return guarded("diopiMaxPool2d", ctx,
                    [&] { pool(2, out, Tensor(), input, kernel_size, stride, padding, dilation, ceil_mode); });
 }
 
-DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool2dWithIndices", [&] {
+    return guarded("diopiMaxPool2dWithIndices", ctx, [&] {
         pool(2, out, tensor("indices", indices, kInt64), input, kernel_size, stride, padding, dilation, ceil_mode);
     });
 }
 
-DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return guarded("diopiMaxPool2dBackward", [&] {
+    return guarded("diopiMaxPool2dBackward", ctx, [&] {
         pool_backward(2, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
     });
 }
 
-DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
-                                      diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool3d",
+DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
+                                      diopiSize_t dilation, bool ceil_mode) {
+    return guarded("diopiMaxPool3d", ctx,
                    [&] { pool(3, out, Tensor(), input, kernel_size, stride, padding, dilation, ceil_mode); });
 }
 
-DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool3dWithIndices", [&] {
+    return guarded("diopiMaxPool3dWithIndices", ctx, [&] {
         pool(3, out, tensor("indices", indices, kInt64), input, kernel_size, stride, padding, dilation, ceil_mode);
     });
 }
 
-DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return guarded("diopiMaxPool3dBackward", [&] {
+    return guarded("diopiMaxPool3dBackward", ctx, [&] {
         pool_backward(3, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
     });
 }

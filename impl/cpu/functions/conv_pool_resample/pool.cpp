@@ -77,61 +77,61 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const char* mode, diopiSize_t ksize,
-                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, const bool ceil_mode,
-                                   const bool exclusive, const bool adaptive, diopiSize_t output_size) {
-    return guarded("diopiPool1d", [&] {
+DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   const char* mode, diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
+                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
+                                   const bool adaptive, diopiSize_t output_size) {
+    return guarded("diopiPool1d", ctx, [&] {
         pool(1, out, input, {mode, ksize, stride, padding, dilation, ceil_mode, exclusive, adaptive}, output_size);
     });
 }
 
-DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            const char* mode, diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
                                            diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices) {
-    return guarded("diopiPool1dBackward", [&] {
+    return guarded("diopiPool1dBackward", ctx, [&] {
         pool_backward(1, grad_input, grad_output, input,
                       {mode, ksize, stride, padding, dilation, ceil_mode, exclusive, adaptive}, indices);
     });
 }
 
-DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const char* mode, diopiSize_t ksize,
-                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, const bool ceil_mode,
-                                   const bool exclusive, const bool adaptive, diopiSize_t output_size) {
-    return guarded("diopiPool2d", [&] {
+DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   const char* mode, diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
+                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
+                                   const bool adaptive, diopiSize_t output_size) {
+    return guarded("diopiPool2d", ctx, [&] {
         pool(2, out, input, {mode, ksize, stride, padding, dilation, ceil_mode, exclusive, adaptive}, output_size);
     });
 }
 
-DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            const char* mode, diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
                                            diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices) {
-    return guarded("diopiPool2dBackward", [&] {
+    return guarded("diopiPool2dBackward", ctx, [&] {
         pool_backward(2, grad_input, grad_output, input,
                       {mode, ksize, stride, padding, dilation, ceil_mode, exclusive, adaptive}, indices);
     });
 }
 
-DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const char* mode, diopiSize_t ksize,
-                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, const bool ceil_mode,
-                                   const bool exclusive, const bool adaptive, diopiSize_t output_size) {
-    return guarded("diopiPool3d", [&] {
+DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   const char* mode, diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
+                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
+                                   const bool adaptive, diopiSize_t output_size) {
+    return guarded("diopiPool3d", ctx, [&] {
         pool(3, out, input, {mode, ksize, stride, padding, dilation, ceil_mode, exclusive, adaptive}, output_size);
     });
 }
 
-DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            const char* mode, diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
                                            diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices) {
-    return guarded("diopiPool3dBackward", [&] {
+    return guarded("diopiPool3dBackward", ctx, [&] {
         pool_backward(3, grad_input, grad_output, input,
                       {mode, ksize, stride, padding, dilation, ceil_mode, exclusive, adaptive}, indices);
     });

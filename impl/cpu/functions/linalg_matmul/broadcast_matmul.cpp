@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "batches.h"
+#include "diopi_cpu/words.h"
 
 using namespace diopi::cpu;
 
@@ -176,8 +177,8 @@ void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tens
         using T = decltype(sample);
         Buffer buffer;
         buffer.allocate(factor.numel * static_cast<int64_t>(sizeof(T)));
-        std::fill_n(static_cast<T*>(buffer.data()), factor.numel, T(0));
         const View own = dense_view(buffer.data(), dtype_of<T>, factor, shape_of(factor));
+        fill(own.tensor(), Number::of(0));
         const View sums = expanded(own.tensor(), shape_of(whole.tensor()));
         const Input<T> left(a);
         const Input<T> right(b);
@@ -195,9 +196,9 @@ void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tens
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return guarded("diopiMatmul", [&] {
+DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   diopiConstTensorHandle_t other) {
+    return guarded("diopiMatmul", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFactors);
         const Tensor input_tensor = tensor("input", input, kFactors);
         const Tensor other_tensor = tensor("other", other, kFactors);
@@ -213,10 +214,10 @@ DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t /*ctx*/, diopiTensorHand
     });
 }
 
-DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
                                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return guarded("diopiMatmulBackward", [&] {
+    return guarded("diopiMatmulBackward", ctx, [&] {
         constexpr DtypeSet kDifferentiable = kFloating | kComplex;
         const Tensor grad_input_tensor = optional_tensor("grad_input", grad_input, kDifferentiable);
         const Tensor grad_other_tensor = optional_tensor("grad_other", grad_other, kDifferentiable);

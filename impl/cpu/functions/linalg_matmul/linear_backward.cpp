@@ -2,44 +2,15 @@
 #include <diopi/functions.h>
 
 #include "batches.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
-namespace {
-
-// The sum over all dimensions but the last.
-void sum_rows(const Tensor& sums, const Tensor& tensor) {
-    const int64_t columns = sums.numel;
-    const int64_t rows = columns == 0 ? 0 : tensor.numel / columns;
-    dispatch_compute<kFloating | kComplex>(tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        using Sum = Accumulator<T>;
-        const Input<T> values(tensor);
-        const Output<T> result(sums);
-        constexpr int64_t kWidth = 64;
-        parallel_for((columns + kWidth - 1) / kWidth, row_grain(rows * kWidth), [&](int64_t begin, int64_t end) {
-            for (int64_t first = begin * kWidth; first < std::min(columns, end * kWidth); first += kWidth) {
-                const int64_t width = std::min(kWidth, columns - first);
-                Sum totals[kWidth] = {};
-                for (int64_t i = 0; i < rows; ++i) {
-                    for (int64_t j = 0; j < width; ++j) {
-                        totals[j] = totals[j] + cast<Sum>(values[i * columns + first + j]);
-                    }
-                }
-                std::transform(totals, totals + width, result.data() + first, [](Sum sum) { return cast<T>(sum); });
-            }
-        });
-        result.store();
-    });
-}
-
-}  // namespace
-
-DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            diopiConstTensorHandle_t weight) {
-    return guarded("diopiLinearBackward", [&] {
+    return guarded("diopiLinearBackward", ctx, [&] {
         constexpr DtypeSet kDifferentiable = kFloating | kComplex;
         const Tensor grad_input_tensor = optional_tensor("grad_input", grad_input, kDifferentiable);
         const Tensor grad_weight_tensor = optional_tensor("grad_weight", grad_weight, kDifferentiable);

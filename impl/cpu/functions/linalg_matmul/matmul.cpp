@@ -45,9 +45,9 @@ void add_batch(const Tensor& out, diopiConstTensorHandle_t input, diopiConstTens
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+DIOPI_API diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t mat2) {
-    return guarded("diopiMm", [&] {
+    return guarded("diopiMm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFactors);
         const Tensor input_tensor = tensor("input", input, kFactors);
         const Tensor mat2_tensor = tensor("mat2", mat2, kFactors);
@@ -63,9 +63,9 @@ DIOPI_API diopiError_t diopiMm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t
     });
 }
 
-DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t mat2) {
-    return guarded("diopiBmm", [&] {
+    return guarded("diopiBmm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFactors);
         const Tensor input_tensor = tensor("input", input, kFactors);
         const Tensor mat2_tensor = tensor("mat2", mat2, kFactors);
@@ -78,28 +78,28 @@ DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_
     });
 }
 
-DIOPI_API diopiError_t diopiBaddbmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t batch1,
-                                    diopiConstTensorHandle_t batch2, double beta, double alpha) {
-    return guarded("diopiBaddbmm", [&] {
+DIOPI_API diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta,
+                                    double alpha) {
+    return guarded("diopiBaddbmm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFactors);
         add_batch(out_tensor, input, batch1, batch2, beta, alpha);
     });
 }
 
-DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input,
+DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                        diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta,
                                        double alpha) {
-    return guarded("diopiBaddbmmInp", [&] {
+    return guarded("diopiBaddbmmInp", ctx, [&] {
         const Tensor input_tensor = tensor("input", input, kFactors);
         add_batch(input_tensor, input, batch1, batch2, beta, alpha);
     });
 }
 
-DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2,
                                   const diopiScalar_t* beta, const diopiScalar_t* alpha) {
-    return guarded("diopiAddmm", [&] {
+    return guarded("diopiAddmm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFactors);
         const Tensor input_tensor = tensor("input", input, kFactors);
         const Tensor mat1_tensor = tensor("mat1", mat1, kFactors);
@@ -128,10 +128,9 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t /*ctx*/, diopiTensorHandl
     });
 }
 
-DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                   diopiConstTensorHandle_t bias) {
-    return guarded("diopiLinear", [&] {
+DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
+    return guarded("diopiLinear", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFactors);
         const Tensor input_tensor = tensor("input", input, kFactors);
         const Tensor weight_tensor = tensor("weight", weight, kFactors);

@@ -1,0 +1,212 @@
+// Convolution without a library: a thread for each element of what is written, a group for each element of a weight's
+// gradient. Sums are kept in the type that is computed in.
+#include "conv_pool_resample/convolution.h"
+#include "diopi_cpu/dense.h"
+#include "diopi_cuda/launch.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// A convolution as a kernel sees it.
+struct Shape {
+    int64_t batch;
+    int64_t channels;
+    int64_t filters;
+    int64_t depth;          // channels of a group
+    int64_t group_filters;  // filters of a group
+    int64_t size[kSpace];
+    int64_t positions[kSpace];
+    int64_t kernel[kSpace];
+    int64_t step[kSpace];
+    int64_t pad[kSpace];
+    int64_t spread[kSpace];
+
+    explicit Shape(const Convolution& convolution)
+        : batch(convolution.batch),
+          channels(convolution.channels),
+          filters(convolution.filters),
+          depth(convolution.depth()),
+          group_filters(convolution.group_filters()) {
+        const Sliding& sliding = convolution.sliding;
+        for (int k = 0; k < kSpace; ++k) {
+            size[k] = sliding.size[k];
+            positions[k] = sliding.positions[k];
+            kernel[k] = sliding.window.kernel[k];
+            step[k] = sliding.window.step[k];
+            pad[k] = sliding.window.pad[k];
+            spread[k] = sliding.window.spread[k];
+        }
+    }
+
+    DIOPI_DEVICE int64_t image() const { return size[0] * size[1] * size[2]; }
+    DIOPI_DEVICE int64_t places() const { return positions[0] * positions[1] * positions[2]; }
+    DIOPI_DEVICE int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+
+    // The element of an image that a tap sees from a place, or -1 for padding.
+    DIOPI_DEVICE int64_t seen(int64_t place, int64_t tap) const {
+        const int64_t z =
+            place / positions[2] / positions[1] * step[0] - pad[0] + tap / kernel[2] / kernel[1] * spread[0];
+        const int64_t y =
+            place / positions[2] % positions[1] * step[1] - pad[1] + tap / kernel[2] % kernel[1] * spread[1];
+        const int64_t x = place % positions[2] * step[2] - pad[2] + tap % kernel[2] * spread[2];
+        const bool is_inside = z >= 0 && z < size[0] && y >= 0 && y < size[1] && x >= 0 && x < size[2];
+        return is_inside ? (z * size[1] + y) * size[2] + x : -1;
+    }
+
+    // The place from which a tap sees an element, or -1 where there is none.
+    DIOPI_DEVICE int64_t place_of(int64_t element, int64_t tap) const {
+        const int64_t at[] = {element / size[2] / size[1], element / size[2] % size[1], element % size[2]};
+        const int64_t of[] = {tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]};
+        int64_t place = 0;
+        for (int k = 0; k < kSpace; ++k) {
+            const int64_t distance = at[k] + pad[k] - of[k] * spread[k];
+            if (distance < 0 || distance % step[k] != 0 || distance / step[k] >= positions[k]) {
+                return -1;
+            }
+            place = place * positions[k] + distance / step[k];
+        }
+        return place;
+    }
+};
+
+template <typename T>
+void respond(const Shape& shape, T* response, const T* image, const T* weight, const T* bias) {
+    const int64_t places = shape.positions[0] * shape.positions[1] * shape.positions[2];
+    for_each(shape.batch * shape.filters * places, [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t place = at % shape.places();
+        const int64_t filter = at / shape.places() % shape.filters;
+        const int64_t sample = at / shape.places() / shape.filters;
+        const int64_t first = sample * shape.channels + filter / shape.group_filters * shape.depth;
+        T sum = bias != nullptr ? bias[filter] : T(0);
+        for (int64_t channel = 0; channel < shape.depth; ++channel) {
+            for (int64_t tap = 0; tap < shape.taps(); ++tap) {
+                const int64_t seen = shape.seen(place, tap);
+                if (seen >= 0) {
+                    sum += image[(first + channel) * shape.image() + seen] *
+                           weight[(filter * shape.depth + channel) * shape.taps() + tap];
+                }
+            }
+        }
+        response[at] = sum;
+    });
+}
+
+template <typename T>
+void place(const Shape& shape, T* image, const T* response, const T* weight, const T* bias) {
+    for_each(shape.batch * shape.channels * shape.size[0] * shape.size[1] * shape.size[2],
+             [=] DIOPI_KERNEL(int64_t at) {
+                 const int64_t element = at % shape.image();
+                 const int64_t channel = at / shape.image() % shape.channels;
+                 const int64_t sample = at / shape.image() / shape.channels;
+                 const int64_t first = channel / shape.depth * shape.group_filters;
+                 T sum = bias != nullptr ? bias[channel] : T(0);
+                 for (int64_t tap = 0; tap < shape.taps(); ++tap) {
+                     const int64_t from = shape.place_of(element, tap);
+                     for (int64_t filter = first; from >= 0 && filter < first + shape.group_filters; ++filter) {
+                         sum += response[(sample * shape.filters + filter) * shape.places() + from] *
+                                weight[(filter * shape.depth + channel % shape.depth) * shape.taps() + tap];
+                     }
+                 }
+                 image[at] = sum;
+             });
+}
+
+template <typename T>
+void correlate(const Shape& shape, T* gradient, const T* image, const T* response) {
+    const int64_t taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
+    const int64_t terms = shape.batch * shape.positions[0] * shape.positions[1] * shape.positions[2];
+    for_groups(shape.filters * shape.depth * taps, threads_for(terms), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
+        const int64_t tap = at % shape.taps();
+        const int64_t filter = at / shape.taps() / shape.depth;
+        const int64_t channel = filter / shape.group_filters * shape.depth + at / shape.taps() % shape.depth;
+        T sum(0);
+        for (int64_t i = group.thread(); i < terms; i += group.size()) {
+            const int64_t sample = i / shape.places();
+            const int64_t seen = shape.seen(i % shape.places(), tap);
+            if (seen >= 0) {
+                sum += image[(sample * shape.channels + channel) * shape.image() + seen] *
+                       response[(sample * shape.filters + filter) * shape.places() + i % shape.places()];
+            }
+        }
+        sum = group.sum(sum);
+        if (group.thread() == 0) {
+            gradient[at] = sum;
+        }
+    });
+}
+
+template <typename T>
+void sum_channels(T* sums, const T* x, int64_t samples, int64_t channels, int64_t spatial) {
+    for_groups(channels, threads_for(samples * spatial), 0, [=] DIOPI_KERNEL(Group & group, int64_t channel) {
+        double sum = 0;
+        for (int64_t i = group.thread(); i < samples * spatial; i += group.size()) {
+            sum += static_cast<double>(x[(i / spatial * channels + channel) * spatial + i % spatial]);
+        }
+        sum = group.sum(sum);
+        if (group.thread() == 0) {
+            sums[channel] = static_cast<T>(sum);
+        }
+    });
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
+             const Convolution& convolution) {
+    dispatch_compute<kFloating>(response.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(image);
+        const Input<T> filters(weight);
+        const Input<T> added(bias);
+        const Output<T> result(response);
+        cuda::respond<T>(cuda::Shape(convolution), result.data(), x.data(), filters.data(), added.data());
+        result.store();
+    });
+}
+
+void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
+           const Convolution& convolution) {
+    dispatch_compute<kFloating>(image.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(response);
+        const Input<T> filters(weight);
+        const Input<T> added(bias);
+        const Output<T> result(image);
+        cuda::place<T>(cuda::Shape(convolution), result.data(), x.data(), filters.data(), added.data());
+        result.store();
+    });
+}
+
+void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution) {
+    dispatch_compute<kFloating>(grad_weight.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> seen(image);
+        const Input<T> answers(response);
+        const Output<T> result(grad_weight);
+        cuda::correlate<T>(cuda::Shape(convolution), result.data(), seen.data(), answers.data());
+        result.store();
+    });
+}
+
+void sum_channels(const Tensor& sums, const Tensor& tensor) {
+    dispatch_compute<kFloating>(tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(tensor);
+        const Output<T> result(sums);
+        const int64_t samples = tensor.shape[0];
+        const int64_t channels = tensor.shape[1];
+        int64_t spatial = 1;
+        for (int64_t d = 2; d < tensor.rank; ++d) {
+            spatial *= tensor.shape[d];
+        }
+        cuda::sum_channels<T>(result.data(), x.data(), samples, channels, spatial);
+        result.store();
+    });
+}
+
+}  // namespace diopi::cpu
