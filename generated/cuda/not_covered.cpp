@@ -32,105 +32,6 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t /*ctx*/, diopiTensor
     return not_covered("diopiDropoutInp");
 }
 
-DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                    diopiReduction_t /*reduction*/) {
-    return not_covered("diopiMSELoss");
-}
-
-DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                            diopiConstTensorHandle_t /*grad_output*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                            diopiReduction_t /*reduction*/) {
-    return not_covered("diopiMSELossBackward");
-}
-
-DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                             diopiConstTensorHandle_t /*inputs*/, diopiConstTensorHandle_t /*targets*/,
-                                             float /*alpha*/, float /*gamma*/, diopiReduction_t /*reduction*/) {
-    return not_covered("diopiSigmoidFocalLoss");
-}
-
-DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_output*/,
-                                                     diopiConstTensorHandle_t /*input*/,
-                                                     diopiConstTensorHandle_t /*target*/,
-                                                     diopiTensorHandle_t /*grad_input*/, float /*gamma*/,
-                                                     float /*alpha*/, diopiReduction_t /*reduction*/) {
-    return not_covered("diopiSigmoidFocalLossBackward");
-}
-
-DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                             diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                             diopiConstTensorHandle_t /*weight*/, diopiReduction_t /*reduction*/,
-                                             int64_t /*ignore_index*/, double /*label_smoothing*/) {
-    return not_covered("diopiCrossEntropyLoss");
-}
-
-DIOPI_API diopiError_t diopiCrossEntropyLossBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiConstTensorHandle_t /*grad_output*/,
-    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/, diopiConstTensorHandle_t /*weight*/,
-    diopiReduction_t /*reduction*/, int64_t /*ignore_index*/, double /*label_smoothing*/) {
-    return not_covered("diopiCrossEntropyLossBackward");
-}
-
-DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                    diopiConstTensorHandle_t /*weight*/, diopiReduction_t /*reduction*/,
-                                    int64_t /*ignore_index*/) {
-    return not_covered("diopiNLLLoss");
-}
-
-DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                            diopiConstTensorHandle_t /*grad_output*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                            diopiConstTensorHandle_t /*weight*/, diopiReduction_t /*reduction*/,
-                                            int64_t /*ignore_index*/) {
-    return not_covered("diopiNLLLossBackward");
-}
-
-DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiTensorHandle_t /*totalWeight*/, diopiConstTensorHandle_t /*input*/,
-                                      diopiConstTensorHandle_t /*target*/, diopiConstTensorHandle_t /*weight*/,
-                                      diopiReduction_t /*reduction*/, int64_t /*ignore_index*/) {
-    return not_covered("diopiNLLLossV2");
-}
-
-DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                              diopiConstTensorHandle_t /*grad_output*/,
-                                              diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                              diopiConstTensorHandle_t /*weight*/,
-                                              diopiConstTensorHandle_t /*totalWeight*/, diopiReduction_t /*reduction*/,
-                                              int64_t /*ignore_index*/) {
-    return not_covered("diopiNLLLossV2Backward");
-}
-
-DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                          diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                          diopiConstTensorHandle_t /*weight*/, diopiConstTensorHandle_t /*pos_weight*/,
-                                          diopiReduction_t /*reduction*/) {
-    return not_covered("diopiBCEWithLogits");
-}
-
-DIOPI_API diopiError_t diopiBCEWithLogitsBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/, diopiConstTensorHandle_t /*grad_output*/,
-    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/, diopiConstTensorHandle_t /*weight*/,
-    diopiConstTensorHandle_t /*pos_weight*/, diopiReduction_t /*reduction*/) {
-    return not_covered("diopiBCEWithLogitsBackward");
-}
-
-DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                    diopiConstTensorHandle_t /*weight*/, diopiReduction_t /*reduction*/) {
-    return not_covered("diopiBCELoss");
-}
-
-DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                            diopiConstTensorHandle_t /*grad_output*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                            diopiConstTensorHandle_t /*weight*/, diopiReduction_t /*reduction*/) {
-    return not_covered("diopiBCELossBackward");
-}
-
 DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                      diopiTensorHandle_t /*info*/, diopiConstTensorHandle_t /*mat*/, bool /*upper*/,
                                      bool /*checkerror*/) {
@@ -163,28 +64,6 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t /*ctx*/
 DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t /*ctx*/, bool* /*out*/, diopiConstTensorHandle_t /*input*/,
                                   diopiConstTensorHandle_t /*other*/) {
     return not_covered("diopiEqual");
-}
-
-DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, int64_t /*dim*/) {
-    return not_covered("diopiSoftmax");
-}
-
-DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                            diopiConstTensorHandle_t /*grad_output*/,
-                                            diopiConstTensorHandle_t /*output*/, int64_t /*dim*/) {
-    return not_covered("diopiSoftmaxBackward");
-}
-
-DIOPI_API diopiError_t diopiLogSoftmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                       diopiConstTensorHandle_t /*input*/, int64_t /*dim*/) {
-    return not_covered("diopiLogSoftmax");
-}
-
-DIOPI_API diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                               diopiConstTensorHandle_t /*grad_output*/,
-                                               diopiConstTensorHandle_t /*output*/, int64_t /*dim*/) {
-    return not_covered("diopiLogSoftmaxBackward");
 }
 
 DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
@@ -332,20 +211,6 @@ DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t /*ctx*/, diopiTensorHan
                                     diopiConstTensorHandle_t /*input*/, bool /*stable*/, const int64_t* /*dim*/,
                                     bool /*descending*/) {
     return not_covered("diopiArgsort");
-}
-
-DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                         diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*target*/,
-                                         diopiReduction_t /*reduction*/, double /*beta*/) {
-    return not_covered("diopiSmoothL1Loss");
-}
-
-DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                 diopiConstTensorHandle_t /*grad_output*/,
-                                                 diopiConstTensorHandle_t /*input*/,
-                                                 diopiConstTensorHandle_t /*target*/, diopiReduction_t /*reduction*/,
-                                                 double /*beta*/) {
-    return not_covered("diopiSmoothL1LossBackward");
 }
 
 DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,

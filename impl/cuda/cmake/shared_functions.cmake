@@ -1,6 +1,7 @@
 # Operators of the CPU library whose sources need no loop over elements: they check their arguments and copy between
 # views, which any device can, or call kernels that each library has its own of.
 foreach(name
+    activation/softmax
     conv_pool_resample/adaptive_pool
     conv_pool_resample/avg_pool
     conv_pool_resample/convolve
@@ -12,6 +13,12 @@ foreach(name
     linalg_matmul/broadcast_matmul
     linalg_matmul/linear_backward
     linalg_matmul/matmul
+    loss/binary_cross_entropy
+    loss/cross_entropy
+    loss/mse
+    loss/nll
+    loss/sigmoid_focal
+    loss/smooth_l1
     meta/native_format
     norm/batch_norm
     norm/group_norm

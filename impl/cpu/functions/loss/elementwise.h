@@ -12,6 +12,7 @@
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/threads.h"
 #include "diopi_cpu/vector_math.h"
+#include "focus.h"
 
 namespace diopi::cpu {
 
@@ -150,14 +151,6 @@ void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiR
         });
     }
     result.store();
-}
-
-// log(1 + exp(x)) without overflow.
-inline double softplus(double x) { return (x < 0 ? 0 : x) + vector_math::log1p(vector_math::exp(-std::abs(x))); }
-
-inline double logistic(double x) {
-    const double small = vector_math::exp(-std::abs(x));
-    return (x < 0 ? small : 1.0) / (1 + small);
 }
 
 }  // namespace diopi::cpu

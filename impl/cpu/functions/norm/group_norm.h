@@ -55,15 +55,17 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& in
     parallel_for(groups.count(), row_grain(groups.length), [&](int64_t begin, int64_t end) {
         for (int64_t group = begin; group < end; ++group) {
             const int64_t start = group * groups.length;
-            const auto [mean, invstd] = moments(group);
+            const Moments own = moments(group);
+            const double mean = own.mean;
+            const double invstd = own.invstd;
             const auto count = static_cast<double>(groups.length);
             const int64_t spatial = groups.channels.spatial;
             spans::Sums sums;
             const auto weight = [&](int64_t c) { return static_cast<double>(scale ? scale[c] : T(1)); };
             groups.for_each_channel(group, [&](int64_t c, int64_t i) {
                 const int64_t at = start + i;
-                const spans::Sums own = spans::products<T>(incoming.data() + at, nullptr, x.data() + at, spatial, mean);
-                sums += {own.own * weight(c), own.product * weight(c)};
+                const spans::Sums here = spans::products<T>(incoming.data() + at, nullptr, x.data() + at, spatial, mean);
+                sums += {here.own * weight(c), here.product * weight(c)};
             });
             const double slope = invstd * invstd * sums.product / count;
             groups.for_each_channel(group, [&](int64_t c, int64_t i) {

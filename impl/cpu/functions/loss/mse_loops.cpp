@@ -1,0 +1,31 @@
+// MSELoss and its gradient: sums in double. The loops.
+#include "elementwise.h"
+#include "kernels.h"
+
+namespace diopi::cpu {
+
+void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
+                diopiReduction_t reduction) {
+    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input_tensor);
+        const Input<T> y(target_tensor);
+        store_losses<T>(out_tensor, input_tensor.numel, reduction, [&](int64_t i) {
+            const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+            return difference * difference;
+        });
+    });
+}
+
+void mse_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+                   const Tensor& target_tensor, diopiReduction_t reduction) {
+    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> x(input_tensor);
+        const Input<T> y(target_tensor);
+        store_gradients<T>(gradient_tensor, incoming_tensor, reduction,
+                           [&](int64_t i) { return 2 * (static_cast<double>(x[i]) - static_cast<double>(y[i])); });
+    });
+}
+
+}  // namespace diopi::cpu
