@@ -13,7 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from diopigen import api, proto
+from diopigen import api
+from diopigen.chip.reader import read_chip
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 
@@ -30,15 +31,18 @@ def main() -> int:
     started = time.monotonic()
     where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
     interface = api.load(where, Sink()).interface
-    kernels = proto.check_vendor(interface, where, EXAMPLE / "impl/droplet", [], Sink())
+    chip = read_chip(EXAMPLE / "droplet.yaml", "droplet.yaml", interface, Sink())
+    assert chip is not None  # a test reads the file
+    kernels = [operator.name for operator in chip.operators]
     say(f"spec       {len(interface.functions)} functions of {len(interface.headers)} headers, checked")
 
     skeletons = scaffold(kernels)
-    say(f"scaffold   {skeletons} operators in {short(TREE)}, each a skeleton; kernels for {len(kernels)} functions")
-    copy_kernels(interface, kernels)
+    say(f"scaffold   {skeletons} operators in {short(TREE)}, each a skeleton; the chip has {len(kernels)} functions")
+    lines = copy_kernels(interface, kernels)
+    run("elementwise", [DIOPIGEN, "elementwise", "impl/droplet", "--chip", "droplet.yaml"], TREE)
     run("shims", [DIOPIGEN, "adaptors", "impl/droplet", "--out", "generated/adaptors/droplet"], TREE)
     run("chip", [DIOPIGEN, "chip", "droplet.yaml", "--out", "generated/chip"], TREE)
-    say("kernels    copied in; shims and the table of the chip generated")
+    say(f"kernels    {lines} lines copied in; elementwise kernels, shims and the table of the chip generated")
 
     vendor, dispatch = build_droplet()
     reference = build_reference()
@@ -91,15 +95,17 @@ def scaffold(kernels: Sequence[str]) -> int:
     return len(list((TREE / "impl/droplet/functions").rglob("*.cpp")))
 
 
-def copy_kernels(interface: Interface, kernels: Sequence[str]) -> None:
-    """Puts what stands in examples/droplet over the tree. Skeletons of operators with kernels make room; functions of
-    theirs that have none are left to the fallback."""
+def copy_kernels(interface: Interface, kernels: Sequence[str]) -> int:
+    """Puts what stands in examples/droplet over the tree, and gives the lines of its C++. Skeletons of operators with
+    kernels make room; functions of theirs that have none are left to the fallback."""
     written = set(kernels)
     operators = {f.operator for f in interface.functions if f.name in written}
     for path in sorted((TREE / "impl/droplet/functions").rglob("*.cpp")):
         if path.stem in operators:
             path.unlink()
     shutil.copytree(EXAMPLE, TREE, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+    sources = [path for path in (EXAMPLE / "impl").rglob("*") if path.suffix in (".cpp", ".h")]
+    return sum(len(path.read_text().splitlines()) for path in sources)
 
 
 def configured(source: Path, folder: Path, *options: str) -> None:

@@ -220,7 +220,7 @@ class Session:
     def _ended(self, worker: _Worker) -> None:
         """A worker is gone: at the end of its work, by itself after an overrun, or because the library ended it."""
         code = worker.process.wait()
-        text = _tail(worker.errors)
+        text = _tail(worker.errors) if len(self.cases) > 1 else _whole(worker.errors)
         if worker.ready and not (worker.waiting or worker.leaving or worker.ended):
             while_what = "while no case ran" if worker.ending is None else "while the library was left"
             self._regret(worker, f"the process ended with {_ending(code)} {while_what}")
@@ -282,6 +282,14 @@ def _ending(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
+
+
+def _whole(errors: Any) -> str:
+    """What a process printed that judged one case alone, with the stacks that a library may show, below the message."""
+    errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, errors.tell() - 16000))
+    text = errors.read().decode(errors="replace").strip()
+    return "".join(f"\n    {line.rstrip()}" for line in text.splitlines())
 
 
 def _tail(errors: Any, lines: int = 3) -> str:

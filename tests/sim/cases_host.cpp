@@ -1,8 +1,10 @@
 // The simulated device under the host runtime: initLibrary registers it, tensors lie on it, kernels take tensors.
 #include <diopigen/device.h>
 #include <diopigen/host.h>
+#include <diopigen_sim/call.h>
 #include <diopigen_sim/chip.h>
 #include <diopigen_sim/device_functions.h>
+#include <diopigen_sim/elements.h>
 #include <diopigen_sim/tensor.h>
 
 #include "sim_test.h"
@@ -80,6 +82,58 @@ CASE(tensors_lie_on_the_device) {
     CHECK_EQUAL(none.shape.size(), 3u);
     CHECK_EQUAL(sim::bufferOf(host.tensor({}, diopi_dtype_int16), sim::Access::read, &none), diopiSuccess);
     CHECK_EQUAL(none.bytes, 2u);
+}
+
+CASE(a_call_sees_its_tensors_as_rows) {
+    const Host host;
+    const diopiTensorHandle_t input = host.tensor({2, 3}, diopi_dtype_float32);
+    const diopiTensorHandle_t sums = host.tensor({3}, diopi_dtype_float32);
+    const float values[6] = {1, 2, 3, 10, 20, 30};
+    CHECK_EQUAL(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
+    sim::Call call(host.get(), "diopiSum", {sums}, {input, nullptr}, {2});
+    CHECK(call.isOneFloat() && call.has(1) && !call.has(2));
+    CHECK_EQUAL(call.dim(1, -1), 1);
+    CHECK_EQUAL(call.dim(1, 2), -1);
+    CHECK(call.haveShape({1, 2}, {2, 3}) && !call.haveShape({0, 1}, {2, 3}));
+    CHECK(call.haveDtype({0, 1, 2}, diopi_dtype_float32) && !call.haveDtype({0}, diopi_dtype_int32));
+    CHECK(!sim::Call(call).moveLast({0, -2}, {1}) && !sim::Call(call).moveLast({2}, {1}));
+    CHECK(call.moveLast({0}, {1, 2}));
+    CHECK(call.shape(1) == (sim::Shape{3, 2}));
+    CHECK_OK(call.launch([](const sim::Kernel& k) {
+        const std::vector<double> x = sim::load(k, 1), none = sim::loadOr(k, 2, 3, 0.5);
+        sim::store(k, 0, {x[0] + x[1] + none[0], x[2] + x[3] + none[1], x[4] + x[5] + none[2]});
+        sim::storeIfAny(k, 2, x);
+    }));
+    float found[3] = {};
+    CHECK_EQUAL(diopiHostCopyFromStorage(host.get(), sums, found, sizeof(found)), diopiSuccess);
+    CHECK(found[0] == 11.5F && found[1] == 22.5F && found[2] == 33.5F);
+}
+
+CASE(a_call_that_the_device_does_not_take) {
+    const Host host;
+    const diopiTensorHandle_t one = host.tensor({4}, diopi_dtype_float32);
+    const diopiTensorHandle_t empty = host.tensor({0}, diopi_dtype_float32);
+    const diopiTensorHandle_t expanded = host.tensor({4}, diopi_dtype_float32, {0});
+    const auto launched = [&](diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+        return sim::Call(host.get(), "diopiNeg", {out}, {input}).launch([](const sim::Kernel&) {});
+    };
+    CHECK_OK(launched(one, one));
+    for (const diopiTensorHandle_t wrong : {diopiTensorHandle_t(), empty, expanded}) {
+        CHECK_FAILS(launched(wrong, one), unsupported, "diopiNeg: not a call that the device takes");
+    }
+    diopiTensorHandle_t onHost = nullptr;
+    const int64_t four = 4;
+    const diopiSize_t size{&four, 1};
+    CHECK_EQUAL(diopiRequireTensor(host.get(), &onHost, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
+    CHECK_FAILS(launched(one, onHost), unsupported, "diopiNeg: not a call that the device takes");
+}
+
+CASE(shapes_broadcast) {
+    sim::Shape shape{2, 1};
+    CHECK(sim::broadcast(&shape, {3, 1, 4}) && shape == (sim::Shape{3, 2, 4}));
+    CHECK(!sim::broadcast(&shape, {3}));
+    CHECK_EQUAL(sim::product({}), 1);
+    CHECK(sim::shapeOf({nullptr, 0}).empty());
 }
 
 // With DIOPI_SIM_MEMORY=1M.

@@ -159,6 +159,11 @@ std::vector<double> load(const Kernel& kernel, std::size_t position, const std::
     return values;
 }
 
+std::vector<double> loadOr(const Kernel& kernel, std::size_t position, int64_t count, double value) {
+    return kernel.buffer(position).isTensor ? load(kernel, position)
+                                            : std::vector<double>(static_cast<std::size_t>(count), value);
+}
+
 namespace {
 
 bool isWhole(diopiDtype_t dtype) {
@@ -205,6 +210,12 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
     }
     void* const data = kernel.out<char>(position);
     walk(buffer.shape, buffer.stride, [&](int64_t i, int64_t offset) { write(buffer.dtype, data, offset, values[i]); });
+}
+
+void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
+    if (kernel.buffer(position).isTensor) {
+        store(kernel, position, values);
+    }
 }
 
 }  // namespace diopigen::sim

@@ -17,8 +17,14 @@ std::vector<double> load(const Kernel& kernel, std::size_t position);
 /// The same with the tensor broadcast to `shape`. Throws, and so fails the kernel, where it does not broadcast.
 std::vector<double> load(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape);
 
+/// The elements of a tensor, or `count` times `value` where the optional tensor is not there.
+std::vector<double> loadOr(const Kernel& kernel, std::size_t position, int64_t count, double value);
+
 /// Writes all elements in row-major order. Floats are rounded to nearest even, whole numbers wrap, bool is 0 or 1.
 void store(const Kernel& kernel, std::size_t position, const std::vector<double>& values);
+
+/// The same, and nothing where the optional tensor is not there.
+void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values);
 
 /// Copies all elements from one tensor to another of the same shape, in the other's dtype. Whole numbers stay exact, or
 /// wrap.

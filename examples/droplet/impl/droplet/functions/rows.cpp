@@ -1,7 +1,6 @@
-// Operators of droplet over one dimension or over rows: softmax, layer norm, embedding.
-#include <algorithm>
+// Operators of droplet that go row by row: softmax, sums, norms. Tensors are seen with the dimensions that belong
+// together behind the others, so that one loop over plain rows serves every dimension.
 #include <cmath>
-#include <stdexcept>
 
 #include "droplet/kernel.h"
 
@@ -10,218 +9,236 @@ namespace droplet {
 
 namespace {
 
-// `row(values, first, step, size)` for every line of elements along `dim`.
+// `row(x, y, size)` changes a row of operand 1, with that of operand 2 at its side, and result 0 takes it.
 template <typename Row>
-void lines(const Shape& shape, int64_t dim, Row row) {
-    const int64_t size = shape[dim], step = product(shape, static_cast<size_t>(dim) + 1);
-    for (int64_t i = 0; i < product(shape); ++i) {
-        if (i / step % size == 0) {
-            row(i, step, size);
-        }
-    }
-}
-
-diopiError_t softmax(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_t out,
-                     diopiConstTensorHandle_t input, int64_t dim, bool isLog) {
-    Call call(ctx, name);
-    call.out(out);
-    call.in(input);
-    const int64_t along = call.dim(0, dim);
-    if (along < 0 || !call.sameShape(0, 1) || !call.isOneFloat()) {
+diopiError_t alongDim(Call call, int64_t dim, Row row) {
+    if (!call.isOneFloat() || !call.haveShape({1, 2}, call.shape(0)) || !call.moveLast({dim}, {0, 1, 2})) {
         return kLeave;
     }
-    return call.run([=, shape = call.shape(0)](const Kernel& kernel) {
-        Values x = load(kernel, 1);
-        lines(shape, along, [&](int64_t first, int64_t step, int64_t size) {
-            double largest = -INFINITY, sum = 0;
-            for (int64_t i = 0; i < size; ++i) {
-                const double value = x[first + i * step];
-                largest = value > largest || std::isnan(value) ? value : largest;
-            }
-            for (int64_t i = 0; i < size; ++i) {
-                sum += std::exp(x[first + i * step] - largest);
-            }
-            for (int64_t i = 0; i < size; ++i) {
-                double& value = x[first + i * step];
-                value = isLog ? value - largest - std::log(sum) : std::exp(value - largest) / sum;
-            }
-        });
-        store(kernel, 0, x);
+    return run(call, [row, size = call.shape(0).back()](const Kernel& k) {
+        Values x = load(k, 1);
+        const Values y = k.buffer(2).isTensor ? load(k, 2) : Values(x.size());
+        for (size_t at = 0; at < x.size(); at += size) {
+            row(&x[at], &y[at], size);
+        }
+        store(k, 0, x);
     });
 }
 
-diopiError_t softmaxBackward(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_t grad_input,
-                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim,
-                             bool isLog) {
-    Call call(ctx, name);
-    call.out(grad_input);
-    call.in(grad_output);
-    call.in(output);
-    const int64_t along = call.dim(0, dim);
-    if (along < 0 || !call.sameShape(0, 1) || !call.sameShape(0, 2) || !call.isOneFloat()) {
+diopiError_t softmax(const Call& call, int64_t dim, bool isLog) {
+    return alongDim(call, dim, [isLog](double* x, const double*, int64_t size) {
+        const double largest = *std::max_element(x, x + size);
+        double sum = 0;
+        for (int64_t i = 0; i < size; ++i) {
+            sum += std::exp(x[i] - largest);
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            x[i] = isLog ? x[i] - largest - std::log(sum) : std::exp(x[i] - largest) / sum;
+        }
+    });
+}
+
+diopiError_t softmaxBackward(const Call& call, int64_t dim, bool isLog) {
+    return alongDim(call, dim, [isLog](double* g, const double* y, int64_t size) {
+        double sum = 0;
+        for (int64_t i = 0; i < size; ++i) {
+            sum += g[i] * (isLog ? 1 : y[i]);
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            g[i] = isLog ? g[i] - std::exp(y[i]) * sum : (g[i] - sum) * y[i];
+        }
+    });
+}
+
+// Sums or means over `dims`, all of them where none is named; the result may keep them with size 1.
+diopiError_t reduce(Call call, Shape dims, bool isMean) {
+    Shape kept = call.shape(1);
+    if (dims.empty()) {
+        dims.resize(kept.size());
+        std::iota(dims.begin(), dims.end(), 0);
+    }
+    if (!call.isOneFloat() || !call.moveLast(dims, {1})) {
         return kLeave;
     }
-    return call.run([=, shape = call.shape(0)](const Kernel& kernel) {
-        Values g = load(kernel, 1);
-        const Values y = load(kernel, 2);
-        lines(shape, along, [&](int64_t first, int64_t step, int64_t size) {
-            double sum = 0;
-            for (int64_t i = 0; i < size; ++i) {
-                sum += g[first + i * step] * (isLog ? 1 : y[first + i * step]);
+    const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
+    for (const int64_t each : dims) {
+        kept[call.dim(1, each)] = 1;
+    }
+    if (!call.haveShape({0}, kept) && !call.haveShape({0}, squeezed)) {
+        return kLeave;
+    }
+    return run(call, [=, size = product(moved) / product(squeezed)](const Kernel& k) {
+        const Values x = load(k, 1);
+        Values sums(static_cast<size_t>(product(squeezed)));
+        for (size_t i = 0; i < x.size(); ++i) {
+            sums[i / size] += x[i] / static_cast<double>(isMean ? size : 1);
+        }
+        store(k, 0, sums);
+    });
+}
+
+// A norm over rows: layer norm and RMS norm have a weight for each column, batch norm for each row.
+struct Norm {
+    int64_t rows, size;
+    bool isPerRow;
+    Shape weight, statistics;  // their shapes
+    int64_t weightAt(int64_t i) const { return isPerRow ? i / size : i % size; }
+};
+
+// Over the trailing sizes `inner` of `shape`; no rows where they do not fit.
+Norm overTrailing(const Shape& shape, const Shape& inner) {
+    const auto lead = static_cast<int64_t>(shape.size() - std::min(shape.size(), inner.size()));
+    if (inner.empty() || !std::equal(inner.begin(), inner.end(), shape.begin() + lead, shape.end())) {
+        return {};
+    }
+    Shape outer = shape;
+    std::fill(outer.begin() + lead, outer.end(), 1);
+    return {product(outer), product(inner), false, inner, outer};
+}
+
+// Over all but the channels, which become the rows of result 0 and of these operands.
+Norm overChannels(Call* call, Positions operands) {
+    const Shape shape = call->shape(0);
+    if (shape.size() < 2 || product(shape) == 0 || !call->haveShape(operands, shape)) {
+        return {};
+    }
+    Shape others(shape.size() - 1);
+    std::iota(others.begin() + 1, others.end(), 2);  // 0, 2, 3 ...
+    call->moveLast(others, {0});
+    call->moveLast(others, operands);
+    return {shape[1], product(shape) / shape[1], true, {shape[1]}, {shape[1]}};
+}
+
+// Results: 0 normalised values, 1 inverse deviation, 2 mean; without it nothing is centred. Batch norm has 3 and 4 for
+// the running mean and variance. Operands: input, weight, bias, and the running ones as they were.
+diopiError_t normalize(const Call& call, const Norm& norm, double eps, double momentum = 0) {
+    const int in = norm.isPerRow ? 5 : 3;
+    if (norm.rows == 0 || !call.isOneFloat() || !call.haveShape({in}, call.shape(0)) ||
+        !call.haveShape({1, 2}, norm.statistics) || !call.haveShape({in + 1, in + 2}, norm.weight) ||
+        (norm.isPerRow && !call.haveShape({3, 4}, norm.statistics))) {
+        return kLeave;
+    }
+    return run(call, [=](const Kernel& k) {
+        Values x = load(k, in), mean(static_cast<size_t>(norm.rows)), inverse(mean.size());
+        const Values weight = loadOr(k, in + 1, norm.size, 1), bias = loadOr(k, in + 2, norm.size, 0);
+        const auto size = static_cast<double>(norm.size);
+        for (size_t i = 0; k.buffer(2).isTensor && i < x.size(); ++i) {
+            mean[i / norm.size] += x[i] / size;
+        }
+        for (size_t i = 0; i < x.size(); ++i) {
+            x[i] -= mean[i / norm.size];
+            inverse[i / norm.size] += x[i] * x[i] / size;  // the variance, for now
+        }
+        if (norm.isPerRow) {
+            Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
+            for (size_t row = 0; row < mean.size(); ++row) {
+                runningMean[row] += momentum * (mean[row] - runningMean[row]);
+                runningVariance[row] += momentum * (inverse[row] * size / (size - 1) - runningVariance[row]);
             }
-            for (int64_t i = 0; i < size; ++i) {
-                const int64_t at = first + i * step;
-                g[at] = isLog ? g[at] - std::exp(y[at]) * sum : (g[at] - sum) * y[at];
-            }
-        });
-        store(kernel, 0, g);
+            store(k, 3, runningMean);
+            store(k, 4, runningVariance);
+        }
+        for (double& each : inverse) {
+            each = 1 / std::sqrt(each + eps);
+        }
+        for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = x[i] * inverse[i / norm.size] * weight[norm.weightAt(i)] + bias[norm.weightAt(i)];
+        }
+        store(k, 0, x);
+        store(k, 1, inverse);
+        storeIfAny(k, 2, mean);
+    });
+}
+
+// Results: the gradients of input, weight and bias. Operands: gradient, input, weight, inverse deviation, mean (without
+// it nothing is centred), and but for batch norm the bias, which counts for its shape alone.
+diopiError_t normalizeBackward(const Call& call, const Norm& norm) {
+    if (norm.rows == 0 || !call.isOneFloat() || !call.haveShape({3, 4}, call.shape(0)) ||
+        !call.haveShape({1, 2, 5}, norm.weight) || !call.haveShape({6, 7}, norm.statistics) ||
+        (!norm.isPerRow && (!call.haveShape({8}, norm.weight) || call.has(2) != call.has(8)))) {
+        return kLeave;
+    }
+    return run(call, [=](const Kernel& k) {
+        const Values g = load(k, 3), weight = load(k, 5), inverse = load(k, 6), mean = loadOr(k, 7, norm.rows, 0);
+        Values x = load(k, 4), sum(mean.size()), dot(mean.size()), weightGrad(weight.size()), biasGrad(weight.size());
+        for (size_t i = 0; i < x.size(); ++i) {
+            const size_t row = i / norm.size, at = norm.weightAt(i);
+            x[i] = (x[i] - mean[row]) * inverse[row];  // normalised
+            weightGrad[at] += g[i] * x[i];
+            biasGrad[at] += g[i];
+            sum[row] += k.buffer(7).isTensor ? g[i] * weight[at] : 0;
+            dot[row] += g[i] * weight[at] * x[i];
+        }
+        for (size_t i = 0; i < x.size(); ++i) {
+            const size_t row = i / norm.size;
+            const double shared = (sum[row] + x[i] * dot[row]) / static_cast<double>(norm.size);
+            x[i] = inverse[row] * (g[i] * weight[norm.weightAt(i)] - shared);
+        }
+        store(k, 0, x);
+        store(k, 1, weightGrad);
+        storeIfAny(k, 2, biasGrad);
     });
 }
 
 }  // namespace
 
-diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                          int64_t dim) {
-    return softmax(ctx, "diopiSoftmax", out, input, dim, false);
+diopiError_t diopiSoftmax(Context ctx, Out out, In input, int64_t dim) {
+    return softmax(Call(ctx, "diopiSoftmax", {out}, {input, nullptr}, {2}), dim, false);
 }
-diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                             int64_t dim) {
-    return softmax(ctx, "diopiLogSoftmax", out, input, dim, true);
+diopiError_t diopiLogSoftmax(Context ctx, Out out, In input, int64_t dim) {
+    return softmax(Call(ctx, "diopiLogSoftmax", {out}, {input, nullptr}, {2}), dim, true);
 }
-diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output, int64_t dim) {
-    return softmaxBackward(ctx, "diopiSoftmaxBackward", grad_input, grad_output, output, dim, false);
+diopiError_t diopiSoftmaxBackward(Context ctx, Out grad_input, In grad_output, In output, int64_t dim) {
+    return softmaxBackward(Call(ctx, "diopiSoftmaxBackward", {grad_input}, {grad_output, output}), dim, false);
 }
-diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
-                                     int64_t dim) {
-    return softmaxBackward(ctx, "diopiLogSoftmaxBackward", grad_input, grad_output, output, dim, true);
+diopiError_t diopiLogSoftmaxBackward(Context ctx, Out grad_input, In grad_output, In output, int64_t dim) {
+    return softmaxBackward(Call(ctx, "diopiLogSoftmaxBackward", {grad_input}, {grad_output, output}), dim, true);
 }
 
-diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
-                            diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
-                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
+diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
+    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), false);
+}
+diopiError_t diopiMean(Context ctx, Out out, In input, diopiSize_t dim) {
+    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), true);
+}
+
+diopiError_t diopiLayerNorm(Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight, In bias,
                             diopiSize_t normalized_shape, double eps) {
-    Call call(ctx, "diopiLayerNorm");
-    call.out(out);
-    call.out(save_mean);
-    call.out(save_invstd);
-    call.in(input);
-    call.optional(weight);
-    call.optional(bias);
-    const Shape& shape = call.shape(3);
-    const int64_t lead = call.rank(3) - normalized_shape.len;
-    if (lead < 0 || normalized_shape.len < 1 || call.dtype(0) != diopi_dtype_float32 || !call.isOneFloat()) {
-        return kLeave;
-    }
-    const Shape inner(normalized_shape.data, normalized_shape.data + normalized_shape.len);
-    Shape outer(shape.begin(), shape.begin() + lead);
-    outer.resize(shape.size(), 1);
-    if (!std::equal(inner.begin(), inner.end(), shape.begin() + lead) || !call.sameShape(0, 3) ||
-        call.shape(1) != outer || call.shape(2) != outer || (call.has(4) && call.shape(4) != inner) ||
-        (call.has(5) && call.shape(5) != inner)) {
-        return kLeave;
-    }
-    const int64_t size = product(inner), rows = product(outer);
-    return call.run([=, hasWeight = call.has(4), hasBias = call.has(5)](const Kernel& kernel) {
-        Values x = load(kernel, 3);
-        const Values scale = hasWeight ? load(kernel, 4) : Values(static_cast<size_t>(size), 1);
-        const Values shift = hasBias ? load(kernel, 5) : Values(static_cast<size_t>(size), 0);
-        Values mean(static_cast<size_t>(rows)), inverse(static_cast<size_t>(rows));
-        for (int64_t i = 0; i < rows * size; ++i) {
-            mean[i / size] += x[i] / static_cast<double>(size);
-        }
-        for (int64_t i = 0; i < rows * size; ++i) {
-            inverse[i / size] += (x[i] - mean[i / size]) * (x[i] - mean[i / size]) / static_cast<double>(size);
-        }
-        std::transform(inverse.begin(), inverse.end(), inverse.begin(),
-                       [=](double v) { return 1 / std::sqrt(v + eps); });
-        for (int64_t i = 0; i < rows * size; ++i) {
-            x[i] = (x[i] - mean[i / size]) * inverse[i / size] * scale[i % size] + shift[i % size];
-        }
-        store(kernel, 0, x);
-        store(kernel, 1, mean);
-        store(kernel, 2, inverse);
-    });
+    const Call call(ctx, "diopiLayerNorm", {out, save_invstd, save_mean}, {input, weight, bias}, {4, 5});
+    return normalize(call, overTrailing(call.shape(3), shapeOf(normalized_shape)), eps);
+}
+diopiError_t diopiLayerNormBackward(Context ctx, Out grad_input, Out grad_weight, Out grad_bias, In grad_output,
+                                    In input, In weight, In bias, In mean, In rstd, diopiSize_t normalized_shape) {
+    const Call call(ctx, "diopiLayerNormBackward", {grad_input, grad_weight, grad_bias},
+                    {grad_output, input, weight, rstd, mean, bias});
+    return normalizeBackward(call, overTrailing(call.shape(4), shapeOf(normalized_shape)));
 }
 
-diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
-                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
-                                    diopiSize_t normalized_shape) {
-    Call call(ctx, "diopiLayerNormBackward");
-    for (const diopiTensorHandle_t grad : {grad_input, grad_weight, grad_bias}) {
-        call.out(grad);
-    }
-    for (const diopiConstTensorHandle_t tensor : {grad_output, input, weight, bias, mean, rstd}) {
-        call.in(tensor);
-    }
-    const int64_t lead = call.rank(4) - normalized_shape.len;
-    if (lead < 0 || normalized_shape.len < 1 || call.dtype(0) != diopi_dtype_float32 || !call.isOneFloat()) {
-        return kLeave;
-    }
-    const Shape shape = call.shape(4), inner(normalized_shape.data, normalized_shape.data + normalized_shape.len);
-    Shape outer(shape.begin(), shape.begin() + lead);
-    outer.resize(shape.size(), 1);
-    bool isPlain = std::equal(inner.begin(), inner.end(), shape.begin() + lead) && call.shape(7) == outer &&
-                   call.shape(8) == outer && call.sameShape(0, 4) && call.sameShape(3, 4);
-    for (const int k : {1, 2, 5, 6}) {
-        isPlain = isPlain && call.shape(k) == inner;
-    }
-    const int64_t size = product(inner), rows = product(outer);
-    return !isPlain ? kLeave : call.run([=](const Kernel& kernel) {
-        const Values g = load(kernel, 3), w = load(kernel, 5), m = load(kernel, 7), r = load(kernel, 8);
-        Values x = load(kernel, 4), gw(w.size()), gb(w.size());
-        for (int64_t row = 0; row < rows; ++row) {
-            double sum = 0, product = 0;
-            for (int64_t i = 0, at = row * size; i < size; ++i, ++at) {
-                x[at] = (x[at] - m[row]) * r[row];  // normalised
-                gw[i] += g[at] * x[at];
-                gb[i] += g[at];
-                sum += g[at] * w[i];
-                product += g[at] * w[i] * x[at];
-            }
-            for (int64_t i = 0, at = row * size; i < size; ++i, ++at) {
-                x[at] = r[row] * (g[at] * w[i] - (sum + x[at] * product) / static_cast<double>(size));
-            }
-        }
-        store(kernel, 0, x);
-        store(kernel, 1, gw);
-        store(kernel, 2, gb);
-    });
+diopiError_t diopiRMSNorm(Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape, In weight, In bias,
+                          double eps) {
+    const Call call(ctx, "diopiRMSNorm", {out, inv_rms, nullptr}, {input, weight, bias}, {2, 4, 5});
+    return normalize(call, overTrailing(call.shape(3), shapeOf(normalized_shape)), eps);
+}
+diopiError_t diopiRMSNormBackward(Context ctx, Out grad_input, Out grad_weight, Out grad_bias, In grad_output, In input,
+                                  In weight, In bias, In inv_rms, diopiSize_t normalized_shape, double /*eps*/) {
+    const Call call(ctx, "diopiRMSNormBackward", {grad_input, grad_weight, grad_bias},
+                    {grad_output, input, weight, inv_rms, nullptr, bias}, {2, 7, 8});
+    return normalizeBackward(call, overTrailing(call.shape(4), shapeOf(normalized_shape)));
 }
 
-diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t padding_idx, bool scale_grad_byfreq,
-                            bool sparse) {
-    static_cast<void>(padding_idx);  // these three are about gradients
-    static_cast<void>(scale_grad_byfreq);
-    static_cast<void>(sparse);
-    Call call(ctx, "diopiEmbedding");
-    call.out(out);
-    call.in(weight);
-    call.in(indices);
-    Shape shape = call.shape(2);
-    shape.push_back(call.rank(1) == 2 ? call.shape(1)[1] : 0);
-    if (call.rank(1) != 2 || call.shape(0) != shape || call.dtype(0) != call.dtype(1) || !isFloat(call.dtype(0)) ||
-        call.dtype(2) != diopi_dtype_int32) {
-        return kLeave;
-    }
-    return call.run([=, rows = call.shape(1)[0]](const Kernel& kernel) {
-        const Values table = load(kernel, 1), places = load(kernel, 2);
-        const auto width = static_cast<int64_t>(shape.back());
-        Values result(static_cast<size_t>(product(shape)));
-        for (size_t i = 0; i < places.size(); ++i) {
-            const auto row = static_cast<int64_t>(places[i]);
-            if (row < 0 || row >= rows) {
-                throw std::out_of_range("an index of diopiEmbedding is outside the table");
-            }
-            std::copy_n(&table[row * width], width, &result[static_cast<int64_t>(i) * width]);
-        }
-        store(kernel, 0, result);
-    });
+diopiError_t diopiBatchNorm(Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight, In bias,
+                            Out running_mean, Out running_var, bool training, double momentum, double eps) {
+    Call call(ctx, "diopiBatchNorm", {out, save_invstd, save_mean, running_mean, running_var},
+              {input, weight, bias, running_mean, running_var});
+    const Norm norm = overChannels(&call, {5});
+    return training && norm.size > 1 ? normalize(call, norm, eps, momentum) : kLeave;
+}
+diopiError_t diopiBatchNormBackward(Context ctx, Out grad_input, Out grad_weight, Out grad_bias, In grad_output,
+                                    In input, In weight, In /*running_mean*/, In /*running_var*/, In save_mean,
+                                    In save_invstd, bool training, double /*eps*/) {
+    Call call(ctx, "diopiBatchNormBackward", {grad_input, grad_weight, grad_bias},
+              {grad_output, input, weight, save_invstd, save_mean});
+    return training ? normalizeBackward(call, overChannels(&call, {3, 4})) : kLeave;
 }
 
 }  // namespace droplet

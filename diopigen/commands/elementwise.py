@@ -1,0 +1,109 @@
+"""The command that writes a vendor's elementwise kernels from the spec: elementwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.commands.writing import carry_out
+from diopigen.console import Session, common_options
+from diopigen.diagnostics import Sink, Span
+
+if TYPE_CHECKING:
+    from diopigen.ir.model import Function, Interface
+
+RULES = {
+    "elementwise-pattern": "Every --ops pattern of `diopigen elementwise` fits an operator that it can write.",
+    "elementwise-skeleton": "Where a kernel is wanted, no skeleton stands in its way.",
+    "elementwise-no-loop": "A vendor with generated elementwise kernels has the loop that they run in.",
+}
+
+FOLDER = "functions_elementwise"
+"""The folder below impl/NAME that belongs to the command; like `functions` it counts as kernels."""
+
+
+@click.command()
+@click.argument("directory", metavar="IMPL_DIR")
+@click.option("--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Log*' (may be repeated).")
+@click.option("--chip", "chip_file", metavar="FILE", help="Only what this file of a chip lists as native.")
+@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where the kernels differ.")
+@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
+@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
+@click.option("--force", is_flag=True, help="Overwrite kernels that were edited by hand.")
+@common_options
+def elementwise(
+    directory: str,
+    patterns: tuple[str, ...],
+    chip_file: str | None,
+    mode: str | None,
+    force: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Write elementwise kernels for a device that runs C++ functions, to IMPL_DIR/functions_elementwise.
+
+    They follow from the expressions of the spec, and run in a loop that the vendor writes once: the template
+    `elementwise` in IMPL_DIR/elementwise.h. Operators that the vendor has written by hand are left out.
+    """
+    from diopigen.adaptors import vendor_name
+    from diopigen.emit.selection import require_vendor_name
+    from diopigen.emit.vendor_elementwise import emit_elementwise, expressible
+    from diopigen.vendor.handwritten import handwritten
+
+    path = Path(directory)
+    name = vendor_name(path)
+    require_vendor_name(name)
+    session = Session(spec, templates, output_format, strict)
+    where = session.workspace()
+    interface = session.load().interface
+    by_hand = handwritten(interface, where, path, path / FOLDER, session.sink)
+    chosen = _fitting(list(expressible(interface)), patterns, session.sink)
+    if chip_file is not None:
+        chosen = _native(chosen, chip_file, interface, session.sink)
+    blocked = [function.name for function in chosen if function.name in by_hand.skeletons]
+    if blocked:
+        message = f"{len(blocked)} operators have a skeleton that takes the place of a kernel: {', '.join(blocked)}"
+        fix = "remove the skeletons of what is not to be written by hand, and run the command again"
+        session.sink.note("elementwise-skeleton", message, Span(str(path)), fix=fix)
+    chosen = [function for function in chosen if function.name not in by_hand.names]
+    if not (path / "elementwise.h").exists():
+        fix = "write the template that runtime/adaptor/include/diopigen/elementwise/functions.h describes"
+        session.sink.warning("elementwise-no-loop", f"{path}/elementwise.h is missing", Span(str(path)), fix=fix)
+    if session.sink.has_errors:
+        session.finish()
+    words = [*(f"--ops '{pattern}'" for pattern in patterns), *([f"--chip {chip_file}"] if chip_file else [])]
+    command = " ".join(["diopigen elementwise", f"impl/{name}", *words])
+    plan = emit_elementwise(interface, where.templates, name, chosen, command)
+    root = path / FOLDER
+    checked = f"{root}: as the spec says"
+    changed = carry_out(session, plan, root, mode, force=force, command=command, checked=checked)
+    session.finish(f"{root}: {len(chosen)} kernels; {changed}")
+
+
+def _fitting(functions: list[Function], patterns: tuple[str, ...], sink: Sink) -> list[Function]:
+    """What fits one of the patterns, or everything without one."""
+    from fnmatch import fnmatchcase
+
+    def fits(function: Function, pattern: str) -> bool:
+        names = (function.name, function.short_name, function.operator)
+        return any(fnmatchcase(name, pattern) for name in names)
+
+    for pattern in patterns:
+        if not any(fits(function, pattern) for function in functions):
+            message = f"no elementwise operator fits '{pattern}'"
+            fix = "use the name of an operator with a `kernel` in the spec (Add, diopiAdd) or a pattern (Log*)"
+            sink.error("elementwise-pattern", message, fix=fix)
+    return [each for each in functions if not patterns or any(fits(each, pattern) for pattern in patterns)]
+
+
+def _native(functions: list[Function], file: str, interface: Interface, sink: Sink) -> list[Function]:
+    """What the file of a chip lists."""
+    from diopigen.chip.reader import read_chip
+
+    found = read_chip(Path(file), file, interface, sink)
+    native = {one.name for one in found.operators} if found is not None else set()
+    return [function for function in functions if function.name in native]

@@ -1,0 +1,54 @@
+#include <diopigen_sim/sharing.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace diopigen::sim {
+
+namespace {
+
+bool overlapsItself(const Buffer& buffer) {
+    std::vector<std::pair<int64_t, int64_t>> dims;
+    for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
+        if (buffer.shape[d] > 1) {
+            dims.emplace_back(buffer.stride[d], buffer.shape[d]);
+        }
+    }
+    std::sort(dims.begin(), dims.end());
+    int64_t reach = 1;
+    for (const auto& [stride, size] : dims) {
+        if (stride < reach) {
+            return true;
+        }
+        reach += (size - 1) * stride;
+    }
+    return false;
+}
+
+bool overlap(const Buffer& a, const Buffer& b) {
+    const auto* first = static_cast<const char*>(a.pointer);
+    const auto* second = static_cast<const char*>(b.pointer);
+    return first < second + b.bytes && second < first + a.bytes;
+}
+
+bool isSame(const Buffer& a, const Buffer& b) {
+    return a.pointer == b.pointer && a.dtype == b.dtype && a.shape == b.shape && a.stride == b.stride;
+}
+
+}  // namespace
+
+bool resultsAreApart(const std::vector<Buffer>& buffers) {
+    return std::all_of(buffers.begin(), buffers.end(), [&](const Buffer& result) {
+        if (result.access == Access::read || result.bytes == 0) {
+            return true;
+        }
+        const bool isAlone = std::all_of(buffers.begin(), buffers.end(), [&](const Buffer& other) {
+            const bool mayShare = &other == &result || (other.access == Access::read && isSame(result, other));
+            return mayShare || !overlap(result, other);
+        });
+        return isAlone && !overlapsItself(result);
+    });
+}
+
+}  // namespace diopigen::sim

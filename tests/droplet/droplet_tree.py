@@ -1,0 +1,85 @@
+"""droplet brought up in a folder of a test, as `make demo` does it; a test may change its sources on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from diopigen.cli import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/droplet"
+BIN = Path(sys.executable).parent
+SPEC = ("--spec", str(ROOT / "specs"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A place in a source file below impl/droplet, and what stands there instead."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Built:
+    tree: Path
+    library: Path
+    runtime: Path
+
+
+def command(*words: str | Path) -> None:
+    """A command of diopigen that must find nothing."""
+    done = CliRunner().invoke(cli, [*map(str, words), *SPEC])
+    assert done.exit_code == 0, done.output
+
+
+def bring_up(tree: Path, changes: Iterable[Change], build: Path) -> Built:
+    """Scaffolds, copies the handwritten files with the changes, generates the rest, and builds the vendor's library."""
+    command("scaffold", "--vendor", "droplet", "--out", tree, "--ops", "Roll")
+    shutil.copytree(EXAMPLE, tree, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+    for change in changes:
+        path = tree / "impl/droplet" / change.file
+        text = path.read_text()
+        assert text.count(change.old) == 1, f"{change.old!r} stands {text.count(change.old)} times in {change.file}"
+        path.write_text(text.replace(change.old, change.new))
+    command("elementwise", tree / "impl/droplet", "--chip", tree / "droplet.yaml")
+    command("adaptors", tree / "impl/droplet", "--out", tree / "generated/adaptors/droplet")
+    command("chip", tree / "droplet.yaml", "--out", tree / "generated/chip")
+    options = [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DCMAKE_BUILD_TYPE=Debug", f"-DDIOPIGEN_DIR={ROOT}"]
+    options += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    targets = ["diopi_impl", "diopigen_runtime_shared", "diopi_test"]
+    for words in (["-S", tree, "-B", build, "-G", "Ninja", *options], ["--build", build, "--target", *targets, "-j2"]):
+        done = subprocess.run([BIN / "cmake", *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return Built(tree, build / "libdiopi_impl.so", build / "runtime/libdiopirt.so")
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment without the switches of this machine, and with these."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}, **variables}
+
+
+def run_diopigen(*words: str | Path, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command of diopigen in a process of its own."""
+    command_line = [sys.executable, "-m", "diopigen", *map(str, words), *SPEC]
+    env = environment(PYTHONPATH=str(ROOT), **variables)
+    return subprocess.run(command_line, capture_output=True, text=True, cwd=folder, env=env, timeout=300)
+
+
+def conformance(built: Built, report: Path, *options: str, **variables: str) -> tuple[int, dict[str, Any], str]:
+    """`diopigen conformance run` on the vendor's library by itself: exit code, report and what it printed."""
+    report.unlink(missing_ok=True)
+    run = ["conformance", "run", "--lib", built.library, "--runtime", built.runtime, "--json", report, *options]
+    done = run_diopigen(*run, **variables)
+    return done.returncode, json.loads(report.read_text()) if report.exists() else {}, done.stdout + done.stderr
