@@ -6,12 +6,14 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test released conformance sanitize lint types generated generate bench mutation clean
+.PHONY: help demo test released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
 	@echo "make test       run the whole test suite"
 	@echo "make conformance  judge the released CPU library by every case, those of models included"
+	@echo "make cuda       compile and link the CUDA library, where nvcc is"
+	@echo "make conformance-cuda  judge the CUDA library by every case; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   the CPU library's tests and cases with the address and undefined behaviour sanitizers"
 	@echo "make lint       ruff and clang-format"
@@ -45,6 +47,18 @@ conformance: $(VENV)/ready
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu
 	@$(BIN)/diopigen conformance run $(JUDGED)
 	@$(BIN)/diopigen conformance run $(JUDGED) --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
+
+cuda: $(VENV)/ready
+	@$(BIN)/python tools/build_cuda.py --jobs $(JOBS)
+
+CUDA_JUDGED := --lib build/cuda/libdiopi_impl_cuda.so --runtime build/cuda-runtime/libdiopirt.so --device cuda
+
+# Everything that a machine with a GPU can show: all cases, those of models, and the speed beside PyTorch's.
+conformance-cuda: cuda
+	@$(BIN)/cmake -S runtime -B build/cuda-runtime -G Ninja >/dev/null
+	@$(BIN)/cmake --build build/cuda-runtime >/dev/null
+	@$(BIN)/diopigen conformance run $(CUDA_JUDGED) -j 1 --time-limit 60 --memory-limit 0 --json build/conformance-cuda.json
+	@$(BIN)/diopigen conformance run $(CUDA_JUDGED) -j 1 --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
 
 sanitize: $(VENV)/ready
 	@$(BIN)/python -m pytest -m sanitize

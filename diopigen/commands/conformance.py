@@ -103,6 +103,7 @@ def list_cases(
 @library_options
 @selection_options
 @shard_option
+@click.option("--device", default="", metavar="VENDOR", help="Insist on this vendor's library and device memory: cuda.")
 @click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @click.option("--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Table rows.")
@@ -123,6 +124,7 @@ def run(
     axis: tuple[str, ...],
     model: tuple[str, ...],
     shard: str | None,
+    device: str,
     exceptions_file: str | None,
     jobs: int | None,
     by: str,
@@ -142,7 +144,7 @@ def run(
     known = _known_exceptions(session, exceptions_file)
     cases = _excused(session, cases, known)
     results = replace(
-        _run(session, cases, lib, runtime, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1),
+        _run(session, cases, lib, runtime, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device),
         shard=shard or "",
     )
     write_reports(session, results, json_file, junit_file, html_file)
@@ -244,7 +246,14 @@ def write_reports(
 
 
 def _run(
-    session: Session, cases: list[Case], lib: str, runtime: str | None, seed: int, limits: tuple[float, int], jobs: int
+    session: Session,
+    cases: list[Case],
+    lib: str,
+    runtime: str | None,
+    seed: int,
+    limits: tuple[float, int],
+    jobs: int,
+    device: str = "",
 ) -> Results:
     from diopigen.conformance.locate import runtime_for
     from diopigen.conformance.runner import run as run_cases
@@ -261,6 +270,7 @@ def _run(
             time_limit=limits[0],
             memory_limit=limits[1] << 30,
             progress=progress.show,
+            device=device,
         )
     return replace(results, runtime=runtime or "")
 

@@ -17,6 +17,7 @@ RULES = {
     "unknown-case": "A case that is named is one that follows from the spec.",
     "library-missing": "The library under test and the host runtime are there.",
     "library-unloadable": "The library under test and the host runtime can be loaded.",
+    "library-device": "The library under test is of the vendor that --device names, and has device memory.",
     "library-init": "The library under test loads and initialises without ending its process.",
     "exception-bad-glob": "A known exception names cases by a glob over their ids, such as diopiAdd/float16/*.",
     "exception-matches-nothing": "A known exception is about a case that there is.",

@@ -28,15 +28,17 @@ def run(
     memory_limit: int = MEMORY_LIMIT,
     progress: Progress | None = None,
     environment: Mapping[str, str] | None = None,
+    device: str = "",
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
+    `device` is as for `Setup`.
 
     Raises `Failure` where the library or the runtime does not load.
     """
     started = time.monotonic()
     called = [case for case in cases if not is_skipped(case)]
-    setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {})
+    setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {}, device=device)
     session = Session(setup, time_limit, progress)
     found = session.run(called, max(1, min(jobs, -(-sum(map(_weight, called)) // _SHARE))))
     judged = iter(found)

@@ -36,7 +36,8 @@ class Setup:
     of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm.
 
     `acts` names a file of counters that a library with a planted fault keeps: a call in which none of them moves is
-    that of the true library, which has been judged before."""
+    that of the true library, which has been judged before. `device` names the vendor whose memory tensors must lie in,
+    so that nobody takes a run on the host for one on a device; empty for whatever the library registers."""
 
     interface: Interface
     library: Path
@@ -46,6 +47,7 @@ class Setup:
     environment: Mapping[str, str] = field(default_factory=dict)
     stays: bool = False
     acts: str = ""
+    device: str = ""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -107,6 +109,13 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         _line(answers, {"setup": str(error), "code": codes[0], "fix": fixes[0]})
         return 1
     vendor, version = library.text("diopiGetVendorName"), library.text("diopiGetImplVersion")
+    if setup.device and (vendor != setup.device or executor.arena.device == 0):
+        where = "device memory" if executor.arena.device else "no device memory"
+        text = f"the library is of '{vendor}' and has {where}, but the run is for '{setup.device}'"
+        _line(
+            answers, {"setup": text, "code": "library-device", "fix": "name the library's own vendor, or leave it out"}
+        )
+        return 1
     _line(answers, {"ready": True, "vendor": vendor, "version": version})
     while True:
         batch: Sequence[tuple[int, Case]] | None = receive(commands)

@@ -68,7 +68,8 @@ def write_generated(interface: Interface) -> Path:
     where = api.workspace(str(ROOT / "specs"), str(ROOT / "templates"))
     with only_one(SHARED / "generated") as folder:
         files = {
-            folder / path: content for path, content in api.plan(interface, where, Sink(), ["headers", "cpu"]).items()
+            folder / path: content
+            for path, content in api.plan(interface, where, Sink(), ["headers", "cpu", "cuda"]).items()
         }
         for stale in set(folder.rglob("*.[ch]*")) - set(files):
             stale.unlink()

@@ -1,0 +1,53 @@
+// Kernels over groups, run by the emulation: right ones, one without a barrier, and one with a barrier for some.
+#include <cstdio>
+#include <cstring>
+
+#include "diopi_cuda/launch.h"
+
+using diopi::cuda::Group;
+
+void diopi::cpu::fail(std::string message, diopiError_t) {
+    std::puts(message.c_str());
+    std::abort();
+}
+
+int main(int count, char** words) {
+    const char* const what = count > 1 ? words[1] : "";
+    int sum = 0;
+    int last = 0;
+    int total = 0;
+    int seen = 0;
+    const auto right = [&](Group& group, int64_t) {
+        const int own = group.sum(group.thread());
+        int all = 0;
+        const int before = group.sum_before(group.thread() < 16 ? group.thread() : 0, all);
+        if (group.thread() == 31) {
+            sum = own;
+            last = before == all ? group.thread() : -1;
+            total = all;
+        }
+    };
+    const auto no_barrier = [&](Group& group, int64_t) {
+        int* const shared = group.shared<int>();
+        shared[group.thread()] = group.thread();
+        // Without a barrier here, the neighbour's value may or may not be there.
+        if (group.thread() == 15) {
+            seen = shared[16];
+        }
+    };
+    const auto divergent = [&](Group& group, int64_t) {
+        if (group.thread() < 16) {
+            group.sync();
+        }
+    };
+    if (std::strcmp(what, "right") == 0) {
+        diopi::cuda::for_groups(1, 32, 0, right);
+        std::printf("sum %d scan %d %d\n", sum, last, total);
+    } else if (std::strcmp(what, "no-barrier") == 0) {
+        diopi::cuda::for_groups(1, 32, 128, no_barrier);
+        std::printf("seen %d\n", seen);
+    } else {
+        diopi::cuda::for_groups(1, 32, 0, divergent);
+    }
+    return 0;
+}

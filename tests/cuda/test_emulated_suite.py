@@ -1,0 +1,91 @@
+"""The conformance suite over the emulated CUDA library: its kernels, judged on the host."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from cpu_build import ROOT
+from cuda_build import exported
+
+from diopigen import api
+from diopigen.conformance.cases import select
+from diopigen.conformance.model import Results
+from diopigen.conformance.runner import run
+from diopigen.diagnostics import Failure, Sink
+from diopigen.emit.cuda_coverage import BY_HAND, not_covered
+from diopigen.ir.model import Interface
+
+RACES = ["reduction", "norm", "activation_fwd", "activation_bwd", "loss", "linalg_matmul", "conv_pool_resample"]
+"""Families with kernels whose threads share memory, or that add up what several threads might."""
+
+
+@pytest.fixture(scope="module")
+def results(emulated: tuple[Path, Path], interface: Interface) -> Results:
+    """What came of all cases but the large ones of models."""
+    tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
+    cases = select(interface, tables=tuple(tables.values()))
+    return run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+
+
+def test_every_case_passes_that_the_library_covers(results: Results, interface: Interface) -> None:
+    """No case fails; what declines is exactly what is listed as not covered."""
+    assert [f"{result.case.id}: {result.faults}" for result in results.failures] == []
+    declined = {function.name for function in not_covered(interface)}
+    assert {result.case.function for result in results.results if result.outcome == "unimplemented"} == declined
+    others = Counter(result.outcome for result in results.results if result.case.function not in declined)
+    assert set(others) == {"passed"}, others
+    assert len({result.case.function for result in results.results} - declined) >= 320
+
+
+def test_no_result_depends_on_the_order_of_threads(
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last thread and the last group first: the same cases pass."""
+    monkeypatch.setenv("DIOPI_CUDA_EMULATION_ORDER", "reversed")
+    declined = {function.name for function in not_covered(interface)}
+    cases = [case for case in select(interface, families=RACES) if case.function not in declined]
+    assert len(cases) > 5_000
+    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
+    assert {result.outcome for result in found.results} == {"passed"}
+
+
+def test_library_shows_declared_functions_and_nothing_else(emulated: tuple[Path, Path], interface: Interface) -> None:
+    runtime = {
+        function.name for header in interface.headers if header.file == "diopirt.h" for function in header.functions
+    }
+    declared = {function.name for function in interface.functions} - runtime
+    assert exported(emulated[1]) == declared | {"initLibrary", "finalizeLibrary"}
+
+
+def test_what_is_written_by_hand_is_what_is_listed() -> None:
+    """The list that the stubs follow from, against the sources."""
+    named = (ROOT / "impl/cuda/cmake/shared_functions.cmake").read_text()
+    sources = [path for path in (ROOT / "impl/cpu/functions").rglob("*.cpp") if _is_named(path, named)]
+    sources += list((ROOT / "impl/cuda/functions").rglob("*.c*"))
+    defined = {
+        line.partition("diopiError_t ")[2].partition("(")[0]
+        for path in sources
+        for line in path.read_text().splitlines()
+        if line.startswith("DIOPI_API diopiError_t ")
+    }
+    assert defined == BY_HAND
+
+
+def _is_named(path: Path, text: str) -> bool:
+    name = path.relative_to(ROOT / "impl/cpu/functions").with_suffix("").as_posix()
+    return any(word.rstrip(")") == name for word in text.split())
+
+
+def test_a_run_for_a_device_refuses_a_library_of_another_vendor(
+    emulated: tuple[Path, Path], interface: Interface
+) -> None:
+    """With `device` nobody takes a run on the host for one on a device."""
+    cases = select(interface, ops=["Neg"])
+    assert {result.outcome for result in run(cases, interface, emulated[1], emulated[0], device="cuda").results} == {
+        "passed"
+    }
+    with pytest.raises(Failure, match="the library is of 'cuda' and has device memory, but the run is for 'camb'"):
+        run(cases, interface, emulated[1], emulated[0], device="camb")

@@ -1,0 +1,82 @@
+"""The emulation itself finds what it is there to find."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cpu_build import ROOT, run_checked
+
+PROGRAM = Path(__file__).with_name("group_program.cpp")
+
+TOUCH = """
+import ctypes, sys
+host = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+library = ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
+assert library.initLibrary() == 0
+class Size(ctypes.Structure):
+    _fields_ = (("data", ctypes.POINTER(ctypes.c_int64)), ("len", ctypes.c_int64))
+context, tensor, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert host.diopiHostCreateContext(ctypes.byref(context)) == 0
+sizes = (ctypes.c_int64 * 1)(4)
+size = Size(sizes, 1)
+DEVICE, FLOAT32 = 1, 9
+arguments = (ctypes.byref(tensor), ctypes.byref(size), None, ctypes.c_int64(0), FLOAT32, DEVICE)
+assert host.diopiHostCreateTensor(context, *arguments) == 0
+values = (ctypes.c_float * 4)(1, 2, 3, 4)
+assert host.diopiHostCopyToStorage(context, tensor, values, ctypes.c_uint64(16)) == 0
+assert library.diopiNegInp(context, tensor) == 0
+back = (ctypes.c_float * 4)()
+assert host.diopiHostCopyFromStorage(context, tensor, back, ctypes.c_uint64(16)) == 0
+assert list(back) == [-1, -2, -3, -4], list(back)
+assert host.diopiGetTensorData(tensor, ctypes.byref(data)) == 0
+print("reached", flush=True)
+if sys.argv[3] == "touch":
+    ctypes.string_at(data, 4)
+"""
+
+
+@pytest.mark.parametrize(("what", "status"), [("leave", 0), ("touch", -signal.SIGSEGV)])
+def test_the_host_cannot_reach_device_memory(emulated: tuple[Path, Path], what: str, status: int) -> None:
+    """Copies and kernels reach it; a look from the host ends the process."""
+    command = [sys.executable, "-c", TOUCH, *map(str, emulated), what]
+    finished = subprocess.run(command, capture_output=True, text=True)
+    assert finished.stdout == "reached\n", finished.stderr
+    assert finished.returncode == status
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
+    """A program of kernels, right ones and wrong ones."""
+    built = tmp_path_factory.mktemp("group") / "group_program"
+    folders = ["impl/cuda/include", "impl/cpu/include", "impl/cuda/emulation/include", "runtime/include"]
+    includes = [f"-I{ROOT / folder}" for folder in folders]
+    sources = [PROGRAM, *(ROOT / "impl/cuda/emulation/src").glob("*.cpp")]
+    options = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-DDIOPI_CUDA_EMULATION"]
+    run_checked(["g++", *options, f"-I{generated / 'include'}", *includes, *sources, "-o", built])
+    return built
+
+
+@pytest.mark.parametrize("order", ["", "reversed"])
+def test_barriers_order_the_threads_of_a_group(program: Path, order: str) -> None:
+    command = [str(program), "right"]
+    finished = subprocess.run(command, capture_output=True, text=True, env={"DIOPI_CUDA_EMULATION_ORDER": order})
+    assert (finished.returncode, finished.stdout) == (0, "sum 496 scan 31 120\n"), finished.stderr
+
+
+def test_a_missing_barrier_gives_a_wrong_result_in_one_of_the_orders(program: Path) -> None:
+    answers = []
+    for order in ("", "reversed"):
+        environment = {"DIOPI_CUDA_EMULATION_ORDER": order}
+        finished = subprocess.run([str(program), "no-barrier"], capture_output=True, text=True, env=environment)
+        answers.append(finished.stdout)
+    assert answers[0] != answers[1]
+
+
+def test_a_barrier_that_some_threads_leave_out_ends_the_process(program: Path) -> None:
+    finished = subprocess.run([str(program), "divergent"], capture_output=True, text=True)
+    assert finished.returncode == -signal.SIGABRT
+    assert "some threads of a group ended while others wait at a barrier" in finished.stderr

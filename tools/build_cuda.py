@@ -1,0 +1,59 @@
+"""Compiles and links the CUDA library where nvcc is at hand, and checks what it shows.
+
+No GPU is needed: whether the kernels are right is judged in emulation (tests/cuda). One architecture is compiled
+unless others are named; the release has those of impl/cuda/CMakeLists.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from diopigen import api
+from diopigen.diagnostics import Sink
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--architectures", default="80", help="as CMAKE_CUDA_ARCHITECTURES; 'release' for the default")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/cuda", help="folder for the build")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    if shutil.which("nvcc") is None and not Path("/usr/local/cuda/bin/nvcc").exists():
+        print("no nvcc here: the CUDA library is not compiled; its kernels are judged in emulation (make test)")
+        return 0
+    start = time.monotonic()
+    architectures = (
+        [] if options.architectures == "release" else [f"-DCMAKE_CUDA_ARCHITECTURES={options.architectures}"]
+    )
+    configure = ["cmake", "-S", str(ROOT / "impl/cuda"), "-B", str(options.build), "-G", "Ninja", *architectures]
+    for command in (configure, ["cmake", "--build", str(options.build), "--parallel", str(options.jobs)]):
+        finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if finished.returncode != 0:
+            print(finished.stdout[-8000:])
+            return 1
+    library = options.build / "libdiopi_impl_cuda.so"
+    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    host = {f.name for header in interface.headers if header.file == "diopirt.h" for f in header.functions}
+    declared = {function.name for function in interface.functions} - host | {"initLibrary", "finalizeLibrary"}
+    shown = subprocess.run(
+        ["nm", "--dynamic", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    )
+    symbols = {line.split()[-1] for line in shown.stdout.splitlines()}
+    if symbols != declared:
+        print(f"missing: {sorted(declared - symbols)}; not declared: {sorted(symbols - declared)}")
+        return 1
+    minutes = (time.monotonic() - start) / 60
+    size = library.stat().st_size >> 20
+    print(f"{library}: {len(symbols)} functions, {size} MiB, compiled in {minutes:.1f} min; not run: that needs a GPU")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
