@@ -20,18 +20,6 @@ diopiError_t not_covered(const char* name) {
 
 extern "C" {
 
-DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiTensorHandle_t /*mask*/, diopiConstTensorHandle_t /*input*/, double /*p*/,
-                                    bool /*train*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiDropout");
-}
-
-DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/,
-                                       diopiTensorHandle_t /*mask*/, double /*p*/, bool /*train*/,
-                                       diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiDropoutInp");
-}
-
 DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                      diopiTensorHandle_t /*info*/, diopiConstTensorHandle_t /*mat*/, bool /*upper*/,
                                      bool /*checkerror*/) {
@@ -341,74 +329,10 @@ DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t /*ctx*/, diopiTensorHa
     return not_covered("diopiIndexPut");
 }
 
-DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*inout*/, int64_t /*from*/,
-                                      const int64_t* /*to*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiRandomInp");
-}
-
-DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*inout*/, double /*from*/,
-                                       double /*to*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiUniformInp");
-}
-
-DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiBernoulli");
-}
-
-DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*inout*/,
-                                         diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiBernoulliInp");
-}
-
-DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, double /*p*/,
-                                            diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiBernoulliScalar");
-}
-
-DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, int64_t /*n*/,
-                                     diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiRandperm");
-}
-
-DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, double /*mean*/,
-                                   double /*std*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiNormal");
-}
-
-DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                               diopiConstTensorHandle_t /*mean*/, double /*std*/,
-                                               diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiNormalTensorScalar");
-}
-
-DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                               double /*mean*/, diopiConstTensorHandle_t /*std*/,
-                                               diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiNormalScalarTensor");
-}
-
-DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                         diopiConstTensorHandle_t /*mean*/, diopiConstTensorHandle_t /*std*/,
-                                         diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiNormalTensor");
-}
-
-DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*inout*/, double /*mean*/,
-                                      double /*std*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiNormalInp");
-}
-
 DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                        diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*grid*/,
                                        const char* /*mode*/) {
     return not_covered("diopiGridSample");
-}
-
-DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                        diopiConstTensorHandle_t /*input*/, int64_t /*num_samples*/,
-                                        bool /*replacement*/, diopiGeneratorHandle_t /*generator*/) {
-    return not_covered("diopiMultinomial");
 }
 
 DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,

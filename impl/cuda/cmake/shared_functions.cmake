@@ -27,6 +27,11 @@ foreach(name
     norm/normalize
     norm/rms_norm
     norm/sync_batch_norm
+    random/bernoulli
+    random/choice
+    random/dropout
+    random/fill
+    random/normal
     reduction/any_all
     reduction/cumsum
     reduction/extrema

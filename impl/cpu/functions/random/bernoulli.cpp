@@ -3,22 +3,13 @@
 #include <diopi/functions.h>
 
 #include "draw.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
-namespace {
-
-void draw_coins(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule) {
-    const Input<double> chance(chances);
-    require(holds_of_all(chance.data(), chances.numel, [](double p) { return (p >= 0) & (p <= 1); }), rule);
-    draw<Bool>(out, generator, [&](int64_t i, const Words& words) { return Bool(unit(words, 0) < chance[i]); });
-}
-
-}  // namespace
-
-DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiGeneratorHandle_t generator) {
-    return guarded("diopiBernoulli", [&] {
+DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiGeneratorHandle_t generator) {
+    return guarded("diopiBernoulli", ctx, [&] {
         const Tensor out_tensor = target_tensor("out", out, generator, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         require_same_dtype(out_tensor, input_tensor);
@@ -29,19 +20,19 @@ DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t /*ctx*/, diopiTensorH
     });
 }
 
-DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t inout,
+DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                                          diopiGeneratorHandle_t generator) {
-    return guarded("diopiBernoulliInp", [&] {
+    return guarded("diopiBernoulliInp", ctx, [&] {
         const Tensor target = target_tensor("inout", inout, generator, kFloating);
         draw_coins(target, target, generator, "C1: every element of inout lies between 0 and 1");
     });
 }
 
-DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, double p,
+DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
                                             diopiGeneratorHandle_t generator) {
-    return guarded("diopiBernoulliScalar", [&] {
+    return guarded("diopiBernoulliScalar", ctx, [&] {
         const Tensor target = target_tensor("out", out, generator, kNumber | kBool);
         require(p >= 0 && p <= 1, "C1: p lies between 0 and 1");
-        draw<Bool>(target, generator, [p](int64_t, const Words& words) { return Bool(unit(words, 0) < p); });
+        draw_coins(target, p, generator);
     });
 }

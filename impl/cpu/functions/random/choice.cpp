@@ -7,82 +7,26 @@
 
 #include "diopi_cpu/reduction.h"
 #include "draw.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, int64_t n,
+DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t n,
                                      diopiGeneratorHandle_t generator) {
-    return guarded("diopiRandperm", [&] {
+    return guarded("diopiRandperm", ctx, [&] {
         const Tensor target = target_tensor("out", out, generator, kNumber);
         require(n >= 0, "C1: n is not negative");
         require(n <= 1 || n - 1 <= largest_exact(target.dtype),
                 "C2: the dtype of out can hold every integer below n exactly");
         require_shape(target, {n});
-        const Stream stream(generator);
-        stream.advance();
-        const Output<Int64> order(target);
-        for (int64_t i = 0; i < n; ++i) {
-            order[i] = Int64(i);
-        }
-        // The partners of a block of elements are drawn first, side by side; the swaps follow each other.
-        constexpr int64_t kBlock = detail::kDrawBlock;
-        int64_t partners[kBlock];
-        for (int64_t first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {
-            const int64_t count = std::min(kBlock, n - first);
-            detail::draw_block(partners, stream, first, count, [](int64_t i, const Words& words) {
-                return static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, words, 0));
-            });
-            for (int64_t i = count; i-- > 0;) {
-                std::swap(order[first + i], order[partners[i]]);
-            }
-        }
-        order.store();
+        permute(target, n, generator);
     });
 }
 
-namespace {
-
-// Draws with replacement: where a number falls among the running sums of the weights.
-void draw_shares(const double* weights, int64_t categories, int64_t first, int64_t count, const Stream& stream,
-                 Int64* result) {
-    std::vector<double> sums(weights, weights + categories);
-    std::partial_sum(sums.begin(), sums.end(), sums.begin());
-    for (int64_t i = 0; i < count; ++i) {
-        const double at = unit(stream(first + i), 0) * sums.back();
-        auto found = std::upper_bound(sums.begin(), sums.end(), at) - sums.begin();
-        // The product may be rounded up to the whole sum: then it is the last category that has a weight.
-        if (found == categories) {
-            found = std::lower_bound(sums.begin(), sums.end(), sums.back()) - sums.begin();
-        }
-        result[i] = Int64(int64_t{found});
-    }
-}
-
-// Draws without replacement: each category waits for an exponential time over its weight, and the first ones come out
-// (Efraimidis and Spirakis, 2006).
-void draw_first(const double* weights, int64_t categories, int64_t first, int64_t count, const Stream& stream,
-                Int64* result) {
-    std::vector<double> times(static_cast<size_t>(categories));
-    std::vector<int64_t> order;
-    for (int64_t c = 0; c < categories; ++c) {
-        if (weights[c] > 0) {
-            times[c] = -std::log1p(-unit(stream(first + c), 0)) / weights[c];
-            order.push_back(c);
-        }
-    }
-    std::partial_sort(order.begin(), order.begin() + count, order.end(),
-                      [&](int64_t a, int64_t b) { return times[a] != times[b] ? times[a] < times[b] : a < b; });
-    for (int64_t i = 0; i < count; ++i) {
-        result[i] = Int64(order[i]);
-    }
-}
-
-}  // namespace
-
-DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                         diopiConstTensorHandle_t input, int64_t num_samples, bool replacement,
                                         diopiGeneratorHandle_t generator) {
-    return guarded("diopiMultinomial", [&] {
+    return guarded("diopiMultinomial", ctx, [&] {
         const Tensor target = target_tensor("out", out, generator, kInt64);
         const Tensor weight_tensor = tensor("input", input, kFloating);
         require(weight_tensor.rank == 1 || weight_tensor.rank == 2, "C1: input has one or two dimensions");
@@ -97,29 +41,6 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t /*ctx*/, diopiTenso
         require_shape(target, shape);
         require_one_device({&target, &weight_tensor});
         require_disjoint(target, weight_tensor);
-        const Input<double> weights(weight_tensor);
-        for (int64_t row = 0; row < rows; ++row) {
-            int64_t positive = 0;
-            bool is_valid = true;
-            for (int64_t i = row * categories; i < (row + 1) * categories; ++i) {
-                is_valid = is_valid && weights[i] >= 0 && std::isfinite(weights[i]);
-                positive += weights[i] > 0 ? 1 : 0;
-            }
-            require(
-                is_valid && positive >= (replacement ? 1 : num_samples),
-                "C5: weights are finite and not negative, and as many are positive in each row as are drawn from it");
-        }
-        const Stream stream(generator);
-        stream.advance();
-        const Output<Int64> result(target);
-        const auto draw_row = replacement ? draw_shares : draw_first;
-        const int64_t words = replacement ? num_samples : categories;
-        parallel_for(rows, row_grain(8 * (categories + num_samples)), [&](int64_t begin, int64_t end) {
-            for (int64_t row = begin; row < end; ++row) {
-                draw_row(weights.data() + row * categories, categories, row * words, num_samples, stream,
-                         result.data() + row * num_samples);
-            }
-        });
-        result.store();
+        choose(target, weight_tensor, rows, categories, num_samples, replacement, generator);
     });
 }

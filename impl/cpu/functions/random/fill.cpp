@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "draw.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
@@ -47,27 +48,24 @@ bool holds(Dtype dtype, int64_t value) {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t inout, int64_t from,
+DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, int64_t from,
                                       const int64_t* to, diopiGeneratorHandle_t generator) {
-    return guarded("diopiRandomInp", [&] {
+    return guarded("diopiRandomInp", ctx, [&] {
         const Tensor target = target_tensor("inout", inout, generator, kNumber | kBool);
         const int64_t last = to == nullptr ? largest_exact(target.dtype) : *to - (*to > INT64_MIN ? 1 : 0);
         require(to == nullptr ? from <= last : from < *to, "C1: from is below to");
         require(holds(target.dtype, from) && holds(target.dtype, last), "C2: the dtype can hold from and to - 1");
         // 0 stands for all 2^64 values.
         const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;
-        draw<Int64>(target, generator, [from, range](int64_t, const Words& words) {
-            return Int64(static_cast<int64_t>(static_cast<uint64_t>(from) + below(range, words, 0)));
-        });
+        draw_integers(target, from, range, generator);
     });
 }
 
-DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t inout, double from, double to,
+DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double from, double to,
                                        diopiGeneratorHandle_t generator) {
-    return guarded("diopiUniformInp", [&] {
+    return guarded("diopiUniformInp", ctx, [&] {
         const Tensor target = target_tensor("inout", inout, generator, kFloating);
         require(from <= to, "C1: from is not above to");
-        draw<double>(target, generator,
-                     [from, to](int64_t, const Words& words) { return from + (to - from) * unit(words, 0); });
+        draw_uniform(target, from, to, generator);
     });
 }

@@ -2,6 +2,7 @@
 #include <diopi/functions.h>
 
 #include "draw.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
@@ -9,13 +10,7 @@ namespace {
 
 void fill_normal(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator) {
     require(std >= 0, "C1: std is not negative");
-    if (is_complex(target.dtype)) {
-        const double part = std / std::sqrt(2.0);
-        draw<Complex128>(target, generator,
-                         [=](int64_t, const Words& words) { return Complex128(mean, 0) + part * normal_pair(words); });
-    } else {
-        draw<double>(target, generator, [=](int64_t, const Words& words) { return mean + std * normal(words); });
-    }
+    draw_normal_numbers(target, mean, std, generator);
 }
 
 // An operand is a tensor or, where that is null, a number.
@@ -37,58 +32,51 @@ void draw_normal(const Tensor& out, Operand mean, Operand std, diopiGeneratorHan
     };
     const View mean_view = spread(mean.tensor);
     const View std_view = spread(std.tensor);
-    const Input<double> means(mean_view.tensor());
-    const Input<double> deviations(std_view.tensor());
-    require(!deviations || holds_of_all(deviations.data(), out.numel, [](double std) { return std >= 0; }),
-            deviation_rule);
-    require(std.number >= 0, deviation_rule);
-    draw<double>(out, generator, [&](int64_t i, const Words& words) {
-        const double middle = means ? means[i] : mean.number;
-        return middle + (deviations ? deviations[i] : std.number) * normal(words);
-    });
+    draw_normal_elements(out, mean_view.tensor(), std_view.tensor(), mean.number, std.number, generator,
+                         deviation_rule);
 }
 
 constexpr const char* kElementRule = "C1: no element of std is negative";
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, double mean, double std,
+DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, double mean, double std,
                                    diopiGeneratorHandle_t generator) {
-    return guarded("diopiNormal", [&] {
+    return guarded("diopiNormal", ctx, [&] {
         fill_normal(target_tensor("out", out, generator, kFloating | kComplex), mean, std, generator);
     });
 }
 
-DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t inout, double mean, double std,
+DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
                                       diopiGeneratorHandle_t generator) {
-    return guarded("diopiNormalInp", [&] {
+    return guarded("diopiNormalInp", ctx, [&] {
         fill_normal(target_tensor("inout", inout, generator, kFloating | kComplex), mean, std, generator);
     });
 }
 
-DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                diopiConstTensorHandle_t mean, double std,
                                                diopiGeneratorHandle_t generator) {
-    return guarded("diopiNormalTensorScalar", [&] {
+    return guarded("diopiNormalTensorScalar", ctx, [&] {
         const Tensor out_tensor = target_tensor("out", out, generator, kFloating);
         const Tensor mean_tensor = tensor("mean", mean, kFloating);
         draw_normal(out_tensor, {mean_tensor, 0}, {Tensor(), std}, generator, "C1: std is not negative");
     });
 }
 
-DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, double mean,
+DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, double mean,
                                                diopiConstTensorHandle_t std, diopiGeneratorHandle_t generator) {
-    return guarded("diopiNormalScalarTensor", [&] {
+    return guarded("diopiNormalScalarTensor", ctx, [&] {
         const Tensor out_tensor = target_tensor("out", out, generator, kFloating);
         const Tensor std_tensor = tensor("std", std, kFloating);
         draw_normal(out_tensor, {Tensor(), mean}, {std_tensor, 0}, generator, kElementRule);
     });
 }
 
-DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                          diopiConstTensorHandle_t mean, diopiConstTensorHandle_t std,
                                          diopiGeneratorHandle_t generator) {
-    return guarded("diopiNormalTensor", [&] {
+    return guarded("diopiNormalTensor", ctx, [&] {
         const Tensor out_tensor = target_tensor("out", out, generator, kFloating);
         const Tensor mean_tensor = tensor("mean", mean, kFloating);
         const Tensor std_tensor = tensor("std", std, kFloating);

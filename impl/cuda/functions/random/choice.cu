@@ -1,0 +1,155 @@
+// Randperm and Multinomial, with the numbers of the CPU library.
+#include <vector>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/math.h"
+#include "diopi_cuda/flag.h"
+#include "diopi_cuda/launch.h"
+#include "generator.h"
+#include "random/kernels.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// Raises the flag where a row holds a weight that is none, or too few that are positive.
+void check_weights(const double* weights, int64_t rows, int64_t categories, int64_t needed, int* flag) {
+    for_groups(rows, threads_for(categories), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
+        int64_t positive = 0;
+        int64_t wrong = 0;
+        for (int64_t c = group.thread(); c < categories; c += group.size()) {
+            const double weight = weights[row * categories + c];
+            positive += weight > 0 ? 1 : 0;
+            wrong += weight >= 0 && isfinite(weight) ? 0 : 1;
+        }
+        positive = group.sum(positive);
+        wrong = group.sum(wrong);
+        if (group.thread() == 0 && (wrong > 0 || positive < needed)) {
+            *flag = 1;
+        }
+    });
+}
+
+// The running sums of each row, one addition after the other, as on the CPU.
+void add_up(double* sums, const double* weights, int64_t rows, int64_t categories) {
+    for_each(rows, [=] DIOPI_KERNEL(int64_t row) {
+        double sum = 0;
+        for (int64_t c = row * categories; c < (row + 1) * categories; ++c) {
+            sum += weights[c];
+            sums[c] = sum;
+        }
+    });
+}
+
+// The first of `count` rising values that is not below `value`, or above it where `above` holds.
+DIOPI_DEVICE int64_t bound(const double* values, int64_t count, double value, bool above) {
+    int64_t first = 0;
+    while (count > 0) {
+        const int64_t half = count / 2;
+        const double own = values[first + half];
+        const bool is_left = above ? own <= value : own < value;
+        first = is_left ? first + half + 1 : first;
+        count = is_left ? count - half - 1 : half;
+    }
+    return first;
+}
+
+// Draws with replacement: where a number falls among the running sums.
+void draw_shares(Int64* chosen, const double* sums, int64_t rows, int64_t categories, int64_t count,
+                 const Draws& draws) {
+    for_each(rows * count, [=] DIOPI_KERNEL(int64_t i) {
+        const double* own = sums + i / count * categories;
+        const double whole = own[categories - 1];
+        int64_t found = bound(own, categories, unit(draws(i), 0) * whole, true);
+        // The product may be rounded up to the whole sum: then it is the last category that has a weight.
+        if (found == categories) {
+            found = bound(own, categories, whole, false);
+        }
+        chosen[i] = Int64(found);
+    });
+}
+
+struct Arrival {
+    double time;
+    int64_t category;  // -1 for none
+};
+
+// Draws without replacement: each category waits for an exponential time over its weight, and the first ones come out.
+void draw_first(Int64* chosen, double* times, const double* weights, int64_t rows, int64_t categories, int64_t count,
+                const Draws& draws) {
+    for_groups(rows, threads_for(categories), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
+        double* own = times + row * categories;
+        for (int64_t c = group.thread(); c < categories; c += group.size()) {
+            const double weight = weights[row * categories + c];
+            const double wait = -numeric::log1p(-unit(draws(row * categories + c), 0)) / weight;
+            own[c] = weight > 0 ? wait : -1;
+        }
+        group.sync();
+        for (int64_t i = 0; i < count; ++i) {
+            Arrival best{0, -1};
+            for (int64_t c = group.thread(); c < categories; c += group.size()) {
+                if (own[c] >= 0 && (best.category < 0 || own[c] < best.time)) {
+                    best = {own[c], c};
+                }
+            }
+            best = group.reduce(best, [](const Arrival& a, const Arrival& b) {
+                if (a.category < 0 || b.category < 0) {
+                    return a.category < 0 ? b : a;
+                }
+                const bool is_later = a.time > b.time || (a.time == b.time && a.category > b.category);
+                return is_later ? b : a;
+            });
+            if (group.thread() == 0) {
+                chosen[row * count + i] = Int64(best.category);
+                own[best.category] = -1;
+            }
+            group.sync();
+        }
+    });
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+// Fisher and Yates swap one element after the other, which is the host's work: a GPU would do it no faster.
+void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) {
+    const cuda::Draws draws = cuda::Draws::of(generator);
+    std::vector<Int64> order(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) {
+        order[i] = Int64(i);
+    }
+    for (int64_t i = n; i-- > 0;) {
+        std::swap(order[i], order[below(static_cast<uint64_t>(i) + 1, draws(i), 0)]);
+    }
+    const Output<Int64> result(target);
+    if (n > 0) {
+        cuda::send(result.data(), order.data(), order.size() * sizeof(Int64));
+    }
+    result.store();
+}
+
+void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int64_t categories, int64_t num_samples,
+            bool replacement, diopiGeneratorHandle_t generator) {
+    const Input<double> weights(weight_tensor);
+    const cuda::Flag is_wrong;
+    cuda::check_weights(weights.data(), rows, categories, replacement ? 1 : num_samples, is_wrong.data());
+    require(!is_wrong.is_raised(),
+            "C5: weights are finite and not negative, and as many are positive in each row as are drawn from it");
+    const cuda::Draws draws = cuda::Draws::of(generator);
+    const Output<Int64> result(target);
+    Buffer memory;
+    memory.allocate(rows * categories * static_cast<int64_t>(sizeof(double)));
+    auto* const room = static_cast<double*>(memory.data());
+    if (replacement) {
+        cuda::add_up(room, weights.data(), rows, categories);
+        cuda::draw_shares(result.data(), room, rows, categories, num_samples, draws);
+    } else {
+        cuda::draw_first(result.data(), room, weights.data(), rows, categories, num_samples, draws);
+    }
+    result.store();
+}
+
+}  // namespace diopi::cpu
