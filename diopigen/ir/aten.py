@@ -9,6 +9,7 @@ _ARGUMENT = re.compile(
     r"(?P<type>[A-Za-z]+)(?:\((?P<alias>[^)]*)\))?(?P<suffix>(?:\[[0-9]*\]|\?)*)"
     r"(?:\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*))?(?:\s*=\s*(?P<default>.*))?\Z"
 )
+_LENGTH = re.compile(r"\[([0-9]+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,10 @@ class AtenArgument:
     is_list: bool
     written: bool
     keyword_only: bool = False
+    optional_items: bool = False
+    """A list whose items may be missing: `Tensor?[]`."""
+    length: int | None = None
+    """The length of a list that has a fixed one: `bool[3]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ def _argument(text: str, keyword_only: bool) -> AtenArgument:
     if match is None:
         raise ValueError(f"'{text}' is not an argument of a schema")
     suffix = match.group("suffix") or ""
+    length = _LENGTH.search(suffix)
     return AtenArgument(
         name=match.group("name") or "",
         type=match.group("type"),
@@ -76,6 +82,8 @@ def _argument(text: str, keyword_only: bool) -> AtenArgument:
         is_list="[" in suffix,
         written="!" in (match.group("alias") or ""),
         keyword_only=keyword_only,
+        optional_items="?[" in suffix,
+        length=int(length.group(1)) if length is not None else None,
     )
 
 

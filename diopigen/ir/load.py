@@ -13,6 +13,7 @@ from pathlib import Path
 from diopigen.diagnostics import Sink, Span, failure
 from diopigen.ir.lower import Lowering, items_of, mappings_of, text_of
 from diopigen.ir.model import (
+    Aten,
     DeviceFunction,
     DeviceParameter,
     DtypeInfo,
@@ -21,10 +22,13 @@ from diopigen.ir.model import (
     EnumValue,
     Function,
     HandleType,
+    HandwrittenKernel,
     Header,
     Interface,
+    LeftOut,
     StructField,
     StructType,
+    StructuredGroup,
     Version,
 )
 from diopigen.ir.variants import Place, expand
@@ -97,7 +101,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         node = _read_operators(state, path.relative_to(root).as_posix())
         if node is not None:
             state.complete &= _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
-    release, schemas = _aten(state)
+    release, schemas, aten = _aten(state)
     interface = Interface(
         version=_version(types),
         types_header=text_of(types.get("header")),
@@ -112,6 +116,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         ),
         aten_release=release,
         aten_schemas=schemas,
+        aten=aten,
         files=tuple(state.files),
         file_of=file_of,
         family_docs=family_docs,
@@ -263,10 +268,12 @@ def _device_function(node: MappingNode) -> DeviceFunction:
     return DeviceFunction(name, doc, returns, params, register, linked, missing)
 
 
-def _aten(state: _State) -> tuple[str, dict[str, str]]:
-    """The release and the schemas by overload name of the files in `aten/`."""
+def _aten(state: _State) -> tuple[str, dict[str, str], Aten]:
+    """The release, the schemas by overload name and the rest of the files in `aten/`, with `torch.yaml` beside it."""
     folder = state.root / "aten"
     release, schemas = "", {}
+    structured: list[StructuredGroup] = []
+    needed: set[str] = set()
     for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():
         node = state.read(path.relative_to(state.root).as_posix(), "aten")
         if node is None:
@@ -275,4 +282,37 @@ def _aten(state: _State) -> tuple[str, dict[str, str]]:
         for item in items_of(node.get("schemas")):
             schema = text_of(item)
             schemas[schema.partition("(")[0]] = schema
-    return release, schemas
+        structured += [_structured(group) for group in mappings_of(node.get("structured"))]
+        needed |= {text_of(item) for item in items_of(node.get("needed"))}
+    glue = state.read("torch.yaml", "torch") if (state.root / "torch.yaml").exists() else None
+    handwritten = mappings_of(glue.get("handwritten")) if glue is not None else ()
+    left_out = mappings_of(glue.get("left_out")) if glue is not None else ()
+    aten = Aten(
+        tuple(structured),
+        frozenset(needed),
+        tuple(_handwritten(entry) for entry in handwritten),
+        tuple(LeftOut(text_of(e.get("overload")), text_of(e.get("why")), _overload_span(e)) for e in left_out),
+    )
+    return release, schemas, aten
+
+
+def _structured(node: MappingNode) -> StructuredGroup:
+    inplace = node.get("inplace")
+    iterator = node.get("iterator")
+    return StructuredGroup(
+        text_of(node.get("meta")),
+        text_of(node.get("out")),
+        text_of(node.get("functional")),
+        text_of(inplace) if inplace is not None else None,
+        isinstance(iterator, ScalarNode) and iterator.value is True,
+    )
+
+
+def _handwritten(node: MappingNode) -> HandwrittenKernel:
+    calls = tuple(text_of(item) for item in items_of(node.get("calls")))
+    overload, function = text_of(node.get("overload")), text_of(node.get("function"))
+    return HandwrittenKernel(overload, function, calls, text_of(node.get("why")), _overload_span(node))
+
+
+def _overload_span(node: MappingNode) -> Span:
+    return (node.get("overload") or node).span

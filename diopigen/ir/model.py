@@ -331,6 +331,47 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class StructuredGroup:
+    """Overloads of ATen that share a meta function: the class `at::meta::structured_<meta>`."""
+
+    meta: str
+    out: str
+    functional: str
+    inplace: str | None
+    iterator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HandwrittenKernel:
+    """An ATen overload that a handwritten C++ function serves, and the functions of the interface that it calls."""
+
+    overload: str
+    function: str
+    calls: tuple[str, ...]
+    why: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An ATen overload that the spec names and the glue does not serve."""
+
+    overload: str
+    why: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Aten:
+    """What is known of a release of torch beyond its schemas, and how its overloads are served."""
+
+    structured: tuple[StructuredGroup, ...] = ()
+    needed: frozenset[str] = frozenset()
+    handwritten: tuple[HandwrittenKernel, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
     """The whole spec."""
 
@@ -345,6 +386,7 @@ class Interface:
     device_functions: tuple[DeviceFunction, ...]
     aten_release: str = ""
     aten_schemas: Mapping[str, str] = field(default_factory=dict)
+    aten: Aten = Aten()
     files: tuple[str, ...] = ()
     """Every spec file that was read, in order: the inputs of whatever is generated."""
     file_of: Mapping[str, str] = field(default_factory=dict)

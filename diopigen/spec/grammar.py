@@ -302,7 +302,56 @@ ATEN_FILE = RecordShape(
     "ATen schemas",
     {
         "torch": Field(TEXT, "the release that the schemas are from", required=True),
+        "structured": Field(
+            ListShape(
+                RecordShape(
+                    "a group of structured operators",
+                    {
+                        "meta": Field(WORD, "what its class in at::meta is called, after structured_", required=True),
+                        "out": Field(TEXT, "the overload that writes to given tensors", required=True),
+                        "functional": Field(TEXT, "the overload that makes its results", required=True),
+                        "inplace": Field(TEXT, "the overload that works in place"),
+                        "iterator": Field(BooleanShape(), "whether the class is a TensorIterator"),
+                    },
+                )
+            ),
+            "groups of operators whose shapes and dtypes torch can tell by itself",
+        ),
+        "needed": Field(ListShape(TEXT), "overloads for which a new device has no kernel unless it brings one"),
         "schemas": Field(ListShape(TEXT), "schemas as native_functions.yaml writes them", required=True),
+    },
+)
+
+TORCH_FILE = RecordShape(
+    "glue for PyTorch",
+    {
+        "handwritten": Field(
+            ListShape(
+                RecordShape(
+                    "a handwritten kernel",
+                    {
+                        "overload": Field(TEXT, "the ATen overload", required=True),
+                        "function": Field(WORD, "the C++ function of diopigen::backend::kernels", required=True),
+                        "calls": Field(ListShape(WORD), "functions of the interface that it calls, without diopi"),
+                        "why": Field(TEXT, "why it cannot be generated", required=True),
+                    },
+                )
+            ),
+            "kernels that a person wrote",
+            required=True,
+        ),
+        "left_out": Field(
+            ListShape(
+                RecordShape(
+                    "an overload that is not served",
+                    {
+                        "overload": Field(TEXT, "the ATen overload", required=True),
+                        "why": Field(TEXT, "why it is left to others", required=True),
+                    },
+                )
+            ),
+            "overloads that functions of the interface name and that the glue does not serve",
+        ),
     },
 )
 
@@ -355,6 +404,7 @@ FILES = {
     "types": TYPES_FILE,
     "headers": HEADERS_FILE,
     "aten": ATEN_FILE,
+    "torch": TORCH_FILE,
     "model": MODEL_FILE,
 }
 """The file kinds; `specs/schema/<kind>.schema.json` is printed from each."""

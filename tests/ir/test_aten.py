@@ -21,8 +21,10 @@ def argument(
     is_list: bool = False,
     written: bool = False,
     keyword_only: bool = False,
+    optional_items: bool = False,
+    length: int | None = None,
 ) -> AtenArgument:
-    return AtenArgument(name, type_, optional, is_list, written, keyword_only)
+    return AtenArgument(name, type_, optional, is_list, written, keyword_only, optional_items, length)
 
 
 SELF = argument("self", "Tensor")
@@ -51,20 +53,20 @@ READ = {
         "sum.dim_IntList",
         (
             SELF,
-            argument("dim", "int", optional=True, is_list=True),
+            argument("dim", "int", optional=True, is_list=True, length=1),
             argument("keepdim", "bool"),
             argument("dtype", "ScalarType", optional=True, keyword_only=True),
         ),
         (RESULT,),
     ),
     "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor": AtenSchema(
-        "index.Tensor", (SELF, argument("indices", "Tensor", is_list=True)), (RESULT,)
+        "index.Tensor", (SELF, argument("indices", "Tensor", is_list=True, optional_items=True)), (RESULT,)
     ),
     "max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)": AtenSchema(
         "max.dim", (SELF, argument("dim", "int")), (argument("values", "Tensor"), argument("indices", "Tensor"))
     ),
     "odd(Tensor self, str a=\"x, (y\", int[2] b=[0, 1], str c='-> ') -> ()": AtenSchema(
-        "odd", (SELF, argument("a", "str"), argument("b", "int", is_list=True), argument("c", "str")), ()
+        "odd", (SELF, argument("a", "str"), argument("b", "int", is_list=True, length=2), argument("c", "str")), ()
     ),
     "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]": AtenSchema(
         "unbind.int", (SELF, argument("dim", "int")), (argument("", "Tensor", is_list=True),)

@@ -37,6 +37,7 @@ def test_the_files_are_named_as_in_a_checkout_wherever_they_lie(spec: Path) -> N
         "specs/ops/layout/state.yaml",
         "specs/ops/layout/views.yaml",
         "specs/aten/miniature.yaml",
+        "specs/torch.yaml",
     )
     assert loaded.interface.file_of["diopiBlendInp"] == "specs/ops/arithmetic.yaml"
 

@@ -1,3 +1,4 @@
+#include <diopigen/accelerator.h>
 #include <diopigen/device.h>
 #include <diopigen_sim/device.h>
 #include <diopigen_sim/device_functions.h>
@@ -16,6 +17,7 @@
 #pragma weak diopiRegisterMemcpyD2HAsyncFunc
 #pragma weak diopiRegisterMemcpyD2DAsyncFunc
 #pragma weak diopiRegisterGetLastErrorFunc
+#pragma weak diopigenRegisterAccelerator
 
 namespace sim = diopigen::sim;
 
@@ -44,6 +46,78 @@ int32_t guarded(const Body& body) noexcept {
 template <class Function>
 bool offer(int32_t (*registerFunction)(Function), Function function) {
     return registerFunction == nullptr || registerFunction(function) == 0;
+}
+
+int32_t deviceCount(int32_t* count) {
+    *count = sim::deviceCount();
+    return 0;
+}
+
+int32_t setDevice(int32_t device) {
+    return guarded([&] { return sim::setCurrentDevice(device); });
+}
+
+sim::EventHandle eventOf(diopigenEvent_t event) { return static_cast<sim::EventHandle>(event); }
+
+int32_t createEvent(diopigenEvent_t* event) {
+    return guarded([&] {
+        sim::EventHandle made = nullptr;
+        const sim::Status status = sim::createEvent(&made);
+        *event = made;
+        return status;
+    });
+}
+
+int32_t destroyEvent(diopigenEvent_t event) {
+    return guarded([&] { return sim::destroyEvent(eventOf(event)); });
+}
+
+int32_t recordEvent(diopigenEvent_t event, diopiStreamHandle_t stream) {
+    return guarded([&] { return sim::recordEvent(eventOf(event), stream); });
+}
+
+int32_t waitEvent(diopiStreamHandle_t stream, diopigenEvent_t event) {
+    return guarded([&] { return sim::waitEvent(stream, eventOf(event)); });
+}
+
+int32_t synchronizeEvent(diopigenEvent_t event) {
+    return guarded([&] { return sim::synchronizeEvent(eventOf(event)); });
+}
+
+int32_t queryEvent(diopigenEvent_t event, bool* done) {
+    return guarded([&] { return sim::queryEvent(eventOf(event), done); });
+}
+
+int32_t elapsedTime(diopigenEvent_t start, diopigenEvent_t end, double* milliseconds) {
+    return guarded([&] { return sim::elapsedTime(eventOf(start), eventOf(end), milliseconds); });
+}
+
+int32_t memoryInfo(int32_t device, uint64_t* free, uint64_t* total) {
+    return guarded([&] {
+        sim::MemoryUse use;
+        const sim::Status status = sim::memoryUse(device, &use);
+        *total = use.limitBytes;
+        *free = use.limitBytes - use.liveBytes;
+        return status;
+    });
+}
+
+/// A host that is no framework does not ask for it.
+bool offerAccelerator() {
+    const diopigenAccelerator_t table = {
+        sizeof(diopigenAccelerator_t),
+        deviceCount,
+        setDevice,
+        createEvent,
+        destroyEvent,
+        recordEvent,
+        waitEvent,
+        synchronizeEvent,
+        queryEvent,
+        elapsedTime,
+        memoryInfo,
+    };
+    return diopigenRegisterAccelerator == nullptr || diopigenRegisterAccelerator(&table) == 0;
 }
 
 }  // namespace
@@ -106,6 +180,7 @@ int32_t diopigenRegisterSimulatedDevice(void) {
         offer(diopiRegisterMemcpyD2HAsyncFunc, diopigenSimMemcpyD2HAsync),
         offer(diopiRegisterMemcpyD2DAsyncFunc, diopigenSimMemcpyD2DAsync),
         offer(diopiRegisterGetLastErrorFunc, diopigenSimGetLastErrorString),
+        offerAccelerator(),
     };
     for (const bool good : offered) {
         if (!good) {

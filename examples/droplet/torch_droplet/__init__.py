@@ -1,0 +1,19 @@
+"""PyTorch on droplet: `import torch`, and the device "droplet" is there.
+
+Without autoload (`TORCH_DEVICE_BACKEND_AUTOLOAD=0`) import this package yourself. The libraries lie in `lib/` beside
+it, or where `TORCH_DROPLET_LIBRARIES` says.
+"""
+
+from __future__ import annotations
+
+from torch_droplet import _backend
+
+_backend.load("droplet")
+
+from torch_droplet.report import fallback_report, reset_fallback_report  # noqa: E402
+
+__all__ = ["fallback_report", "reset_fallback_report"]
+
+
+def _autoload() -> None:
+    """What the entry point `torch.backends` calls when torch is imported: importing this package is enough."""

@@ -1,0 +1,52 @@
+"""Loads the libraries and gives PyTorch the device: its name, its module, its methods on tensors."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import importlib
+import os
+import sys
+import types
+from pathlib import Path
+
+import torch
+
+_loaded: str | None = None
+
+
+def _libraries() -> Path:
+    chosen = os.environ.get(f"TORCH_{__package__.removeprefix('torch_').upper()}_LIBRARIES")
+    return Path(chosen) if chosen else Path(__file__).parent / "lib"
+
+
+def load(name: str) -> None:
+    """Loads the backend once, as the device `name`. Raises `ImportError` where its libraries are not there."""
+    global _loaded
+    if _loaded is not None:
+        return
+    library = _libraries() / f"libtorch_{name}.so"
+    if not library.is_file():
+        fix = f"build the tree with -DDIOPI_WITH_TORCH=ON, or set TORCH_{name.upper()}_LIBRARIES"
+        raise ImportError(f"{library} does not exist: {fix}")
+    try:
+        # Global, since the vendor's library finds diopirt's functions here.
+        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        torch.ops.load_library(str(library))
+    except OSError as error:
+        raise ImportError(f"{library} does not load: {error}") from None
+    torch.utils.rename_privateuse1_backend(name)
+    module = importlib.import_module(f"{__package__}.device")
+    torch._register_device_module(name, module)
+    sys.modules[f"torch.{name}"] = module
+    torch.utils.generate_methods_for_privateuse1_backend(
+        for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
+    )
+    atexit.register(_end, module)
+    _loaded = name
+
+
+def _end(module: types.ModuleType) -> None:
+    """Waits for the device before the process goes, so that what still runs may use its memory."""
+    if module.is_initialized():
+        module.synchronize()

@@ -1,0 +1,18 @@
+// Device memory for PyTorch: blocks that are freed wait for the next use on the stream that they were made for.
+#ifndef DIOPIGEN_TORCH_ALLOCATOR_H_
+#define DIOPIGEN_TORCH_ALLOCATOR_H_
+
+#include <c10/core/CachingDeviceAllocator.h>
+
+namespace diopigen::backend {
+
+c10::DeviceAllocator& deviceAllocator();
+/// Page-locked memory of the host, as far as a device knows the word: copies from it may be asynchronous.
+c10::Allocator& pinnedAllocator();
+bool isPinned(const void* pointer);
+/// A copy reads or writes the pinned block at `pointer` on `stream`: it is not reused before that is over.
+void recordPinned(const void* pointer, c10::Stream stream);
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_ALLOCATOR_H_

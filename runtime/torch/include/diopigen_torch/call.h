@@ -1,0 +1,253 @@
+// A call of a function of the interface from a kernel of PyTorch: what the emitted and the handwritten kernels share.
+#ifndef DIOPIGEN_TORCH_CALL_H_
+#define DIOPIGEN_TORCH_CALL_H_
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/Scalar.h>
+#include <diopi/functions.h>
+#include <diopi/functions_ext.h>
+#include <diopigen_torch/context.h>
+#include <diopigen_torch/device.h>
+#include <diopigen_torch/dtypes.h>
+#include <diopigen_torch/generator.h>
+
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace diopigen::backend {
+
+/// The call runs on the CPU: the vendor leaves it to PyTorch, or the interface cannot say what it asks for.
+class Declined : public std::exception {
+  public:
+    explicit Declined(const char* reason) : reason_(reason) {}
+    const char* what() const noexcept override { return reason_; }
+
+  private:
+    const char* reason_;
+};
+
+[[noreturn]] void decline(const char* reason);
+
+/// What one vendor call needs. Work goes to the calling thread's stream on the device of `like`.
+class Call {
+  public:
+    explicit Call(const at::Tensor& like) : Call(like.is_cpu() ? currentDevice() : like.get_device()) {}
+    explicit Call(c10::DeviceIndex device) : before_(currentDevice()) {
+        context_.device = device;
+        if (C10_UNLIKELY(device != before_)) {
+            setCurrentDevice(device);
+        }
+    }
+    ~Call() {
+        if (C10_UNLIKELY(context_.device != before_)) {
+            setCurrentDevice(before_);
+        }
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    c10::DeviceIndex device() const { return context_.device; }
+    at::TensorOptions options(at::ScalarType type) const {
+        return at::TensorOptions().dtype(type).device(c10::Device(kDeviceType, context_.device));
+    }
+    diopiGeneratorHandle_t generator(const std::optional<at::Generator>& given) const {
+        return generatorHandle(given, context_.device);
+    }
+
+    /// Calls `function`, which may be null where the vendor lacks it. Throws Declined where the vendor leaves the call
+    /// to others, and the vendor's text for any other failure.
+    template <typename... Parameters, typename... Arguments>
+    void operator()(const char* name, diopiError_t (*function)(diopiContextHandle_t, Parameters...),
+                    const Arguments&... arguments) {
+        if (C10_UNLIKELY(function == nullptr)) {
+            decline(name);
+        }
+        const diopiError_t status = function(&context_, static_cast<Parameters>(arguments)...);
+        if (C10_UNLIKELY(status != diopiSuccess)) {
+            fail(name, status);
+        }
+    }
+
+  private:
+    [[noreturn]] static void fail(const char* name, diopiError_t status);
+
+    diopiContext context_;
+    c10::DeviceIndex before_;
+};
+
+/// A tensor that an operator reads. A number that PyTorch keeps as a CPU tensor moves to the device; any other tensor
+/// of another device is refused.
+class Input {
+  public:
+    /// As it is. Throws Declined where the dtype is not one of `dtypes`.
+    Input(Call& call, const at::Tensor& tensor, Dtypes dtypes = kAnyDtype);
+    /// Converted to `type`.
+    Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes = kAnyDtype);
+
+    const at::Tensor& tensor() const { return own_.defined() ? own_ : *given_; }
+    operator diopiConstTensorHandle_t() const { return handle(tensor()); }
+
+  private:
+    void take(Call& call, at::ScalarType type, Dtypes dtypes);
+
+    const at::Tensor* given_;
+    at::Tensor own_;
+};
+
+/// The same, where there may be no tensor: the handle is null then.
+class OptionalInput {
+  public:
+    OptionalInput(Call& call, const std::optional<at::Tensor>& tensor, Dtypes dtypes = kAnyDtype) {
+        if (tensor.has_value() && tensor->defined()) {
+            input_.emplace(call, *tensor, dtypes);
+        }
+    }
+    OptionalInput(Call& call, const std::optional<at::Tensor>& tensor, at::ScalarType type, Dtypes dtypes = kAnyDtype) {
+        if (tensor.has_value() && tensor->defined()) {
+            input_.emplace(call, *tensor, type, dtypes);
+        }
+    }
+    operator diopiConstTensorHandle_t() const {
+        return input_.has_value() ? static_cast<diopiConstTensorHandle_t>(*input_) : nullptr;
+    }
+
+  private:
+    std::optional<Input> input_;
+};
+
+/// Several tensors that an operator reads.
+class InputList {
+  public:
+    template <typename Tensors>
+    InputList(Call& call, const Tensors& tensors, Dtypes dtypes = kAnyDtype) {
+        inputs_.reserve(tensors.size());
+        handles_.reserve(tensors.size());
+        for (const at::Tensor& tensor : tensors) {
+            inputs_.emplace_back(call, tensor, dtypes);
+            handles_.push_back(inputs_.back());
+        }
+    }
+    diopiConstTensorHandle_t* data() { return handles_.data(); }
+    int64_t size() const { return static_cast<int64_t>(handles_.size()); }
+
+  private:
+    std::vector<Input> inputs_;
+    std::vector<diopiConstTensorHandle_t> handles_;
+};
+
+/// A tensor that an operator writes. Where the operator cannot write the dtype that `out` has, it writes to a temporary
+/// of the right one, which finish() converts.
+class Output {
+  public:
+    explicit Output(at::Tensor& out) : out_(&out) { requireHere(); }
+    Output(at::Tensor& out, at::ScalarType type);
+    /// Of the first dtype of `dtypes` where the own one is not among them.
+    Output(at::Tensor& out, Dtypes dtypes, at::ScalarType otherwise)
+        : Output(out, isIn(dtypes, out.scalar_type()) ? out.scalar_type() : otherwise) {}
+
+    at::Tensor& tensor() { return own_.defined() ? own_ : *out_; }
+    operator diopiTensorHandle_t() { return handle(tensor()); }
+    operator diopiTensorHandle_t() const { return const_cast<Output*>(this)->operator diopiTensorHandle_t(); }
+    void finish();
+
+  private:
+    void requireHere() const;
+
+    at::Tensor* out_;
+    at::Tensor own_;
+};
+
+/// Tensors that an operator writes, or reads and writes.
+class OutputList {
+  public:
+    explicit OutputList(at::TensorList tensors) {
+        handles_.reserve(tensors.size());
+        for (const at::Tensor& tensor : tensors) {
+            handles_.push_back(handle(const_cast<at::Tensor&>(tensor)));
+        }
+    }
+    diopiTensorHandle_t* data() { return handles_.data(); }
+    int64_t size() const { return static_cast<int64_t>(handles_.size()); }
+
+  private:
+    std::vector<diopiTensorHandle_t> handles_;
+};
+
+/// A tensor that an operator allocates.
+class Made {
+  public:
+    operator diopiTensorHandle_t*() const { return &handle_; }
+    at::Tensor tensor() const {
+        TORCH_CHECK(handle_ != nullptr, "the vendor's operator made no tensor");
+        return tensorOf(handle_);
+    }
+
+  private:
+    mutable diopiTensorHandle_t handle_ = nullptr;
+};
+
+/// A number. Complex ones are declined: the interface has none.
+class Number {
+  public:
+    Number(const at::Scalar& scalar) : isGiven_(true) { set(scalar); }                // NOLINT: reads as an argument
+    Number(const std::optional<at::Scalar>& scalar) : isGiven_(scalar.has_value()) {  // NOLINT
+        if (isGiven_) {
+            set(*scalar);
+        }
+    }
+    operator const diopiScalar_t*() const { return isGiven_ ? &value_ : nullptr; }
+    // One function of the interface takes a pointer that is not const, and only reads.
+    operator diopiScalar_t*() const { return isGiven_ ? &value_ : nullptr; }
+
+  private:
+    void set(const at::Scalar& scalar);
+
+    mutable diopiScalar_t value_{};
+    bool isGiven_;
+};
+
+/// An optional number of a plain type: null where there is none.
+template <typename Type>
+class Optional {
+  public:
+    template <typename Given>
+    Optional(const std::optional<Given>& given)  // NOLINT: reads as an argument
+        : isGiven_(given.has_value()), value_(isGiven_ ? static_cast<Type>(*given) : Type{}) {}
+    operator const Type*() const { return isGiven_ ? &value_ : nullptr; }
+
+  private:
+    bool isGiven_;
+    Type value_;
+};
+
+/// The handle of a tensor that an operator writes where there is one; null where there is none.
+inline diopiTensorHandle_t optional(at::Tensor& tensor) { return tensor.defined() ? handle(tensor) : nullptr; }
+
+inline diopiSize_t sizes(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
+inline diopiSize_t sizes(at::OptionalIntArrayRef array) {
+    return array.has_value() ? sizes(*array) : diopiSize_t{nullptr, 0};
+}
+/// A single dimension as a list of one; `dimension` must outlive the call.
+inline diopiSize_t sizes(const int64_t& dimension) { return {&dimension, 1}; }
+
+inline diopiReduction_t reductionOf(int64_t value) { return static_cast<diopiReduction_t>(value); }
+diopiRoundMode_t roundMode(std::optional<std::string_view> name);
+
+/// Whether PyTorch keeps a number in the tensor: a tensor without dimensions on the CPU.
+inline bool isNumber(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
+
+/// The rules of the spec by which dtypes follow.
+inline at::ScalarType toFloat(at::ScalarType type) {
+    return at::isIntegralType(type, /*includeBool=*/true) ? at::get_default_dtype_as_scalartype() : type;
+}
+inline at::ScalarType accumulated(at::ScalarType type) {
+    return at::isIntegralType(type, /*includeBool=*/true) ? at::kLong : type;
+}
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_CALL_H_

@@ -1,0 +1,36 @@
+// What diopirt's handles stand for under PyTorch: a context is one call, a tensor is an at::Tensor.
+#ifndef DIOPIGEN_TORCH_CONTEXT_H_
+#define DIOPIGEN_TORCH_CONTEXT_H_
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <diopi/diopirt.h>
+
+#include <list>
+
+/// Lives as long as a call of an operator; its tensors go with it.
+struct diopiContext {
+    c10::DeviceIndex device = 0;
+    /// What operators asked for. A list, since handles are addresses.
+    std::list<at::Tensor> temporaries;
+};
+
+namespace diopigen::backend {
+
+inline diopiTensorHandle_t handle(at::Tensor& tensor) { return reinterpret_cast<diopiTensorHandle_t>(&tensor); }
+inline diopiConstTensorHandle_t handle(const at::Tensor& tensor) {
+    return reinterpret_cast<diopiConstTensorHandle_t>(&tensor);
+}
+inline at::Tensor& tensorOf(diopiTensorHandle_t handle) { return *reinterpret_cast<at::Tensor*>(handle); }
+inline const at::Tensor& tensorOf(diopiConstTensorHandle_t handle) {
+    return *reinterpret_cast<const at::Tensor*>(handle);
+}
+
+/// diopi_dtype_unsupported for dtypes that the interface does not have.
+diopiDtype_t dtypeOf(at::ScalarType type) noexcept;
+/// Throws for dtypes that PyTorch does not have.
+at::ScalarType scalarTypeOf(diopiDtype_t dtype);
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_CONTEXT_H_

@@ -1,0 +1,75 @@
+// The vendor's device as PyTorch sees it: devices, streams and events over the functions that the vendor registered.
+#ifndef DIOPIGEN_TORCH_DEVICE_H_
+#define DIOPIGEN_TORCH_DEVICE_H_
+
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+
+namespace diopigen::backend {
+
+inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
+
+/// Starts the vendor's library: its initLibrary(), once. Everything below does so by itself. Throws what it says.
+void initialize();
+/// Whether initialize() has run.
+bool isInitialized() noexcept;
+/// Waits for all streams, gives cached memory back and ends the vendor's library. Nothing may be used afterwards. The
+/// status of finalizeLibrary(), which is not 0 where memory is left.
+int32_t finalize();
+
+/// 0 where the vendor's library does not start.
+c10::DeviceIndex deviceCount() noexcept;
+/// The device of the calling thread.
+c10::DeviceIndex currentDevice() noexcept;
+/// Throws for a device that there is not.
+void setCurrentDevice(c10::DeviceIndex device);
+
+/// Bytes of a device, free and in all; zeros where the vendor does not tell.
+struct MemoryInfo {
+    uint64_t free = 0;
+    uint64_t total = 0;
+};
+MemoryInfo memoryInfo(c10::DeviceIndex device);
+
+c10::Stream defaultStream(c10::DeviceIndex device);
+c10::Stream newStream(c10::DeviceIndex device);
+/// The stream that the calling thread uses on a device.
+c10::Stream currentStream(c10::DeviceIndex device);
+/// Sets it, and returns the one before.
+c10::Stream exchangeStream(c10::Stream stream);
+/// The vendor's handle of a stream.
+diopiStreamHandle_t handleOf(c10::Stream stream);
+/// The handle of the calling thread's stream on a device; cheap.
+diopiStreamHandle_t currentHandle(c10::DeviceIndex device);
+void synchronize(c10::Stream stream);
+/// Waits for all streams of a device.
+void synchronizeDevice(c10::DeviceIndex device);
+
+/// A point in the work of a stream. Where the vendor has no events, recording waits for the stream.
+class Event {
+  public:
+    Event();
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    ~Event();
+    void record(c10::Stream stream);
+    void block(c10::Stream stream) const;
+    bool query() const;
+    void synchronize() const;
+    double elapsedMilliseconds(const Event& end) const;
+
+  private:
+    void* event_ = nullptr;
+};
+
+/// Copies on a stream: the host's memory must stay as it is until the stream has been synchronised.
+void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes);
+void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes);
+void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes);
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_DEVICE_H_

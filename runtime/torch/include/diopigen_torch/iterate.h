@@ -1,0 +1,26 @@
+// Shapes and dtypes of elementwise operators that have no meta function: PyTorch's TensorIterator says them.
+#ifndef DIOPIGEN_TORCH_ITERATE_H_
+#define DIOPIGEN_TORCH_ITERATE_H_
+
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+
+namespace diopigen::backend {
+
+/// How the dtype of a result follows from those of the operands.
+enum class Promotion {
+    common,   ///< the dtype that they promote to
+    real,     ///< the same, integers to the default dtype
+    boolean,  ///< bool, whatever they promote to
+};
+
+/// The iterator over `out` and `inputs`, which broadcast: an undefined `out` is made, another one is resized. The dtype
+/// to compute in is common_dtype().
+at::TensorIterator iterate(const at::Tensor& out, std::initializer_list<const at::Tensor*> inputs,
+                           Promotion promotion = Promotion::common);
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_ITERATE_H_

@@ -1,0 +1,123 @@
+// Convolutions. PyTorch brings every call to one overload; the rank and `transposed` choose the function.
+#include <ATen/native/ConvUtils.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <diopigen_torch/call.h>
+
+#include <array>
+#include <vector>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+// The interface has functions for 2 and 3 dimensions; one of them is none of ours.
+constexpr int64_t kPlane = 4;
+constexpr int64_t kVolume = 5;
+
+std::vector<int64_t> outputSize(const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
+                                at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                                at::IntArrayRef outputPadding, int64_t groups) {
+    if (!transposed) {
+        return at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride, dilation);
+    }
+    std::vector<int64_t> size{input.size(0), weight.size(1) * groups};
+    for (size_t i = 0; i < stride.size(); ++i) {
+        const auto dimension = static_cast<int64_t>(i) + 2;
+        const int64_t kernel = dilation[i] * (weight.size(dimension) - 1) + 1;
+        size.push_back((input.size(dimension) - 1) * stride[i] - 2 * padding[i] + kernel + outputPadding[i]);
+    }
+    return size;
+}
+
+// A row is a plane of height 1: what is said of one dimension, for two.
+struct Plane {
+    Plane(at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, at::IntArrayRef outputPadding)
+        : stride{1, stride[0]}, padding{0, padding[0]}, dilation{1, dilation[0]}, outputPadding{0, outputPadding[0]} {}
+    std::array<int64_t, 2> stride;
+    std::array<int64_t, 2> padding;
+    std::array<int64_t, 2> dilation;
+    std::array<int64_t, 2> outputPadding;
+};
+
+constexpr int64_t kHeight = 2;
+
+at::Tensor squeezed(const at::Tensor& tensor) { return tensor.defined() ? tensor.squeeze(kHeight) : tensor; }
+
+at::MemoryFormat formatOf(const at::Tensor& input, const at::Tensor& weight) {
+    const at::MemoryFormat last =
+        input.dim() == kPlane ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::ChannelsLast3d;
+    const bool isLast = input.suggest_memory_format() == last || weight.suggest_memory_format() == last;
+    return isLast ? last : at::MemoryFormat::Contiguous;
+}
+
+}  // namespace
+
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                       at::IntArrayRef output_padding, int64_t groups) {
+    if (input.dim() == 3) {
+        const Plane plane(stride, padding, dilation, output_padding);
+        return squeezed(convolution(input.unsqueeze(kHeight), weight.unsqueeze(kHeight), bias, plane.stride,
+                                    plane.padding, plane.dilation, transposed, plane.outputPadding, groups));
+    }
+    Call call(input);
+    at::Tensor out = at::empty(outputSize(input, weight, stride, padding, dilation, transposed, output_padding, groups),
+                               input.options().memory_format(formatOf(input, weight)));
+    const Input given(call, input);
+    const Input kernel(call, weight, input.scalar_type());
+    const OptionalInput added(call, bias, input.scalar_type());
+    const bool isPlane = input.dim() == kPlane;
+    if (transposed) {
+        call(isPlane ? "diopiConvTranspose2d" : "diopiConvTranspose3d",
+             isPlane ? diopiConvTranspose2d : diopiConvTranspose3d, Output(out), given, kernel, added, sizes(stride),
+             sizes(padding), sizes(output_padding), groups, sizes(dilation));
+    } else {
+        call(isPlane ? "diopiConvolution2d" : "diopiConvolution3d", isPlane ? diopiConvolution2d : diopiConvolution3d,
+             Output(out), given, kernel, added, sizes(stride), sizes(padding), sizes(dilation), groups);
+    }
+    return out;
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(const at::Tensor& grad_output,
+                                                                   const at::Tensor& input, const at::Tensor& weight,
+                                                                   at::IntArrayRef stride, at::IntArrayRef padding,
+                                                                   at::IntArrayRef dilation, bool transposed,
+                                                                   at::IntArrayRef output_padding, int64_t groups,
+                                                                   std::array<bool, 3> output_mask) {
+    if (input.dim() == 3) {
+        const Plane plane(stride, padding, dilation, output_padding);
+        const auto [gradInput, gradWeight, gradBias] = convolutionBackward(
+            grad_output.unsqueeze(kHeight), input.unsqueeze(kHeight), weight.unsqueeze(kHeight), plane.stride,
+            plane.padding, plane.dilation, transposed, plane.outputPadding, groups, output_mask);
+        return {squeezed(gradInput), squeezed(gradWeight), gradBias};
+    }
+    Call call(input);
+    const auto format = formatOf(input, weight);
+    at::Tensor gradInput = output_mask[0] ? at::empty_like(input, format) : at::Tensor();
+    at::Tensor gradWeight = output_mask[1] ? at::empty_like(weight, format) : at::Tensor();
+    const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
+    at::Tensor gradBias = output_mask[2] ? at::empty({channels}, weight.options()) : at::Tensor();
+    const Input gradient(call, grad_output, input.scalar_type());
+    const Input given(call, input);
+    const Input kernel(call, weight, input.scalar_type());
+    diopiSize_t biasSizes = sizes(channels);
+    diopiSize_t* const biasSize = output_mask[2] ? &biasSizes : nullptr;
+    const bool isPlane = input.dim() == kPlane;
+    if (transposed) {
+        call(isPlane ? "diopiConvTranspose2dBackward" : "diopiConvTranspose3dBackward",
+             isPlane ? diopiConvTranspose2dBackward : diopiConvTranspose3dBackward, optional(gradInput),
+             optional(gradWeight), optional(gradBias), gradient, given, kernel, biasSize, sizes(stride), sizes(padding),
+             sizes(dilation), sizes(output_padding), groups);
+    } else {
+        call(isPlane ? "diopiConvolution2dBackward" : "diopiConvolution3dBackward",
+             isPlane ? diopiConvolution2dBackward : diopiConvolution3dBackward, optional(gradInput),
+             optional(gradWeight), optional(gradBias), gradient, given, kernel, biasSize, sizes(stride), sizes(padding),
+             sizes(dilation), groups);
+    }
+    return {gradInput, gradWeight, gradBias};
+}
+
+}  // namespace diopigen::backend::kernels

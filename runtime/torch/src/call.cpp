@@ -1,0 +1,130 @@
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/shaped.h>
+
+// A vendor's library need not say what went wrong.
+#pragma weak diopiGetLastErrorString
+
+namespace diopigen::backend {
+
+void decline(const char* reason) { throw Declined(reason); }
+
+void Call::fail(const char* name, diopiError_t status) {
+    if (status == diopiNoImplement || status == diopiForceFallbackToCPU) {
+        throw Declined(name);
+    }
+    const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
+    TORCH_CHECK(false, name, " answers ", static_cast<int>(status), text == nullptr ? "" : ": ",
+                text == nullptr ? "" : text);
+}
+
+bool isIn(Dtypes dtypes, at::ScalarType type) noexcept {
+    const diopiDtype_t dtype = dtypeOf(type);
+    return dtype != diopi_dtype_unsupported && (dtypes >> dtype & 1) != 0;
+}
+
+Input::Input(Call& call, const at::Tensor& tensor, Dtypes dtypes) : given_(&tensor) {
+    take(call, tensor.scalar_type(), dtypes);
+}
+
+Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes) : given_(&tensor) {
+    take(call, type, dtypes);
+}
+
+void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
+    if (C10_UNLIKELY(!isIn(dtypes, type))) {
+        decline("the interface does not take this dtype");
+    }
+    if (C10_UNLIKELY(given_->device().type() != kDeviceType)) {
+        TORCH_CHECK(isNumber(*given_),
+                    "Expected all tensors to be on the same device, but found at least two devices, ",
+                    c10::Device(kDeviceType, call.device()), " and ", given_->device(), "!");
+        own_ = at::empty({}, call.options(type));
+        own_.fill_(given_->item());
+    } else {
+        TORCH_CHECK(given_->get_device() == call.device(),
+                    "Expected all tensors to be on the same device, but found at least two devices, ",
+                    c10::Device(kDeviceType, call.device()), " and ", given_->device(), "!");
+        if (C10_UNLIKELY(given_->scalar_type() != type)) {
+            own_ = given_->to(type);
+        }
+    }
+}
+
+Output::Output(at::Tensor& out, at::ScalarType type) : out_(&out) {
+    requireHere();
+    if (C10_UNLIKELY(out.scalar_type() != type)) {
+        own_ = at::empty_like(out, out.options().dtype(type));
+    }
+}
+
+void Output::requireHere() const {
+    TORCH_CHECK(out_->device().type() == kDeviceType, "Expected an output on ", c10::Device(kDeviceType),
+                ", but it is on ", out_->device());
+}
+
+void Output::finish() {
+    if (C10_UNLIKELY(own_.defined())) {
+        out_->copy_(own_);
+    }
+}
+
+void Number::set(const at::Scalar& scalar) {
+    if (scalar.isBoolean()) {
+        value_.stype = diopi_dtype_bool;
+        value_.ival = scalar.toBool() ? 1 : 0;
+    } else if (scalar.isIntegral(/*includeBool=*/false)) {
+        value_.stype = diopi_dtype_int64;
+        value_.ival = scalar.toLong();
+    } else if (scalar.isFloatingPoint()) {
+        value_.stype = diopi_dtype_float64;
+        value_.fval = scalar.toDouble();
+    } else {
+        decline("the interface has no complex numbers");
+    }
+}
+
+diopiRoundMode_t roundMode(std::optional<std::string_view> name) {
+    if (!name.has_value()) {
+        return RoundModeNone;
+    }
+    if (*name == "trunc") {
+        return RoundModeTrunc;
+    }
+    TORCH_CHECK(*name == "floor", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
+                *name, "'");
+    return RoundModeFloor;
+}
+
+at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+    return strides.empty() ? at::empty(sizes, options) : at::empty_strided(sizes, strides, options);
+}
+
+void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+    TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ", options.dtype(), ", but got ",
+                out.dtype(), " instead");
+    TORCH_CHECK(options.device() == out.device(), "Expected out tensor to have device ", options.device(), ", but got ",
+                out.device(), " instead");
+    if (!at::native::resize_output(out, sizes)) {
+        return;
+    }
+    if (!strides.empty()) {
+        out.as_strided_(sizes, strides);
+    } else if (options.memory_format_opt().has_value()) {
+        out.unsafeGetTensorImpl()->empty_tensor_restride(*options.memory_format_opt());
+    }
+}
+
+void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
+    TORCH_CHECK(options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ", self.dtype(),
+                " and output tensor dtype ", options.dtype(), " should match");
+    TORCH_CHECK(options.device() == self.device(), "Bad in-place call: input tensor device ", self.device(),
+                " and output tensor device ", options.device(), " should match");
+    TORCH_CHECK(sizes == self.sizes(), "Bad in-place call: input tensor size ", self.sizes(),
+                " and output tensor size ", sizes, " should match");
+}
+
+}  // namespace diopigen::backend

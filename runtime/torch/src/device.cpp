@@ -1,0 +1,307 @@
+#include <c10/util/Exception.h>
+#include <diopigen/accelerator.h>
+#include <diopigen/device.h>
+#include <diopigen_torch/allocator.h>
+#include <diopigen_torch/device.h>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+
+#include "registry.h"
+
+// Defined by the vendor's library; null where it has none.
+#pragma weak initLibrary
+#pragma weak finalizeLibrary
+
+namespace diopigen::backend {
+
+namespace {
+
+constexpr int kMostDevices = 16;
+
+diopigenAccelerator_t accelerator{};
+std::atomic<bool> started{false};
+
+thread_local c10::DeviceIndex threadDevice = 0;
+
+// The streams of one device; id 0 is the default one. Streams live until the end.
+struct DeviceStreams {
+    std::mutex mutex;
+    std::deque<diopiStreamHandle_t> handles;
+};
+
+std::array<DeviceStreams, kMostDevices>& deviceStreams() {
+    static std::array<DeviceStreams, kMostDevices> streams;
+    return streams;
+}
+
+struct Current {
+    c10::StreamId id = 0;
+    diopiStreamHandle_t handle = nullptr;
+    bool isKnown = false;
+};
+
+thread_local std::array<Current, kMostDevices> threadStreams;
+
+void require(int32_t code, const char* action) {
+    if (code == 0) {
+        return;
+    }
+    const auto text = deviceFunctions().getLastErrorString;
+    const char* const reason = text == nullptr ? nullptr : text();
+    TORCH_CHECK(false, "the device fails to ", action, " (code ", code, ")", reason == nullptr ? "" : ": ",
+                reason == nullptr ? "" : reason);
+}
+
+// Runs with another device of the calling thread.
+class OnDevice {
+  public:
+    explicit OnDevice(c10::DeviceIndex device) : before_(threadDevice) { setCurrentDevice(device); }
+    ~OnDevice() {
+        if (before_ != threadDevice && accelerator.set_device != nullptr) {
+            accelerator.set_device(before_);
+            threadDevice = before_;
+        }
+    }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+  private:
+    c10::DeviceIndex before_;
+};
+
+diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
+    const OnDevice guard(device);
+    diopiStreamHandle_t handle = nullptr;
+    require(deviceFunctions().requireCreateStream()(&handle), "make a stream");
+    return handle;
+}
+
+diopiStreamHandle_t streamHandle(c10::DeviceIndex device, c10::StreamId id) {
+    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(device)];
+    const std::lock_guard<std::mutex> lock(streams.mutex);
+    if (streams.handles.empty()) {
+        streams.handles.push_back(makeStream(device));
+    }
+    TORCH_CHECK(id >= 0 && static_cast<size_t>(id) < streams.handles.size(), "there is no stream ", id, " on device ",
+                static_cast<int>(device));
+    return streams.handles[static_cast<size_t>(id)];
+}
+
+void requireDevice(c10::DeviceIndex device) {
+    const c10::DeviceIndex count = deviceCount();
+    TORCH_CHECK(device >= 0 && device < count, "there is no device ", static_cast<int>(device), "; there are ",
+                static_cast<int>(count));
+}
+
+c10::Stream streamOf(c10::DeviceIndex device, c10::StreamId id) {
+    return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device), id);
+}
+
+}  // namespace
+
+void initialize() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        TORCH_CHECK(initLibrary != nullptr, "the vendor's library has no initLibrary");
+        const int32_t code = initLibrary();
+        require(code, "start (initLibrary)");
+        started.store(true, std::memory_order_release);
+    });
+}
+
+bool isInitialized() noexcept { return started.load(std::memory_order_acquire); }
+
+int32_t finalize() {
+    if (!isInitialized()) {
+        return 0;
+    }
+    const DeviceFunctions functions = deviceFunctions();
+    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+        synchronizeDevice(device);
+    }
+    deviceAllocator().emptyCache();
+    for (DeviceStreams& streams : deviceStreams()) {
+        for (diopiStreamHandle_t handle : streams.handles) {
+            if (handle != nullptr && functions.destroyStream != nullptr) {
+                functions.destroyStream(handle);
+            }
+        }
+        streams.handles.clear();
+    }
+    return finalizeLibrary == nullptr ? 0 : finalizeLibrary();
+}
+
+c10::DeviceIndex deviceCount() noexcept {
+    static const c10::DeviceIndex count = [] {
+        try {
+            initialize();
+            int32_t found = 1;
+            if (accelerator.device_count != nullptr && accelerator.device_count(&found) != 0) {
+                found = 0;
+            }
+            return static_cast<c10::DeviceIndex>(found < kMostDevices ? found : kMostDevices);
+        } catch (const std::exception& error) {
+            TORCH_WARN("no device: ", error.what());
+            return static_cast<c10::DeviceIndex>(0);
+        }
+    }();
+    return count;
+}
+
+c10::DeviceIndex currentDevice() noexcept { return threadDevice; }
+
+void setCurrentDevice(c10::DeviceIndex device) {
+    if (device == threadDevice) {
+        return;
+    }
+    requireDevice(device);
+    if (accelerator.set_device != nullptr) {
+        require(accelerator.set_device(device), "become the current device");
+    }
+    threadDevice = device;
+}
+
+MemoryInfo memoryInfo(c10::DeviceIndex device) {
+    requireDevice(device);
+    MemoryInfo info;
+    if (accelerator.memory_info != nullptr) {
+        require(accelerator.memory_info(device, &info.free, &info.total), "tell its memory");
+    }
+    return info;
+}
+
+c10::Stream defaultStream(c10::DeviceIndex device) { return streamOf(device < 0 ? threadDevice : device, 0); }
+
+c10::Stream newStream(c10::DeviceIndex device) {
+    const c10::DeviceIndex place = device < 0 ? threadDevice : device;
+    requireDevice(place);
+    streamHandle(place, 0);
+    const diopiStreamHandle_t handle = makeStream(place);
+    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(place)];
+    const std::lock_guard<std::mutex> lock(streams.mutex);
+    streams.handles.push_back(handle);
+    return streamOf(place, static_cast<c10::StreamId>(streams.handles.size()) - 1);
+}
+
+c10::Stream currentStream(c10::DeviceIndex device) {
+    const c10::DeviceIndex place = device < 0 ? threadDevice : device;
+    return streamOf(place, threadStreams[static_cast<size_t>(place)].id);
+}
+
+c10::Stream exchangeStream(c10::Stream stream) {
+    const c10::Stream before = currentStream(stream.device_index());
+    threadStreams[static_cast<size_t>(stream.device_index())] = {stream.id(), handleOf(stream), true};
+    return before;
+}
+
+diopiStreamHandle_t handleOf(c10::Stream stream) { return streamHandle(stream.device_index(), stream.id()); }
+
+diopiStreamHandle_t currentHandle(c10::DeviceIndex device) {
+    Current& current = threadStreams[static_cast<size_t>(device)];
+    if (C10_UNLIKELY(!current.isKnown)) {
+        initialize();
+        current.handle = streamHandle(device, current.id);
+        current.isKnown = true;
+    }
+    return current.handle;
+}
+
+void synchronize(c10::Stream stream) {
+    require(deviceFunctions().requireSynchronizeStream()(handleOf(stream)), "finish the work of a stream");
+}
+
+void synchronizeDevice(c10::DeviceIndex device) {
+    const c10::DeviceIndex place = device < 0 ? threadDevice : device;
+    requireDevice(place);
+    streamHandle(place, 0);
+    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(place)];
+    std::deque<diopiStreamHandle_t> handles;
+    {
+        const std::lock_guard<std::mutex> lock(streams.mutex);
+        handles = streams.handles;
+    }
+    for (diopiStreamHandle_t handle : handles) {
+        require(deviceFunctions().requireSynchronizeStream()(handle), "finish the work of a stream");
+    }
+}
+
+Event::Event() {
+    if (accelerator.create_event != nullptr) {
+        require(accelerator.create_event(&event_), "make an event");
+    }
+}
+
+Event::~Event() {
+    if (event_ != nullptr) {
+        accelerator.destroy_event(event_);
+    }
+}
+
+void Event::record(c10::Stream stream) {
+    if (event_ == nullptr) {
+        backend::synchronize(stream);
+        return;
+    }
+    require(accelerator.record_event(event_, handleOf(stream)), "record an event");
+}
+
+void Event::block(c10::Stream stream) const {
+    if (event_ != nullptr) {
+        require(accelerator.wait_event(handleOf(stream), event_), "wait for an event");
+    }
+}
+
+bool Event::query() const {
+    bool done = true;
+    if (event_ != nullptr) {
+        require(accelerator.query_event(event_, &done), "ask for an event");
+    }
+    return done;
+}
+
+void Event::synchronize() const {
+    if (event_ != nullptr) {
+        require(accelerator.synchronize_event(event_), "wait for an event");
+    }
+}
+
+double Event::elapsedMilliseconds(const Event& end) const {
+    TORCH_CHECK_NOT_IMPLEMENTED(event_ != nullptr && end.event_ != nullptr, "the device has no events to take times");
+    double milliseconds = 0;
+    require(accelerator.elapsed_time(event_, end.event_, &milliseconds), "take the time between two events");
+    return milliseconds;
+}
+
+void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes) {
+    if (bytes != 0) {
+        require(deviceFunctions().requireCopyHostToDevice()(stream, device, host, bytes), "copy from the host");
+    }
+}
+
+void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes) {
+    if (bytes != 0) {
+        require(deviceFunctions().requireCopyDeviceToHost()(stream, host, device, bytes), "copy to the host");
+    }
+}
+
+void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes) {
+    if (bytes != 0) {
+        require(deviceFunctions().requireCopyDeviceToDevice()(stream, destination, source, bytes), "copy");
+    }
+}
+
+}  // namespace diopigen::backend
+
+int32_t diopigenRegisterAccelerator(const diopigenAccelerator_t* table) {
+    if (table == nullptr || table->size != sizeof(diopigenAccelerator_t) || table->device_count == nullptr ||
+        table->set_device == nullptr || table->create_event == nullptr || table->destroy_event == nullptr ||
+        table->record_event == nullptr || table->wait_event == nullptr || table->synchronize_event == nullptr ||
+        table->query_event == nullptr || table->elapsed_time == nullptr || table->memory_info == nullptr) {
+        return 1;
+    }
+    diopigen::backend::accelerator = *table;
+    return 0;
+}

@@ -1,0 +1,442 @@
+// The functions of diopirt.h, and those of diopigen/host.h that the dispatch library and shims use, over at::Tensor.
+#include <ATen/EmptyTensor.h>
+#include <c10/core/StorageImpl.h>
+#include <diopigen/host.h>
+#include <diopigen_torch/allocator.h>
+#include <diopigen_torch/context.h>
+#include <diopigen_torch/device.h>
+#include <diopigen_torch/generator.h>
+
+#include <algorithm>
+#include <string>
+
+#include "failure.h"
+
+namespace diopigen::backend {
+
+namespace {
+
+at::IntArrayRef arrayOf(const diopiSize_t& size) { return {size.data, static_cast<size_t>(size.len)}; }
+
+diopiSize_t sizeOf(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
+
+c10::Device deviceOf(diopiDevice_t device, c10::DeviceIndex index) {
+    return device == diopi_host ? c10::Device(c10::kCPU) : c10::Device(kDeviceType, index);
+}
+
+const at::Tensor& dense(diopiConstTensorHandle_t th) {
+    requireNotNull(th, "th");
+    const at::Tensor& tensor = tensorOf(th);
+    if (tensor.layout() != at::kStrided) {
+        fail("parameter 'th' is sparse");
+    }
+    return tensor;
+}
+
+c10::DeviceIndex indexOf(const at::Tensor& tensor) { return tensor.is_cpu() ? currentDevice() : tensor.get_device(); }
+
+// A tensor over a storage: sizes, strides and offset as they are.
+at::Tensor over(c10::Storage storage, at::IntArrayRef size, at::IntArrayRef stride, int64_t offset, at::ScalarType type,
+                c10::Device device) {
+    const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1;
+    at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
+                                                               c10::scalarTypeToTypeMeta(type));
+    made.unsafeGetTensorImpl()->set_sizes_and_strides(size, stride, offset);
+    return made;
+}
+
+// Whether the elements lie without gaps with the channels last, for any rank from 3.
+bool isChannelsLast(const at::Tensor& tensor) {
+    const int64_t rank = tensor.dim();
+    int64_t expected = 1;
+    for (int64_t place = 0; place < rank; ++place) {
+        const int64_t dimension = place == 0 ? 1 : place == rank - 1 ? 0 : rank - place;
+        if (tensor.size(dimension) != 1) {
+            if (tensor.stride(dimension) != expected) {
+                return false;
+            }
+            expected *= tensor.size(dimension);
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+diopiDtype_t dtypeOf(at::ScalarType type) noexcept {
+    switch (type) {
+        case at::kChar:
+            return diopi_dtype_int8;
+        case at::kByte:
+            return diopi_dtype_uint8;
+        case at::kShort:
+            return diopi_dtype_int16;
+        case at::kUInt16:
+            return diopi_dtype_uint16;
+        case at::kInt:
+            return diopi_dtype_int32;
+        case at::kUInt32:
+            return diopi_dtype_uint32;
+        case at::kLong:
+            return diopi_dtype_int64;
+        case at::kUInt64:
+            return diopi_dtype_uint64;
+        case at::kHalf:
+            return diopi_dtype_float16;
+        case at::kFloat:
+            return diopi_dtype_float32;
+        case at::kDouble:
+            return diopi_dtype_float64;
+        case at::kBool:
+            return diopi_dtype_bool;
+        case at::kBFloat16:
+            return diopi_dtype_bfloat16;
+        case at::kComplexHalf:
+            return diopi_dtype_complex32;
+        case at::kComplexFloat:
+            return diopi_dtype_complex64;
+        case at::kComplexDouble:
+            return diopi_dtype_complex128;
+        default:
+            return diopi_dtype_unsupported;
+    }
+}
+
+at::ScalarType scalarTypeOf(diopiDtype_t dtype) {
+    switch (dtype) {
+        case diopi_dtype_int8:
+            return at::kChar;
+        case diopi_dtype_uint8:
+            return at::kByte;
+        case diopi_dtype_int16:
+            return at::kShort;
+        case diopi_dtype_uint16:
+            return at::kUInt16;
+        case diopi_dtype_int32:
+            return at::kInt;
+        case diopi_dtype_uint32:
+            return at::kUInt32;
+        case diopi_dtype_int64:
+            return at::kLong;
+        case diopi_dtype_uint64:
+            return at::kUInt64;
+        case diopi_dtype_float16:
+            return at::kHalf;
+        case diopi_dtype_float32:
+            return at::kFloat;
+        case diopi_dtype_float64:
+            return at::kDouble;
+        case diopi_dtype_bool:
+            return at::kBool;
+        case diopi_dtype_bfloat16:
+            return at::kBFloat16;
+        case diopi_dtype_complex32:
+            return at::kComplexHalf;
+        case diopi_dtype_complex64:
+            return at::kComplexFloat;
+        case diopi_dtype_complex128:
+            return at::kComplexDouble;
+        default:
+            throw Failure(diopiDtypeNotSupported, "PyTorch has no dtype " + std::to_string(dtype));
+    }
+}
+
+}  // namespace diopigen::backend
+
+using diopigen::fail;
+using diopigen::guarded;
+using diopigen::requireNotNull;
+namespace backend = diopigen::backend;
+
+diopiError_t diopiGetTensorData(diopiTensorHandle_t th, void** data) {
+    return guarded(__func__, [&] {
+        const at::Tensor& tensor = backend::dense(th);
+        // The memory of a device may be written although the tensor is seen as const; PyTorch counts versions above.
+        *data = tensor.unsafeGetTensorImpl()->mutable_data();
+    });
+}
+
+diopiError_t diopiGetTensorDataConst(diopiConstTensorHandle_t th, const void** data) {
+    return guarded(__func__, [&] { *data = backend::dense(th).const_data_ptr(); });
+}
+
+diopiError_t diopiGetTensorShape(diopiConstTensorHandle_t th, diopiSize_t* size) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *size = backend::sizeOf(backend::tensorOf(th).sizes());
+    });
+}
+
+diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t th, diopiSize_t* stride) {
+    return guarded(__func__, [&] { *stride = backend::sizeOf(backend::dense(th).strides()); });
+}
+
+diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t th, diopiDtype_t* dtype) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *dtype = backend::dtypeOf(backend::tensorOf(th).scalar_type());
+    });
+}
+
+diopiError_t diopiGetTensorDevice(diopiConstTensorHandle_t th, diopiDevice_t* device) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *device = backend::tensorOf(th).is_cpu() ? diopi_host : diopi_device;
+    });
+}
+
+diopiError_t diopiGetTensorNumel(diopiConstTensorHandle_t th, int64_t* numel) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *numel = backend::tensorOf(th).numel();
+    });
+}
+
+diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t* itemsize) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *itemsize = static_cast<int64_t>(backend::tensorOf(th).element_size());
+    });
+}
+
+diopiError_t diopiGetTensorStoragePtr(diopiConstTensorHandle_t th, void** pStoragePtr) {
+    return guarded(__func__, [&] { *pStoragePtr = backend::dense(th).storage().mutable_data(); });
+}
+
+diopiError_t diopiGetTensorStorageOffset(diopiConstTensorHandle_t th, int64_t* pOffset) {
+    return guarded(__func__, [&] { *pOffset = backend::dense(th).storage_offset(); });
+}
+
+diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t th, size_t* pNbytes) {
+    return guarded(__func__, [&] { *pNbytes = backend::dense(th).storage().nbytes(); });
+}
+
+diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th, diopiDeviceIndex_t* pDevIndex) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::indexOf(backend::tensorOf(th)));
+    });
+}
+
+// PyTorch's sparse tensors reach no operator of the interface: see `glue.cpp` of the emitted code.
+diopiError_t diopiGetTensorCrowIndices(diopiConstTensorHandle_t, diopiConstTensorHandle_t*) {
+    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+}
+
+diopiError_t diopiGetTensorColIndices(diopiConstTensorHandle_t, diopiConstTensorHandle_t*) {
+    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+}
+
+diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t, diopiConstTensorHandle_t*) {
+    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+}
+
+diopiError_t diopiIsTensorSparse(diopiConstTensorHandle_t th, bool* is_sparse) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        *is_sparse = backend::tensorOf(th).layout() != at::kStrided;
+    });
+}
+
+diopiError_t diopiGetCurrentDeviceIndex(diopiDeviceIndex_t* pDevIndex) {
+    return guarded(__func__, [&] { *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::currentDevice()); });
+}
+
+diopiError_t diopiGetStream(diopiContextHandle_t ctx, diopiStreamHandle_t* stream) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        *stream = backend::currentHandle(ctx->device);
+    });
+}
+
+diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, const diopiSize_t* size,
+                                const diopiSize_t* stride, const diopiDtype_t dtype, const diopiDevice_t device) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(tensor, "tensor");
+        requireNotNull(size, "size");
+        const bool hasStride = stride != nullptr && stride->data != nullptr;
+        if (hasStride && stride->len != size->len) {
+            fail("parameter 'stride' has " + std::to_string(stride->len) + " dimensions, 'size' has " +
+                 std::to_string(size->len));
+        }
+        const at::ScalarType type = backend::scalarTypeOf(dtype);
+        const c10::DispatchKeySet key(device == diopi_host ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1);
+        c10::Allocator* const allocator =
+            device == diopi_host ? c10::GetAllocator(c10::kCPU) : &backend::deviceAllocator();
+        ctx->temporaries.emplace_back(
+            hasStride ? at::detail::empty_strided_generic(backend::arrayOf(*size), backend::arrayOf(*stride), allocator,
+                                                          key, type)
+                      : at::detail::empty_generic(backend::arrayOf(*size), allocator, key, type, std::nullopt));
+        *tensor = backend::handle(ctx->temporaries.back());
+    });
+}
+
+diopiError_t diopiRequireBuffer(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, int64_t num_bytes,
+                                diopiDevice_t device) {
+    const diopiSize_t size{&num_bytes, 1};
+    return diopiRequireTensor(ctx, tensor, &size, nullptr, diopi_dtype_int8, device);
+}
+
+diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t th,
+                                    diopiTensorHandle_t* data) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(th, "th");
+        requireNotNull(data, "data");
+        auto* const generator = reinterpret_cast<const c10::GeneratorImpl*>(th);
+        ctx->temporaries.emplace_back(at::Tensor(generator->get_state()));
+        *data = backend::handle(ctx->temporaries.back());
+    });
+}
+
+diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorHandle_t state) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
+        const std::lock_guard<std::mutex> lock(generator->mutex_);
+        generator->set_state(*backend::dense(state).unsafeGetTensorImpl());
+    });
+}
+
+diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t* ptrSeed, uint64_t* ptrOffset) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
+        const std::lock_guard<std::mutex> lock(generator->mutex_);
+        *ptrSeed = generator->current_seed();
+        *ptrOffset = generator->get_offset();
+    });
+}
+
+diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
+        const std::lock_guard<std::mutex> lock(generator->mutex_);
+        generator->set_current_seed(seed);
+        generator->set_offset(offset);
+    });
+}
+
+// ---- What the dispatch library and shims ask of a host ----------------------------------------------------------
+
+uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t th) {
+    if (th == nullptr || backend::tensorOf(th).layout() != at::kStrided) {
+        return 1U << 31;
+    }
+    const at::Tensor& tensor = backend::tensorOf(th);
+    const auto rank = static_cast<uint32_t>(tensor.dim());
+    uint32_t word = static_cast<uint32_t>(backend::dtypeOf(tensor.scalar_type())) | rank << 8;
+    const bool isEmpty = tensor.numel() == 0;
+    word |= isEmpty || tensor.is_contiguous() ? 1U << 16 : 0;
+    word |= rank >= 3 && (isEmpty || backend::isChannelsLast(tensor)) ? 1U << 17 : 0;
+    return word;
+}
+
+diopiError_t diopiHostSynchronize(diopiContextHandle_t ctx) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        backend::synchronize(backend::currentStream(ctx->device));
+    });
+}
+
+diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHandle_t tensor) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(tensor, "tensor");
+        const at::Tensor* const address = &backend::tensorOf(tensor);
+        ctx->temporaries.remove_if([&](const at::Tensor& one) { return &one == address; });
+    });
+}
+
+diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, void* data, uint64_t bytes,
+                                 const diopiSize_t* size, const diopiSize_t* stride, int64_t storage_offset,
+                                 diopiDtype_t dtype, diopiDevice_t device) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(tensor, "tensor");
+        requireNotNull(size, "size");
+        requireNotNull(stride, "stride");
+        const c10::Device place = backend::deviceOf(device, ctx->device);
+        c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes), c10::DataPtr(data, place));
+        *tensor = backend::handle(
+            *new at::Tensor(backend::over(std::move(storage), backend::arrayOf(*size), backend::arrayOf(*stride),
+                                          storage_offset, backend::scalarTypeOf(dtype), place)));
+    });
+}
+
+diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHandle_t base, const diopiSize_t* size,
+                                 const diopiSize_t* stride, int64_t storage_offset, diopiDtype_t dtype) {
+    return guarded(__func__, [&] {
+        requireNotNull(tensor, "tensor");
+        requireNotNull(size, "size");
+        requireNotNull(stride, "stride");
+        const at::Tensor& whole = backend::dense(base);
+        *tensor = backend::handle(
+            *new at::Tensor(backend::over(whole.storage(), backend::arrayOf(*size), backend::arrayOf(*stride),
+                                          storage_offset, backend::scalarTypeOf(dtype), whole.device())));
+    });
+}
+
+diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t*, const diopiSize_t*, diopiConstTensorHandle_t,
+                                      diopiConstTensorHandle_t, diopiConstTensorHandle_t) {
+    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+}
+
+diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor) {
+    return guarded(__func__, [&] {
+        requireNotNull(tensor, "tensor");
+        delete &backend::tensorOf(tensor);
+    });
+}
+
+namespace {
+
+void requireBytes(const at::Tensor& tensor, uint64_t bytes) {
+    if (tensor.storage().nbytes() != bytes) {
+        fail("parameter 'bytes' is " + std::to_string(bytes) + ", the storage has " +
+             std::to_string(tensor.storage().nbytes()) + " bytes");
+    }
+}
+
+}  // namespace
+
+diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_t tensor, const void* source,
+                                    uint64_t bytes) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        const at::Tensor& target = backend::dense(tensor);
+        requireBytes(target, bytes);
+        void* const data = target.storage().mutable_data();
+        if (target.is_cpu()) {
+            std::copy_n(static_cast<const char*>(source), bytes, static_cast<char*>(data));
+            return;
+        }
+        backend::copyToDevice(backend::currentHandle(ctx->device), data, source, bytes);
+        backend::synchronize(backend::currentStream(ctx->device));
+    });
+}
+
+diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensorHandle_t tensor, void* destination,
+                                      uint64_t bytes) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        const at::Tensor& source = backend::dense(tensor);
+        requireBytes(source, bytes);
+        const void* const data = source.storage().data();
+        if (source.is_cpu()) {
+            std::copy_n(static_cast<const char*>(data), bytes, static_cast<char*>(destination));
+            return;
+        }
+        backend::copyToHost(backend::currentHandle(ctx->device), destination, data, bytes);
+        backend::synchronize(backend::currentStream(ctx->device));
+    });
+}
+
+diopiError_t diopiHostGetLastErrorText(const char** text) {
+    return guarded(__func__, [&] {
+        requireNotNull(text, "text");
+        *text = diopigen::lastErrorText();
+    });
+}

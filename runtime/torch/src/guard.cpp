@@ -1,0 +1,133 @@
+// Device guard, hooks and allocator, registered with PyTorch.
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <diopigen_torch/allocator.h>
+#include <diopigen_torch/device.h>
+#include <diopigen_torch/generator.h>
+
+namespace diopigen::backend {
+
+namespace {
+
+class Guard final : public c10::impl::DeviceGuardImplInterface {
+  public:
+    c10::DeviceType type() const override { return kDeviceType; }
+
+    c10::Device exchangeDevice(c10::Device device) const override {
+        const c10::Device before = getDevice();
+        setDevice(device);
+        return before;
+    }
+    c10::Device getDevice() const override { return {kDeviceType, currentDevice()}; }
+    void setDevice(c10::Device device) const override {
+        if (device.has_index()) {
+            setCurrentDevice(device.index());
+        }
+    }
+    void uncheckedSetDevice(c10::Device device) const noexcept override {
+        try {
+            setDevice(device);
+        } catch (const std::exception&) {
+            // A destructor asks: there is nobody to tell.
+        }
+    }
+    c10::DeviceIndex deviceCount() const noexcept override { return backend::deviceCount(); }
+    void synchronizeDevice(const c10::DeviceIndex device) const override { backend::synchronizeDevice(device); }
+
+    c10::Stream getStream(c10::Device device) const override { return currentStream(device.index()); }
+    c10::Stream getDefaultStream(c10::Device device) const override { return defaultStream(device.index()); }
+    c10::Stream getStreamFromGlobalPool(c10::Device device, bool /*isHighPriority*/) const override {
+        return newStream(device.index());
+    }
+    c10::Stream getNewStream(c10::Device device, int /*priority*/) const override { return newStream(device.index()); }
+    c10::Stream exchangeStream(c10::Stream stream) const override { return backend::exchangeStream(stream); }
+    void* getStreamNativeHandle(const c10::Stream stream) const override { return handleOf(stream); }
+    bool queryStream(const c10::Stream& stream) const override {
+        Event event;
+        event.record(stream);
+        return event.query();
+    }
+    void synchronizeStream(const c10::Stream& stream) const override { synchronize(stream); }
+
+    void record(void** event, const c10::Stream& stream, const c10::DeviceIndex /*device*/,
+                const c10::EventFlag /*flag*/) const override {
+        if (*event == nullptr) {
+            *event = new Event;
+        }
+        static_cast<Event*>(*event)->record(stream);
+    }
+    void block(void* event, const c10::Stream& stream) const override {
+        if (event != nullptr) {
+            static_cast<Event*>(event)->block(stream);
+        }
+    }
+    bool queryEvent(void* event) const override { return event == nullptr || static_cast<Event*>(event)->query(); }
+    void synchronizeEvent(void* event) const override {
+        if (event != nullptr) {
+            static_cast<Event*>(event)->synchronize();
+        }
+    }
+    void destroyEvent(void* event, const c10::DeviceIndex /*device*/) const noexcept override {
+        delete static_cast<Event*>(event);
+    }
+    double elapsedTime(void* start, void* end, const c10::DeviceIndex /*device*/) const override {
+        TORCH_CHECK(start != nullptr && end != nullptr,
+                    "Both events must be recorded before calculating elapsed time.");
+        return static_cast<Event*>(start)->elapsedMilliseconds(*static_cast<Event*>(end));
+    }
+    void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override {
+        deviceAllocator().recordStream(data, stream);
+    }
+};
+
+C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
+
+class Hooks final : public at::PrivateUse1HooksInterface {
+  public:
+    bool isBuilt() const override { return true; }
+    bool isAvailable() const override { return backend::deviceCount() > 0; }
+    bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return isInitialized(); }
+    void init() const override { initialize(); }
+    c10::DeviceIndex deviceCount() const override { return backend::deviceCount(); }
+    void setCurrentDevice(c10::DeviceIndex device) const override { backend::setCurrentDevice(device); }
+    c10::DeviceIndex getCurrentDevice() const override { return currentDevice(); }
+    c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
+        const c10::DeviceIndex before = currentDevice();
+        backend::setCurrentDevice(device);
+        return before;
+    }
+    c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
+        return device < 0 ? currentDevice() : exchangeDevice(device);
+    }
+    bool isPinnedPtr(const void* data) const override { return isPinned(data); }
+    c10::Allocator* getPinnedMemoryAllocator() const override { return &pinnedAllocator(); }
+    c10::Device getDeviceFromPtr(void* /*data*/) const override { return {kDeviceType, currentDevice()}; }
+    const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
+        return defaultGenerator(device);
+    }
+    at::Generator getNewGenerator(c10::DeviceIndex device) const override { return newGenerator(device); }
+    void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override;
+};
+
+void Hooks::resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const {
+    c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
+    TORCH_CHECK(impl->resizable(), "Trying to resize storage that is not resizable");
+    const c10::OptionalDeviceGuard guard(impl->device());
+    const c10::DeviceIndex device = impl->device().index();
+    c10::DataPtr data = deviceAllocator().allocate(bytes);
+    copyOnDevice(currentHandle(device), data.get(), impl->data(), std::min(bytes, impl->nbytes()));
+    impl->set_data_ptr_noswap(std::move(data));
+    impl->set_nbytes(bytes);
+}
+
+// In one place, since each of these has to be there before the first tensor is made.
+[[maybe_unused]] const bool isRegistered = [] {
+    c10::SetAllocator(kDeviceType, &deviceAllocator());
+    at::RegisterPrivateUse1HooksInterface(new Hooks);
+    return true;
+}();
+
+}  // namespace
+
+}  // namespace diopigen::backend

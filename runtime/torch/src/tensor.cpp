@@ -1,0 +1,274 @@
+// The operators that every tensor needs: making, viewing, resizing and copying.
+#include <ATen/EmptyTensor.h>
+#include <ATen/InferSize.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_conj.h>
+#include <ATen/ops/_local_scalar_dense_native.h>
+#include <ATen/ops/_neg_view.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/is_set_to_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+#include <diopigen_torch/allocator.h>
+#include <diopigen_torch/call.h>
+#include <torch/library.h>
+
+namespace diopigen::backend {
+
+namespace {
+
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+
+c10::DeviceIndex indexOf(std::optional<at::Device> device) {
+    return device.has_value() && device->has_index() ? device->index() : currentDevice();
+}
+
+void refusePinned(std::optional<bool> pinned) {
+    TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
+}
+
+void requireStrided(std::optional<at::Layout> layout) {
+    TORCH_CHECK_NOT_IMPLEMENTED(layout.value_or(at::kStrided) == at::kStrided,
+                                "only strided tensors live on this device");
+}
+
+at::ScalarType typeOf(std::optional<at::ScalarType> type) {
+    return type.has_value() ? *type : at::get_default_dtype_as_scalartype();
+}
+
+at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> type, std::optional<at::Layout> layout,
+                 std::optional<at::Device> device, std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
+    refusePinned(pinned);
+    requireStrided(layout);
+    const Call place(indexOf(device));
+    return at::Tensor(at::detail::empty_generic(size, &deviceAllocator(), kKeys, typeOf(type), format));
+}
+
+at::Tensor emptyStrided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> type,
+                        std::optional<at::Layout> layout, std::optional<at::Device> device,
+                        std::optional<bool> pinned) {
+    refusePinned(pinned);
+    requireStrided(layout);
+    const Call place(indexOf(device));
+    return at::Tensor(at::detail::empty_strided_generic(size, stride, &deviceAllocator(), kKeys, typeOf(type)));
+}
+
+// ---- Storage -------------------------------------------------------------------------------------------------------
+
+// PyTorch's own resize copies on the host.
+void growStorage(const at::Tensor& self, size_t bytes) {
+    if (self.storage().nbytes() < bytes) {
+        at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(self.storage(), bytes);
+    }
+}
+
+const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef size, std::optional<at::MemoryFormat> format) {
+    c10::TensorImpl* const impl = self.unsafeGetTensorImpl();
+    if (impl->sizes() != size) {
+        at::detail::check_size_nonnegative(size);
+        const auto offset = static_cast<size_t>(impl->storage_offset());
+        growStorage(self, at::detail::computeStorageNbytesContiguous(size, impl->itemsize(), offset));
+        impl->set_sizes_contiguous(size);
+    }
+    if (format.has_value()) {
+        TORCH_CHECK(*format != at::MemoryFormat::Preserve, "Unsupported memory format ", *format);
+        impl->empty_tensor_restride(*format);
+    }
+    return self;
+}
+
+at::Tensor& setStorageStrided(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size,
+                              at::IntArrayRef stride) {
+    at::native::checkSetStorage(self, source, offset, size, stride);
+    c10::TensorImpl* const impl = self.unsafeGetTensorImpl();
+    impl->set_storage_offset(offset);
+    if (stride.data() == nullptr) {
+        growStorage(self,
+                    at::detail::computeStorageNbytesContiguous(size, impl->itemsize(), static_cast<size_t>(offset)));
+        impl->set_sizes_contiguous(size);
+    } else {
+        growStorage(self,
+                    at::detail::computeStorageNbytes(size, stride, impl->itemsize(), static_cast<size_t>(offset)));
+        impl->set_sizes_and_strides(size, stride);
+    }
+    return self;
+}
+
+at::Tensor& setStorage(at::Tensor& self, at::Storage source) {
+    const auto elements = static_cast<int64_t>(source.nbytes() / self.dtype().itemsize());
+    return setStorageStrided(self, std::move(source), 0, elements, {});
+}
+
+at::Tensor& setTensor(at::Tensor& self, const at::Tensor& source) {
+    if (self.unsafeGetTensorImpl() == source.unsafeGetTensorImpl()) {
+        return self;
+    }
+    return setStorageStrided(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
+}
+
+at::Tensor& setEmpty(at::Tensor& self) {
+    const Call place(self);
+    c10::Storage storage(c10::Storage::use_byte_size_t(), 0, deviceAllocator().allocate(0), &deviceAllocator(), true);
+    return setStorageStrided(self, std::move(storage), 0, {0}, {});
+}
+
+// ---- Copies --------------------------------------------------------------------------------------------------------
+
+bool isSamePlaces(const at::Tensor& a, const at::Tensor& b) {
+    return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
+           a.is_non_overlapping_and_dense();
+}
+
+// On one device: strides, dtypes and broadcasting are the operator's work.
+void copyWithin(at::Tensor& target, const at::Tensor& source) {
+    Call call(target);
+    if (isSamePlaces(target, source)) {
+        copyOnDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+        return;
+    }
+    call("diopiCopyInp", diopiCopyInp, handle(source), handle(target));
+}
+
+// Bytes of a whole tensor without gaps, to and from the device.
+void fromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
+    const Call place(target);
+    const c10::Stream stream = currentStream(place.device());
+    copyToDevice(currentHandle(place.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    if (isAsynchronous && isPinned(source.const_data_ptr())) {
+        recordPinned(source.const_data_ptr(), stream);
+    } else {
+        synchronize(stream);
+    }
+}
+
+void toHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
+    const Call place(source);
+    const c10::Stream stream = currentStream(place.device());
+    copyToHost(currentHandle(place.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    if (isAsynchronous && isPinned(target.const_data_ptr())) {
+        recordPinned(target.const_data_ptr(), stream);
+    } else {
+        synchronize(stream);
+    }
+}
+
+void copyFromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
+    const at::Tensor given = source.to(target.scalar_type()).expand(target.sizes());
+    if (target.is_non_overlapping_and_dense()) {
+        const at::Tensor staged =
+            isSamePlaces(target, given)
+                ? given
+                : at::empty_strided(target.sizes(), target.strides(), target.options().device(at::kCPU)).copy_(given);
+        fromHost(target, staged, isAsynchronous);
+        return;
+    }
+    at::Tensor dense = at::empty(target.sizes(), target.options());
+    fromHost(dense, given.contiguous(), isAsynchronous);
+    copyWithin(target, dense);
+}
+
+void copyToHostTensor(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
+    at::Tensor dense = source;
+    if (!source.is_non_overlapping_and_dense()) {
+        dense = at::empty(source.sizes(), source.options());
+        copyWithin(dense, source);
+    }
+    if (isSamePlaces(target, dense)) {
+        toHost(target, dense, isAsynchronous);
+        return;
+    }
+    at::Tensor staged = at::empty_strided(dense.sizes(), dense.strides(), dense.options().device(at::kCPU));
+    toHost(staged, dense, false);
+    target.copy_(staged);
+}
+
+at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& target, bool isAsynchronous) {
+    if (self.is_same(target) || target.numel() == 0) {
+        return target;
+    }
+    // What is lazy is made real here: the same elements without the bits, then what the bits mean.
+    at::Tensor to = target;
+    at::Tensor from = self;
+    const bool isConjugated = from.is_conj() != to.is_conj();
+    const bool isNegated = from.is_neg() != to.is_neg();
+    to = to.is_conj() ? at::_conj(to) : to;
+    to = to.is_neg() ? at::_neg_view(to) : to;
+    from = from.is_conj() ? at::_conj(from) : from;
+    from = from.is_neg() ? at::_neg_view(from) : from;
+    if (isConjugated || isNegated) {
+        // On the side of the source, before its dtype may become a real one.
+        at::Tensor made = at::empty_like(from);
+        made.copy_(from);
+        from = isConjugated ? made.conj_physical_() : made;
+        from = isNegated ? from.neg_() : from;
+    }
+    if (to.is_cpu()) {
+        copyToHostTensor(to, from, isAsynchronous);
+    } else if (from.is_cpu()) {
+        copyFromHost(to, from, isAsynchronous);
+    } else if (to.device() == from.device()) {
+        copyWithin(to, from.expand(to.sizes()));
+    } else {
+        const at::Tensor staged = from.to(at::kCPU);
+        copyFromHost(to, staged, false);
+    }
+    return target;
+}
+
+at::Tensor copyFromAndResize(const at::Tensor& self, const at::Tensor& target) {
+    target.resize_(self.sizes());
+    return copyFrom(self, target, false);
+}
+
+at::Scalar localScalar(const at::Tensor& self) {
+    at::Tensor staged = at::empty({}, self.options().device(at::kCPU));
+    toHost(staged, self, false);
+    return at::native::_local_scalar_dense_cpu(staged);
+}
+
+void recordStream(at::Tensor& self, c10::Stream stream) {
+    deviceAllocator().recordStream(self.storage().data_ptr(), stream);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    library.impl("empty.memory_format", empty);
+    library.impl("empty_strided", emptyStrided);
+    library.impl("as_strided", at::native::as_strided_tensorimpl);
+    library.impl("view", at::native::view);
+    library.impl("_reshape_alias", at::native::_reshape_alias);
+    library.impl("unfold", at::native::unfold);
+    library.impl("view_as_real", at::native::view_as_real);
+    library.impl("view_as_complex", at::native::view_as_complex);
+    library.impl("is_set_to", at::native::is_set_to);
+    library.impl("resize_", resize);
+    library.impl("set_.source_Storage_storage_offset", setStorageStrided);
+    library.impl("set_.source_Storage", setStorage);
+    library.impl("set_.source_Tensor", setTensor);
+    library.impl("set_", setEmpty);
+    library.impl("_copy_from", copyFrom);
+    library.impl("_copy_from_and_resize", copyFromAndResize);
+    library.impl("_local_scalar_dense", localScalar);
+    library.impl("record_stream", recordStream);
+}
+
+// The bits of lazy conjugation and negation are handled in copyFrom; without this the copies that make them real would
+// call themselves.
+TORCH_LIBRARY_IMPL(aten, Conjugate, library) {
+    library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+    library.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
+}
+
+TORCH_LIBRARY_IMPL(aten, Negative, library) {
+    library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+    library.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace
+
+}  // namespace diopigen::backend
