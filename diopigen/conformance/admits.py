@@ -84,8 +84,8 @@ OVERFLOWING = frozenset({"Addcmul", "Addcdiv", "LerpTensor", "TanhBackward", "Si
 """Operators of several steps, in which the largest numbers overflow half-way in an unspecified order."""
 
 NO_RECIPE_SPECIALS = frozenset({
-    "BatchNormElemt", "BatchNormBackwardElemt", "InstanceNormBackward", "LinalgQR", "UpsampleLinear",
-    "UpsampleLinearBackward", "UpsampleNearestBackward",
+    "BatchNormElemt", "BatchNormBackwardElemt", "GroupNormBackward", "InstanceNormBackward", "LinalgQR",
+    "UpsampleLinear", "UpsampleLinearBackward", "UpsampleNearestBackward",
 })  # fmt: skip
 """Operators that are not elementwise for which infinities and NaN have no agreed result: a formula may be written in
 several ways, and a product with a weight of 0 may be left out. All convolutions and attentions are such, too."""

@@ -49,7 +49,6 @@ compared with torch's results in float32."""
 
 OTHER_EDGES: dict[str, tuple[str, ...]] = {
     "Gelu": ("/special", "/recipe-3"),
-    "GroupNormBackward": ("/special",),
     "RemainderTensor": ("/special",),
 }
 """Cases with infinities and the like, for which torch's vector code gives NaN and its scalar code the limit."""
