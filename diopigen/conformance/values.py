@@ -86,6 +86,8 @@ def fits(values: Drawn | Literal, dtype: str) -> bool:
         return low <= high and storable(low, dtype) and storable(high, dtype)
     if name == "uniform" and kind(dtype) == "bool":
         return False
+    if name == "definite":
+        return kind(dtype) in ("float", "complex")
     return name != "bools" or kind(dtype) in ("bool", "int")
 
 
@@ -98,6 +100,8 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
         return np.array(np.broadcast_to(encode(exact, dtype), shape))
     if not fits(values, dtype):
         raise Unfit(f"{values.distribution} in {dtype}")
+    if values.distribution == "definite":
+        return encode(_definite(shape, dtype, source), dtype)
     count = math.prod(shape)
     if count <= _PART or values.distribution not in _ONE_BY_ONE:
         return encode(_drawn(values, count, dtype, source), dtype).reshape(shape)
@@ -162,6 +166,15 @@ def _normal(count: int, dtype: str, source: np.random.Generator) -> Array:
         return source.integers(low, high, count)
     drawn: Array = source.standard_normal(count)
     return drawn + 1j * source.standard_normal(count) if kind(dtype) == "complex" else drawn
+
+
+def _definite(shape: tuple[int, ...], dtype: str, source: np.random.Generator) -> Array:
+    """Symmetric (Hermitian) positive definite matrices with eigenvalues between 1 and some 5."""
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise Unfit(f"no square matrices in {list(shape)}")
+    root = _normal(math.prod(shape), dtype, source).reshape(shape)
+    product = root @ np.swapaxes(root.conj(), -1, -2) / max(shape[-1], 1)
+    return np.asarray(product / (2 if kind(dtype) == "complex" else 1) + np.eye(shape[-1]))
 
 
 def _special(count: int, dtype: str, period: int, numbers: list[Any]) -> Array:

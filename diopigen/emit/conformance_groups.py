@@ -131,8 +131,8 @@ def _form(function: Function, recipe: Mapping[str, Argument]) -> object:
 
 
 def _is_plain(values: object) -> bool:
-    """Whether a generator of the format draws such values; permutations are written out."""
-    return isinstance(values, Drawn) and values.distribution not in ("permutation", "distinct")
+    """Whether a generator of the format draws such values; permutations and definite matrices are written out."""
+    return isinstance(values, Drawn) and values.distribution not in ("permutation", "distinct", "definite")
 
 
 def _dtypes(function: Function, recipe: Mapping[str, Argument]) -> tuple[str, ...]:
@@ -291,10 +291,15 @@ def _tensor(group: Group, param: Parameter, gets_gradient: bool) -> Mapping[str,
 
 
 def _spelt(tensor: TensorRecipe) -> Literal:
-    """Literal values; a permutation is the numbers from the last to the first."""
+    """Literal values; a permutation is the numbers from the last to the first, a definite matrix has its size plus one
+    on its diagonal and one elsewhere."""
     if not isinstance(tensor.values, Drawn):
         return _listed(tensor.values)
     count = math.prod(tensor.shape)
+    if tensor.values.distribution == "definite":
+        n = tensor.shape[-1]
+        row_major = [n + 1 if place // n % n == place % n else 1 for place in range(count)]
+        return _shaped(row_major, tensor.shape)
     return _shaped(list(range(count - 1, -1, -1)), tensor.shape)
 
 

@@ -23,6 +23,7 @@ DISTRIBUTIONS = {
     "integers": 2,
     "permutation": 0,
     "distinct": 0,
+    "definite": 0,
     "zeros": 0,
     "ones": 0,
     "bools": 0,
