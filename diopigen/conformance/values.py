@@ -23,8 +23,8 @@ from diopigen.ir.recipe import Drawn, Literal
 POISON = 0x7B
 """Every byte of an output before the call: huge as a float, far from 0 and 1 as a bool."""
 
-_SPANS = {"uint8": (0, 201), "int8": (-100, 101), "int16": (-9999, 10000), "int32": (-(2**20), 2**20)}
-_WIDE = (-(2**40), 2**40)
+_SPANS = {"uint8": (0, 201), "int8": (-100, 101), "int16": (-9999, 10000), "int32": (-(2**30), 2**30)}
+_WIDE = (-(2**62), 2**62)
 
 
 class Unfit(Exception):

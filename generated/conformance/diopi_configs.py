@@ -3050,7 +3050,7 @@ diopi_configs = {
         para=dict(other=[16777217]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 1],)}],
+            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 16777216],)}],
         ),
     ),
     "eq_scalar_5": dict(
@@ -3290,7 +3290,7 @@ diopi_configs = {
         para=dict(other=[16777217]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 1],)}],
+            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 16777216],)}],
         ),
     ),
     "ne_scalar_5": dict(
@@ -3445,7 +3445,7 @@ diopi_configs = {
         para=dict(other=[16777217]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 1],)}],
+            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 16777216],)}],
         ),
     ),
     "ge": dict(
@@ -3573,7 +3573,7 @@ diopi_configs = {
         para=dict(other=[16777219]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777219, 1],)}],
+            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777219, 16777220],)}],
         ),
     ),
     "gt": dict(
@@ -3701,7 +3701,7 @@ diopi_configs = {
         para=dict(other=[16777219]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777219, 1],)}],
+            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777219, 16777220],)}],
         ),
     ),
     "le": dict(
@@ -3829,7 +3829,7 @@ diopi_configs = {
         para=dict(other=[16777217]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 1],)}],
+            args=[{"ins": ["input"], "shape": ((2,),), "value": ([16777217, 16777216],)}],
         ),
     ),
     "lt": dict(
