@@ -21,16 +21,18 @@ _NAMES = """
     BatchNormBackwardReduce BatchNormElemt BatchNormGatherStatsWithCounts BatchNormStats Bernoulli BernoulliInp
     BernoulliScalar Bmm Cat Contiguous ConvTranspose2d ConvTranspose2dBackward ConvTranspose3d
     ConvTranspose3dBackward Convolution2d Convolution2dBackward Convolution3d Convolution3dBackward CrossEntropyLoss
-    CrossEntropyLossBackward Cumsum CumsumBackward Dropout DropoutInp Flip GetNativeMemoryFormat GroupNorm
-    GroupNormBackward InstanceNorm InstanceNormBackward LayerNorm LayerNormBackward LayerNormGB LayerNormGBBackward
-    LinalgVecNorm Linear LinearBackward LogSoftmax LogSoftmaxBackward MSELoss MSELossBackward Matmul MatmulBackward
-    Max MaxAll MaxPool1d MaxPool1dBackward MaxPool1dWithIndices MaxPool2d MaxPool2dBackward MaxPool2dWithIndices
-    MaxPool3d MaxPool3dBackward MaxPool3dWithIndices Mean MeshGrid Min MinAll Mm Multinomial NLLLoss NLLLossBackward
-    NLLLossV2 NLLLossV2Backward NativeMemoryFormatCast Norm NormBackward Normal NormalInp NormalScalarTensor
-    NormalTensor NormalTensorScalar Normalize NormalizeBackward Permute Pool1d Pool1dBackward Pool2d Pool2dBackward
-    Pool3d Pool3dBackward Prod RMSNorm RMSNormBackward RandomInp Randperm Repeat Select SelectBackward SelectScatter
-    SigmoidFocalLoss SigmoidFocalLossBackward Slice SliceBackward SliceScatter SmoothL1Loss SmoothL1LossBackward
-    Softmax SoftmaxBackward SplitWithSizes Stack Std Sum TensorDestructionHook Transpose UniformInp
+    CrossEntropyLossBackward Cumsum CumsumBackward Dropout DropoutInp Embedding EmbeddingBackward Flip Gather
+    GatherBackward GetNativeMemoryFormat GroupNorm GroupNormBackward IndexFill IndexFillInp IndexFillInpScalar
+    IndexFillScalar IndexSelect IndexSelectBackward InstanceNorm InstanceNormBackward LayerNorm LayerNormBackward
+    LayerNormGB LayerNormGBBackward LinalgVecNorm Linear LinearBackward LogSoftmax LogSoftmaxBackward MSELoss
+    MSELossBackward Matmul MatmulBackward Max MaxAll MaxPool1d MaxPool1dBackward MaxPool1dWithIndices MaxPool2d
+    MaxPool2dBackward MaxPool2dWithIndices MaxPool3d MaxPool3dBackward MaxPool3dWithIndices Mean MeshGrid Min MinAll
+    Mm Multinomial NLLLoss NLLLossBackward NLLLossV2 NLLLossV2Backward NativeMemoryFormatCast Norm NormBackward
+    Normal NormalInp NormalScalarTensor NormalTensor NormalTensorScalar Normalize NormalizeBackward Permute Pool1d
+    Pool1dBackward Pool2d Pool2dBackward Pool3d Pool3dBackward Prod RMSNorm RMSNormBackward RandomInp Randperm
+    Repeat Scatter ScatterInp ScatterInpScalar ScatterScalar Select SelectBackward SelectScatter SigmoidFocalLoss
+    SigmoidFocalLossBackward Slice SliceBackward SliceScatter SmoothL1Loss SmoothL1LossBackward Softmax
+    SoftmaxBackward SplitWithSizes Stack Std Sum TensorDestructionHook Transpose UniformInp
 """
 
 BY_HAND = frozenset(f"diopi{name}" for name in _NAMES.split())

@@ -67,18 +67,6 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t /*ctx*/, diopiTen
     return not_covered("diopiIndexBackward");
 }
 
-DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                        diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                        diopiConstTensorHandle_t /*index*/) {
-    return not_covered("diopiIndexSelect");
-}
-
-DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                diopiConstTensorHandle_t /*grad*/, diopiSize_t /*input_sizes*/,
-                                                int64_t /*dim*/, diopiConstTensorHandle_t /*index*/) {
-    return not_covered("diopiIndexSelectBackward");
-}
-
 DIOPI_API diopiError_t diopiMaskedScatter(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                           diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mask*/,
                                           diopiConstTensorHandle_t /*source*/) {
@@ -122,19 +110,6 @@ DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t /*ctx*/, diopi
                                              diopiConstTensorHandle_t /*indices*/, double /*max_norm*/,
                                              double /*norm_type*/) {
     return not_covered("diopiEmbeddingRenorm_");
-}
-
-DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*weight*/, diopiConstTensorHandle_t /*indices*/,
-                                      int64_t /*padding_idx*/, bool /*scale_grad_byfreq*/, bool /*sparse*/) {
-    return not_covered("diopiEmbedding");
-}
-
-DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                              diopiConstTensorHandle_t /*grad*/, diopiConstTensorHandle_t /*indices*/,
-                                              int64_t /*num_weights*/, int64_t /*padding_idx*/,
-                                              bool /*scale_grad_byfreq*/, bool /*sparse*/) {
-    return not_covered("diopiEmbeddingBackward");
 }
 
 DIOPI_API diopiError_t diopiSort(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*values*/,
@@ -213,29 +188,6 @@ DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t /*ctx*/, d
     return not_covered("diopiMaskedSelectBackward");
 }
 
-DIOPI_API diopiError_t diopiIndexFillScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                            diopiConstTensorHandle_t /*index*/, const diopiScalar_t* /*value*/) {
-    return not_covered("diopiIndexFillScalar");
-}
-
-DIOPI_API diopiError_t diopiIndexFill(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                      diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                      diopiConstTensorHandle_t /*index*/, diopiConstTensorHandle_t /*value*/) {
-    return not_covered("diopiIndexFill");
-}
-
-DIOPI_API diopiError_t diopiIndexFillInpScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/,
-                                               int64_t /*dim*/, diopiConstTensorHandle_t /*index*/,
-                                               const diopiScalar_t* /*value*/) {
-    return not_covered("diopiIndexFillInpScalar");
-}
-
-DIOPI_API diopiError_t diopiIndexFillInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/, int64_t /*dim*/,
-                                         diopiConstTensorHandle_t /*index*/, diopiConstTensorHandle_t /*value*/) {
-    return not_covered("diopiIndexFillInp");
-}
-
 DIOPI_API diopiError_t diopiPad(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                 diopiConstTensorHandle_t /*input*/, diopiSize_t /*pad*/, const char* /*mode*/,
                                 const double* /*value*/) {
@@ -276,44 +228,6 @@ DIOPI_API diopiError_t diopiCTCLossBackward(
     diopiConstTensorHandle_t /*neg_log_likelihood*/, diopiConstTensorHandle_t /*log_alpha*/, int64_t /*blank*/,
     diopiReduction_t /*reduction*/, bool /*zero_infinity*/) {
     return not_covered("diopiCTCLossBackward");
-}
-
-DIOPI_API diopiError_t diopiGather(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                   diopiConstTensorHandle_t /*index*/) {
-    return not_covered("diopiGather");
-}
-
-DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-                                           int64_t /*dim*/, diopiConstTensorHandle_t /*index*/) {
-    return not_covered("diopiGatherBackward");
-}
-
-DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/, int64_t /*dim*/,
-                                       diopiConstTensorHandle_t /*src*/, diopiConstTensorHandle_t /*index*/,
-                                       const char* /*reduce*/) {
-    return not_covered("diopiScatterInp");
-}
-
-DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/,
-                                             int64_t /*dim*/, const diopiScalar_t* /*value*/,
-                                             diopiConstTensorHandle_t /*index*/, const char* /*reduce*/) {
-    return not_covered("diopiScatterInpScalar");
-}
-
-DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                    diopiConstTensorHandle_t /*src*/, diopiConstTensorHandle_t /*index*/,
-                                    const char* /*reduce*/) {
-    return not_covered("diopiScatter");
-}
-
-DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                          diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                          const diopiScalar_t* /*value*/, diopiConstTensorHandle_t /*index*/,
-                                          const char* /*reduce*/) {
-    return not_covered("diopiScatterScalar");
 }
 
 DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/,

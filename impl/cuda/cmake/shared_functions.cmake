@@ -8,6 +8,11 @@ foreach(name
     conv_pool_resample/max_pool
     conv_pool_resample/pool
     conv_pool_resample/pooling_geometry
+    indexing/backward
+    indexing/index_fill
+    indexing/positions
+    indexing/scatter
+    indexing/select
     indexing/select_slice
     linalg_matmul/batches
     linalg_matmul/broadcast_matmul

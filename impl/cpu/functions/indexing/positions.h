@@ -2,7 +2,6 @@
 #ifndef DIOPI_CPU_FUNCTIONS_INDEXING_POSITIONS_H_
 #define DIOPI_CPU_FUNCTIONS_INDEXING_POSITIONS_H_
 
-#include <atomic>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,10 @@ DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int6
     return !is_wrong;
 }
 
+// Refuses positions outside of [least, end), naming one of them.
+void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end);
+[[noreturn]] void fail_position(const Tensor& index, int64_t value, int64_t least, int64_t end);
+
 enum class Negative { kRefused, kFromEnd };
 
 // The positions that a tensor holds, in row-major order, each checked against the size of the dimension.
@@ -27,22 +30,13 @@ class Positions {
   public:
     Positions(const Tensor& index, int64_t size, Negative negative = Negative::kRefused)
         : values_(index), size_(size), count_(index.numel) {
-        const int64_t least = negative == Negative::kFromEnd ? -size : 0;
-        std::atomic<bool> is_wrong{false};
-        parallel_for(count_, 65536, [&](int64_t begin, int64_t end) {
-            if (!are_within(values_.data() + begin, end - begin, least, size)) {
-                is_wrong = true;
-            }
-        });
-        for (int64_t i = 0; is_wrong; ++i) {
-            if (values_[i].value < least || values_[i].value >= size) {
-                fail(std::string("parameter '") + index.name + "' holds the position " +
-                     std::to_string(values_[i].value) + ", but must lie in [" + std::to_string(least) + ", " +
-                     std::to_string(size - 1) + "]");
-            }
-        }
+        check_positions(index, values_, negative == Negative::kFromEnd ? -size : 0, size);
     }
     int64_t count() const { return count_; }
+    // The size of the dimension that the positions lie in.
+    int64_t size() const { return size_; }
+    // As they are: negative ones count from the end.
+    const Int64* data() const { return values_.data(); }
     int64_t operator[](int64_t i) const {
         const int64_t value = values_[i].value;
         return value < 0 ? value + size_ : value;

@@ -2,14 +2,11 @@
 // one thread, so that sums do not depend on the number of threads and the last of repeated positions stays.
 #include <diopi/functions.h>
 
-#include "places.h"
-#include "positions.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
 namespace {
-
-enum class Reduce { kNone, kAdd, kMultiply };
 
 Reduce reduce_of(const char* reduce) {
     require_text("reduce", reduce, {"", "add", "multiply"});
@@ -40,7 +37,7 @@ struct Job {
     Job(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index)
         : at(checked(target, input, dim, index)),
           positions(index, shape_at_least_1d(input)[static_cast<size_t>(at)]),
-          places(shape_at_least_1d(input), shape_at_least_1d(index), at) {}
+          shape(shape_at_least_1d(index)) {}
 
     static int64_t checked(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index) {
         require_same_dtype(target, input);
@@ -56,25 +53,8 @@ struct Job {
 
     int64_t at;
     Positions positions;
-    Places places;
+    std::vector<int64_t> shape;  // of the index
 };
-
-// Changes every named element of `target` by the value that `value(place in the index)` gives.
-template <typename T, typename Value>
-void change(const Tensor& target, const Job& job, Reduce reduce, Value&& value) {
-    const Changed changed(target, dtype_of<T>);
-    T* elements = changed.as<T>();
-    if (reduce == Reduce::kAdd) {
-        job.places.for_each(job.positions,
-                            [&](int64_t to, int64_t from) { elements[to] = elements[to] + value(from); });
-    } else if (reduce == Reduce::kMultiply) {
-        job.places.for_each(job.positions,
-                            [&](int64_t to, int64_t from) { elements[to] = elements[to] * value(from); });
-    } else {
-        job.places.for_each(job.positions, [&](int64_t to, int64_t from) { elements[to] = value(from); });
-    }
-    changed.store();
-}
 
 void scatter(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& src, const Tensor& index,
              const char* reduce) {
@@ -88,23 +68,7 @@ void scatter(const Tensor& target, const Tensor& input, int64_t dim, const Tenso
     const std::vector<int64_t> strides(src.strides, src.strides + src.rank);
     const View part(src, src.rank == 0 ? std::vector<int64_t>{} : shape_at_least_1d(index), strides);
     copy_unless_same(target, input);
-    if (kind == Reduce::kNone) {
-        dispatch_word(target.dtype, [&](auto sample) {
-            using W = decltype(sample);
-            const Words source(part.tensor());
-            const Changed changed(target, target.dtype);
-            job.places.for_each(job.positions, [to = changed.as<W>(), from = source.as<W>()](int64_t a, int64_t b) {
-                to[a] = from[b];
-            });
-            changed.store();
-        });
-        return;
-    }
-    dispatch_compute<kAny>(target.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> source(part.tensor());
-        change<T>(target, job, kind, [&](int64_t i) { return source[i]; });
-    });
+    scatter_elements(target, part.tensor(), job.positions, job.shape, job.at, kind);
 }
 
 void scatter(const Tensor& target, const Tensor& input, int64_t dim, const Number& value, const Tensor& index,
@@ -112,19 +76,15 @@ void scatter(const Tensor& target, const Tensor& input, int64_t dim, const Numbe
     const Reduce kind = reduce_of(reduce);
     const Job job(target, input, dim, index);
     copy_unless_same(target, input);
-    dispatch_compute<kAny>(target.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const T number = value.as<T>();
-        change<T>(target, job, kind, [&](int64_t) { return number; });
-    });
+    scatter_number(target, value, job.positions, job.shape, job.at, kind);
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, int64_t dim, diopiConstTensorHandle_t src,
-                                    diopiConstTensorHandle_t index, const char* reduce) {
-    return guarded("diopiScatter", [&] {
+DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                    int64_t dim, diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
+                                    const char* reduce) {
+    return guarded("diopiScatter", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor src_tensor = tensor("src", src, kAny);
@@ -133,10 +93,10 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t /*ctx*/, diopiTensorHan
     });
 }
 
-DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input, int64_t dim,
+DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t dim,
                                        diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
                                        const char* reduce) {
-    return guarded("diopiScatterInp", [&] {
+    return guarded("diopiScatterInp", ctx, [&] {
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor src_tensor = tensor("src", src, kAny);
         const Tensor index_tensor = tensor("index", index, kIndex);
@@ -144,10 +104,10 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t /*ctx*/, diopiTensor
     });
 }
 
-DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, int64_t dim, const diopiScalar_t* value,
                                           diopiConstTensorHandle_t index, const char* reduce) {
-    return guarded("diopiScatterScalar", [&] {
+    return guarded("diopiScatterScalar", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor index_tensor = tensor("index", index, kIndex);
@@ -156,10 +116,10 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t /*ctx*/, diopiTen
     });
 }
 
-DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input, int64_t dim,
+DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t dim,
                                              const diopiScalar_t* value, diopiConstTensorHandle_t index,
                                              const char* reduce) {
-    return guarded("diopiScatterInpScalar", [&] {
+    return guarded("diopiScatterInpScalar", ctx, [&] {
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor index_tensor = tensor("index", index, kIndex);
         const Number number = scalar("value", value, kNumber | kBool);
@@ -167,10 +127,10 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t /*ctx*/, diopi
     });
 }
 
-DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            int64_t dim, diopiConstTensorHandle_t index) {
-    return guarded("diopiGatherBackward", [&] {
+    return guarded("diopiGatherBackward", ctx, [&] {
         constexpr DtypeSet kAllowed = kNumber | kComplex;
         const Tensor result = tensor("grad_input", grad_input, kAllowed);
         const Tensor gradient = tensor("grad_output", grad_output, kAllowed);
@@ -184,13 +144,6 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t /*ctx*/, diopiTe
         require_disjoint(result, gradient);
         require_no_overlap(result, input_tensor);
         const Job job(result, result, dim, index_tensor);
-        dispatch_compute<kAllowed>(result.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> source(gradient);
-            const Output<T> sums(result);
-            std::fill_n(sums.data(), result.numel, T(0));
-            job.places.for_each(job.positions, [&](int64_t to, int64_t from) { sums[to] = sums[to] + source[from]; });
-            sums.store();
-        });
+        gather_gradient(result, gradient, job.positions, job.shape, job.at);
     });
 }

@@ -1,0 +1,21 @@
+#include <atomic>
+
+#include "positions.h"
+
+namespace diopi::cpu {
+
+void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end) {
+    std::atomic<bool> is_wrong{false};
+    parallel_for(index.numel, 65536, [&](int64_t begin, int64_t last) {
+        if (!are_within(values.data() + begin, last - begin, least, end)) {
+            is_wrong = true;
+        }
+    });
+    for (int64_t i = 0; is_wrong; ++i) {
+        if (values[i].value < least || values[i].value >= end) {
+            fail_position(index, values[i].value, least, end);
+        }
+    }
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,170 @@
+// Scatter, and gradients that add slices up. A thread takes the elements of one column in rising order: so nothing is
+// added by two threads, and the last of repeated positions stays.
+#include "diopi_cpu/math.h"
+#include "diopi_cuda/atomic.h"
+#include "places.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+template <typename T>
+struct Replace {
+    DIOPI_DEVICE void operator()(T& to, const T& value) const { to = value; }
+};
+template <typename T>
+struct Add {
+    DIOPI_DEVICE void operator()(T& to, const T& value) const { to = to + value; }
+};
+template <typename T>
+struct Multiply {
+    DIOPI_DEVICE void operator()(T& to, const T& value) const { to = to * value; }
+};
+
+// `source` null: `number` for all.
+template <typename T, typename Change>
+void change_columns(T* elements, const T* source, T number, const Int64* positions, int64_t size,
+                    const DevicePlaces& places, const Change& change) {
+    for_each(places.columns, [=] DIOPI_KERNEL(int64_t column) {
+        for (int64_t k = 0; k < places.sizes[places.at]; ++k) {
+            const int64_t from = places.element(column, k);
+            const int64_t to = places.place(from, from_start(positions[from], size));
+            change(elements[to], source != nullptr ? source[from] : number);
+        }
+    });
+}
+
+template <typename T>
+void change(T* elements, const T* source, T number, const Positions& positions, const DevicePlaces& places,
+            Reduce kind) {
+    const int64_t size = positions.size();
+    if (kind == Reduce::kAdd) {
+        change_columns(elements, source, number, positions.data(), size, places, Add<T>());
+    } else if (kind == Reduce::kMultiply) {
+        change_columns(elements, source, number, positions.data(), size, places, Multiply<T>());
+    } else {
+        change_columns(elements, source, number, positions.data(), size, places, Replace<T>());
+    }
+}
+
+// Slice k of `source` is added to slice positions[k] of `sums`, but for those at `skipped`.
+template <typename T>
+void add_slices(T* sums, const T* source, const Int64* positions, int64_t count, const Around& place, int64_t skipped) {
+    for_each(place.outer * place.inner, [=] DIOPI_KERNEL(int64_t column) {
+        const int64_t i = column % place.inner;
+        const int64_t outer = column / place.inner;
+        for (int64_t k = 0; k < place.size; ++k) {
+            sums[(outer * place.size + k) * place.inner + i] = T(0);
+        }
+        for (int64_t k = 0; k < count; ++k) {
+            const int64_t position = from_start(positions[k], place.size);
+            if (position != skipped) {
+                T& sum = sums[(outer * place.size + position) * place.inner + i];
+                sum = sum + source[(outer * count + k) * place.inner + i];
+            }
+        }
+    });
+}
+
+void count_rows(int* times, const Int64* positions, int64_t count) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t k) { atomic_increment(times + positions[k].value); });
+}
+
+template <typename T>
+void divide_rows(T* sums, const int* times, int64_t rows, int64_t width) {
+    for_each(rows * width, [=] DIOPI_KERNEL(int64_t i) {
+        if (times[i / width] > 1) {
+            sums[i] /= static_cast<T>(times[i / width]);
+        }
+    });
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+using cuda::DevicePlaces;
+
+void scatter_elements(const Tensor& target, const Tensor& source_tensor, const Positions& positions,
+                      const std::vector<int64_t>& shape, int64_t at, Reduce kind) {
+    const DevicePlaces places(shape_at_least_1d(target), shape, at);
+    if (kind == Reduce::kNone) {
+        dispatch_word(target.dtype, [&](auto sample) {
+            using W = decltype(sample);
+            const Words source(source_tensor);
+            const Changed changed(target, target.dtype);
+            cuda::change_columns(changed.as<W>(), source.as<W>(), W(), positions.data(), positions.size(), places,
+                                 cuda::Replace<W>());
+            changed.store();
+        });
+        return;
+    }
+    dispatch_compute<kAny>(target.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> source(source_tensor);
+        const Changed changed(target, dtype_of<T>);
+        cuda::change<T>(changed.as<T>(), source.data(), T(0), positions, places, kind);
+        changed.store();
+    });
+}
+
+void scatter_number(const Tensor& target, const Number& value, const Positions& positions,
+                    const std::vector<int64_t>& shape, int64_t at, Reduce kind) {
+    const DevicePlaces places(shape_at_least_1d(target), shape, at);
+    dispatch_compute<kAny>(target.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Changed changed(target, dtype_of<T>);
+        cuda::change<T>(changed.as<T>(), nullptr, value.as<T>(), positions, places, kind);
+        changed.store();
+    });
+}
+
+void gather_gradient(const Tensor& result, const Tensor& gradient, const Positions& positions,
+                     const std::vector<int64_t>& shape, int64_t at) {
+    const DevicePlaces places(shape_at_least_1d(result), shape, at);
+    dispatch_compute<kNumber | kComplex>(result.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> source(gradient);
+        const Output<T> sums(result);
+        cuda::clear(sums.data(), static_cast<size_t>(result.numel) * sizeof(T));
+        cuda::change<T>(sums.data(), source.data(), T(0), positions, places, Reduce::kAdd);
+        sums.store();
+    });
+}
+
+void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place) {
+    dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> source(gradient);
+        const Output<T> sums(result);
+        cuda::add_slices<T>(sums.data(), source.data(), positions.data(), positions.count(), place, -1);
+        sums.store();
+    });
+}
+
+void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Positions& rows, int64_t padding_idx,
+                 bool scale_grad_byfreq) {
+    const int64_t count = out_tensor.shape[0];
+    const int64_t width = out_tensor.shape[1];
+    Buffer times;
+    if (scale_grad_byfreq) {
+        times.allocate(count * static_cast<int64_t>(sizeof(int)));
+        cuda::clear(times.data(), static_cast<size_t>(count) * sizeof(int));
+        cuda::count_rows(static_cast<int*>(times.data()), rows.data(), rows.count());
+    }
+    dispatch_compute<kFloating>(out_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> source(grad_tensor);
+        const Output<T> sums(out_tensor);
+        cuda::add_slices<T>(sums.data(), source.data(), rows.data(), rows.count(), {1, count, width},
+                            padding_idx < 0 ? -1 : padding_idx);
+        if (scale_grad_byfreq) {
+            cuda::divide_rows<T>(sums.data(), static_cast<const int*>(times.data()), count, width);
+        }
+        sums.store();
+    });
+}
+
+}  // namespace diopi::cpu
