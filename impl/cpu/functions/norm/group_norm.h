@@ -64,7 +64,8 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& in
             const auto weight = [&](int64_t c) { return static_cast<double>(scale ? scale[c] : T(1)); };
             groups.for_each_channel(group, [&](int64_t c, int64_t i) {
                 const int64_t at = start + i;
-                const spans::Sums here = spans::products<T>(incoming.data() + at, nullptr, x.data() + at, spatial, mean);
+                const spans::Sums here =
+                    spans::products<T>(incoming.data() + at, nullptr, x.data() + at, spatial, mean);
                 sums += {here.own * weight(c), here.product * weight(c)};
             });
             const double slope = invstd * invstd * sums.product / count;
