@@ -11,8 +11,14 @@ from torch_droplet import _backend
 _backend.load("droplet")
 
 from torch_droplet.report import fallback_report, reset_fallback_report  # noqa: E402
+from torch_droplet.switches import autocompare, dump_arguments, force_fallback  # noqa: E402
 
-__all__ = ["fallback_report", "reset_fallback_report"]
+__all__ = ["autocompare", "device", "dump_arguments", "fallback_report", "force_fallback", "reset_fallback_report"]
+
+
+def device() -> str:
+    """The name of the device in PyTorch."""
+    return "droplet"
 
 
 def _autoload() -> None:

@@ -21,12 +21,6 @@ Counts& counts() {
     return *made;
 }
 
-std::string nameOf(const c10::OperatorHandle& op) {
-    std::string name = op.operator_name().name;
-    name = name.substr(name.find("::") + 2);
-    return op.operator_name().overload_name.empty() ? name : name + "." + op.operator_name().overload_name;
-}
-
 // A generator of the CPU that starts where the device's one is; the device's one moves on, so that the next call draws
 // other numbers.
 at::Generator onCpu(const at::Generator& generator) {
@@ -61,6 +55,20 @@ void translateGenerators(const c10::OperatorHandle& op, torch::jit::Stack* stack
     }
 }
 
+c10::OperatorHandle cpuOperator(const char* name) { return c10::Dispatcher::singleton().findSchemaOrThrow(name, ""); }
+
+// convolution_backward takes the sizes of the bias after the weight.
+void insertBiasSizes(torch::jit::Stack* stack) {
+    constexpr size_t kArguments = 10;
+    constexpr std::ptrdiff_t kWeight = 2;
+    constexpr std::ptrdiff_t kTransposed = 6;
+    constexpr std::ptrdiff_t kGroups = 8;
+    const auto first = stack->end() - static_cast<std::ptrdiff_t>(kArguments);
+    const at::Tensor weight = first[kWeight].toTensor();
+    const int64_t channels = first[kTransposed].toBool() ? weight.size(1) * first[kGroups].toInt() : weight.size(0);
+    stack->insert(first + kWeight + 1, c10::IValue(std::vector<int64_t>{channels}));
+}
+
 void fallBackBoxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
     if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !isInside) {
         watch(op, stack);
@@ -71,14 +79,41 @@ void fallBackBoxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, 
 
 }  // namespace
 
+std::string overloadName(const c10::OperatorHandle& op) {
+    std::string name = op.operator_name().name;
+    name = name.substr(name.find("::") + 2);
+    return op.operator_name().overload_name.empty() ? name : name + "." + op.operator_name().overload_name;
+}
+
+void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const std::string& name = op.operator_name().name;
+    if (name == "aten::convolution_overrideable") {
+        // Made for devices: the CPU has the same under another name.
+        cpuOperator("aten::convolution").callBoxed(*stack);
+    } else if (name == "aten::convolution_backward_overrideable") {
+        insertBiasSizes(stack);
+        cpuOperator("aten::convolution_backward").callBoxed(*stack);
+    } else {
+        op.callBoxed(*stack);
+    }
+}
+
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     isInside = false;
     {
         const std::lock_guard<std::mutex> lock(counts().mutex);
-        ++counts().byOverload[nameOf(op)];
+        ++counts().byOverload[overloadName(op)];
     }
     translateGenerators(op, stack);
-    at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+    const std::string& name = op.operator_name().name;
+    if (name == "aten::convolution_overrideable") {
+        at::native::cpu_fallback(cpuOperator("aten::convolution"), stack, /*error_on_views=*/true);
+    } else if (name == "aten::convolution_backward_overrideable") {
+        insertBiasSizes(stack);
+        at::native::cpu_fallback(cpuOperator("aten::convolution_backward"), stack, /*error_on_views=*/true);
+    } else {
+        at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+    }
 }
 
 std::map<std::string, int64_t> fallbackCounts() {

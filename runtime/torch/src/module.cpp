@@ -2,6 +2,7 @@
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/generator.h>
+#include <diopigen_torch/switches.h>
 #include <torch/library.h>
 
 namespace diopigen::backend {
@@ -23,6 +24,15 @@ TORCH_LIBRARY(diopi, library) {
     library.def("device_count() -> int", [] { return static_cast<int64_t>(deviceCount()); });
     library.def("default_generator(int device) -> Generator?",
                 [](int64_t device) { return defaultGenerator(static_cast<c10::DeviceIndex>(device)); });
+    library.def("switches() -> (str, str, str, int)", [] {
+        const Switches now = switches();
+        return std::make_tuple(now.forced, now.compared, now.folder, now.dump);
+    });
+    library.def("set_switches(str forced, str compared, str folder, int dump) -> ()",
+                [](std::string forced, std::string compared, std::string folder, int64_t dump) {
+                    setSwitches({std::move(forced), std::move(compared), std::move(folder), dump});
+                });
+    library.def("difference_count() -> int", [] { return differenceCount(); });
     library.def("fallback_counts() -> Dict(str, int)", [] { return dictionary(fallbackCounts()); });
     library.def("reset_fallback_counts() -> ()", [] { resetFallbackCounts(); });
 }

@@ -12,6 +12,7 @@
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/dtypes.h>
 #include <diopigen_torch/generator.h>
+#include <diopigen_torch/switches.h>
 
 #include <exception>
 #include <optional>
@@ -66,6 +67,7 @@ class Call {
         if (C10_UNLIKELY(function == nullptr)) {
             decline(name);
         }
+        noteFunction(name);
         const diopiError_t status = function(&context_, static_cast<Parameters>(arguments)...);
         if (C10_UNLIKELY(status != diopiSuccess)) {
             fail(name, status);

@@ -2,11 +2,20 @@
 #ifndef DIOPIGEN_TORCH_FALLBACK_H_
 #define DIOPIGEN_TORCH_FALLBACK_H_
 
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
 
 namespace diopigen::backend {
+
+/// `add.out`.
+std::string overloadName(const c10::OperatorHandle& op);
+
+/// Runs a call whose arguments are on the CPU there. Not counted.
+void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 /// Calls by overload: `unique_dim`, `sort.values_stable`.
 std::map<std::string, int64_t> fallbackCounts();

@@ -11,9 +11,6 @@
 
 namespace diopigen::backend {
 
-/// Whether any run-time switch is on. Read by every kernel.
-extern std::atomic<bool> isWatched;
-
 /// Set while a switch runs the kernel itself, so that the kernel does not turn to the switch again.
 extern thread_local bool isInside;
 

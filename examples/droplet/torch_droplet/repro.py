@@ -1,0 +1,55 @@
+"""`python -m torch_droplet.repro FOLDER`: runs a call that autocompare kept, on the device and on the CPU.
+
+Exit status 0 where they agree, 1 where they differ, 2 where the folder holds no call.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import torch_droplet
+from torch_droplet.switches import autocompare
+
+
+def _overload(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def _moved(value: Any, device: str) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, torch.device):
+        return torch.device(device)
+    return [_moved(item, device) for item in value] if isinstance(value, list) else value
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the call of the folder that is named."""
+    if len(arguments) != 1 or not (Path(arguments[0]) / "case.pt").is_file():
+        print(
+            "usage: python -m torch_droplet.repro FOLDER, a folder with case.pt that autocompare kept", file=sys.stderr
+        )
+        return 2
+    name, values = torch.load(Path(arguments[0]) / "case.pt", weights_only=True)
+    overload = _overload(name)
+    device = torch_droplet.device()
+    positional, keywords = [], {}
+    for argument, value in zip(overload._schema.arguments, values, strict=True):
+        moved = _moved(value, device)
+        if argument.kwarg_only:
+            keywords[argument.name] = moved
+        else:
+            positional.append(moved)
+    with autocompare(folder=str(Path(arguments[0]) / "again")) as found:
+        overload(*positional, **keywords)
+    print(f"{name}: {'differs' if found.differences else 'agrees with the CPU'}")
+    return 1 if found.differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""The run-time switches as context managers; the environment sets them for a whole run (`DIOPI_FORCE_FALLBACK_OPS` and
+its kin). Expressions are regular expressions for whole names, separated by commas: of ATen overloads (`add.out`,
+`.*\\.Scalar`), or of operators that lead to them (`conv2d`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+_operators = torch.ops.diopi
+
+
+@contextmanager
+def _switched(**changes: str | int) -> Iterator[None]:
+    names = ("forced", "compared", "folder", "dump")
+    before = dict(zip(names, _operators.switches(), strict=True))
+    _operators.set_switches(*{**before, **changes}.values())
+    try:
+        yield
+    finally:
+        _operators.set_switches(*before.values())
+
+
+@contextmanager
+def force_fallback(expressions: str) -> Iterator[None]:
+    """Runs operators on the CPU. Raises `ValueError` for what is no regular expression."""
+    with _switched(forced=expressions):
+        yield
+
+
+@contextmanager
+def dump_arguments(level: int = 1) -> Iterator[None]:
+    """Writes every call to standard error: 1 with the functions of the interface that it leads to, 2 with its arguments,
+    3 with their values."""
+    with _switched(dump=level):
+        yield
+
+
+class Comparisons:
+    """What `autocompare` found."""
+
+    def __init__(self) -> None:
+        self._before = int(_operators.difference_count())
+        self._count: int | None = None
+
+    @property
+    def differences(self) -> int:
+        """The number of calls that differed from the CPU."""
+        return int(_operators.difference_count()) - self._before if self._count is None else self._count
+
+    def _close(self) -> None:
+        self._count = self.differences
+
+
+@contextmanager
+def autocompare(expressions: str = ".*", folder: str = "diopi_autocompare") -> Iterator[Comparisons]:
+    """Runs operators on the CPU as well, forward and backward, and reports on standard error what differs. Calls that do
+    are kept in `folder`; `python -m torch_droplet.repro FOLDER/CALL` runs one again."""
+    found = Comparisons()
+    with _switched(compared=expressions, folder=folder):
+        try:
+            yield found
+        finally:
+            found._close()
