@@ -32,8 +32,8 @@ def force_fallback(expressions: str) -> Iterator[None]:
 
 @contextmanager
 def dump_arguments(level: int = 1) -> Iterator[None]:
-    """Writes every call to standard error: 1 with the functions of the interface that it leads to, 2 with its arguments,
-    3 with their values."""
+    """Writes every call to standard error: 1 with the functions of the interface that it leads to, 2 with its
+    arguments, 3 with their values."""
     with _switched(dump=level):
         yield
 
@@ -56,8 +56,8 @@ class Comparisons:
 
 @contextmanager
 def autocompare(expressions: str = ".*", folder: str = "diopi_autocompare") -> Iterator[Comparisons]:
-    """Runs operators on the CPU as well, forward and backward, and reports on standard error what differs. Calls that do
-    are kept in `folder`; `python -m torch_droplet.repro FOLDER/CALL` runs one again."""
+    """Runs operators on the CPU as well, forward and backward, and reports on standard error what differs. Calls that
+    do are kept in `folder`; `python -m torch_droplet.repro FOLDER/CALL` runs one again."""
     found = Comparisons()
     with _switched(compared=expressions, folder=folder):
         try:
