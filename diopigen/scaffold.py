@@ -67,6 +67,7 @@ class _Tree:
     is_new: bool
     selection: Selection = NOTHING
     shimmed: bool = True
+    torch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,14 @@ def scaffold(
     sink: Sink,
     *,
     chosen: Selection | None = None,
+    torch: bool = False,
     force: bool = False,
     write: bool = True,
 ) -> Scaffolded:
     """Makes the tree of `vendor` at `root`, or adds to it what is new; files of the vendor's own stay as they are.
 
-    Without a selection a new tree gets the starter set, and an older one what it was scaffolded with before.
+    Without a selection a new tree gets the starter set, and an older one what it was scaffolded with before. `torch`
+    adds a backend for PyTorch, which the tree keeps from then on.
     `force` overwrites generated files that were edited; `write` false only says what would be done. Functions whose
     signature differs from the interface become errors in `sink` (`impl-signature`), though what is new is written
     all the same. Edited generated files are errors too, and then nothing is written. Raises `Failure` for a name,
@@ -110,7 +113,9 @@ def scaffold(
     there = [] if tree.is_new else [op for op in wanted if (root / skeleton_path(vendor, op)).exists()]
     written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
     new = _unwritten(wanted, written.all)
-    plan = emit_vendor(interface, where.templates, runtime, VendorOptions(vendor, new, selection, tree.shimmed))
+    plan = emit_vendor(
+        interface, where.templates, runtime, VendorOptions(vendor, new, selection, tree.shimmed, torch or tree.torch)
+    )
     generated = Plan(tuple(file for file in plan.files if is_generated(file.path)))
     starts = {path: content for path, content in plan.items() if not is_generated(path)}
     public = None
@@ -185,21 +190,22 @@ def _look(root: Path, vendor: str) -> _Tree:
         message = f"'{root.as_posix()}' holds another output of diopigen: it has {MANIFEST_NAME} but no {MARK}"
         fix = f"choose another --out; if it is a vendor's tree, restore {MARK}"
         raise failure("scaffold-foreign", message, span, fix)
-    owner, selection, shimmed = _read_mark(root / MARK)
+    owner, tree = _read_mark(root / MARK)
     if owner != vendor:
         message = f"'{root.as_posix()}' is the tree of '{owner}', not of '{vendor}'"
         fix = f"use --vendor {owner}, or choose another --out"
         raise failure("scaffold-other-vendor", message, Span((root / MARK).as_posix()), fix)
-    return _Tree(False, selection, shimmed)
+    return tree
 
 
-def _read_mark(path: Path) -> tuple[str, Selection, bool]:
+def _read_mark(path: Path) -> tuple[str, _Tree]:
     try:
         document = json.loads(disk.read_bytes(path).decode("utf-8"))
         owner = document["vendor"]
         if not isinstance(owner, str):
             raise ValueError("'vendor' is a text")
-        return owner, selection_from_json(document["operators"]), document.get("shims") is True
+        selection = selection_from_json(document["operators"])
+        return owner, _Tree(False, selection, document.get("shims") is True, document.get("torch") is True)
     except (ValueError, KeyError, TypeError, RecursionError):
         message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"
         raise failure(

@@ -18,6 +18,7 @@ from diopigen.console import Session, common_options
     "--model", "models", multiple=True, metavar="M", help="All that a model calls: resnet50 (may be repeated)."
 )
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
+@click.option("--with-torch", "torch", is_flag=True, help="A backend for PyTorch too: the package torch_NAME.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own.")
 @common_options
@@ -28,6 +29,7 @@ def scaffold(
     families: tuple[str, ...],
     models: tuple[str, ...],
     everything: bool,
+    torch: bool,
     dry_run: bool,
     force: bool,
     spec: str | None,
@@ -58,6 +60,7 @@ def scaffold(
         Path(out),
         session.sink,
         chosen=chosen,
+        torch=torch,
         force=force,
         write=not dry_run,
     )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from diopigen.emit import headers
+from diopigen.emit import headers, torch
 from diopigen.emit.device_functions import device_function
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.selection import NOTHING, Selection
@@ -41,12 +41,17 @@ _STARTS = {
     "impl/{vendor}/exports.map": "exports.map.j2",
 }
 
+_PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
+"""What a tree with a backend for PyTorch starts with; the rest of the package belongs to diopigen."""
+_PACKAGE_MODULES = ("_backend", "device", "report", "repro", "switches")
+
 # The functions of the newer form of a test library that are not device functions.
 _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 
 # What the host runtime consists of: there may be more in its folder, such as build trees.
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map")
 _RUNTIME_FOLDERS = ("adaptor/include", "include", "src")
+_TORCH_FOLDERS = ("torch/include", "torch/operators", "torch/src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {
@@ -61,13 +66,15 @@ _BANNERS = {
 class VendorOptions:
     """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
 
-    `shimmed`: kernels are in the vendor's namespace, and what is exported are shims over them.
+    `shimmed`: kernels are in the vendor's namespace, and what is exported are shims over them. `torch`: the tree has
+    a backend for PyTorch as well.
     """
 
     vendor: str
     operators: tuple[Operator, ...]
     selection: Selection = NOTHING
     shimmed: bool = True
+    torch: bool = False
 
 
 def shims_folder(vendor: str) -> str:
@@ -77,6 +84,9 @@ def shims_folder(vendor: str) -> str:
 
 def is_generated(path: str) -> bool:
     """Whether a file of a vendor's tree belongs to diopigen; the others are written once."""
+    folder, _, name = path.partition("/")
+    if folder.startswith("torch_") and name.removesuffix(".py") in _PACKAGE_MODULES:
+        return True
     return path in _GENERATED_FILES or path.startswith(_GENERATED_FOLDERS)
 
 
@@ -84,7 +94,8 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
     """The whole tree. `runtime` is the folder of the host runtime, which is copied."""
     files = [
         *headers.emit(interface, templates).files,
-        *_runtime(runtime),
+        *_runtime(runtime, options.torch),
+        *(_torch(interface, templates, options) if options.torch else ()),
         _file(templates, "runtime/README.md", "runtime_readme.md.j2", {}),
         _operator_list(interface, templates),
         PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
@@ -107,9 +118,21 @@ def _starts(interface: Interface, templates: Path, options: VendorOptions) -> li
         "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
         "first": (options.operators or operators(interface))[0],
     }
-    return [
-        _file(templates, path.format(vendor=options.vendor), template, values) for path, template in _STARTS.items()
+    starts = {**_STARTS, **(_PACKAGE_START if options.torch else {})}
+    return [_file(templates, path.format(vendor=options.vendor), name, values) for path, name in starts.items()]
+
+
+def _torch(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
+    """The kernels for PyTorch in runtime/, and the modules of the package that are the same for every vendor."""
+    glue = [
+        replace(file, path=f"runtime/{file.path}", emitter="vendor") for file in torch.emit(interface, templates).files
     ]
+    values = {"vendor": options.vendor}
+    modules = [
+        _file(templates, f"torch_{options.vendor}/{name}.py", f"torch/{name}.py.j2", values)
+        for name in _PACKAGE_MODULES
+    ]
+    return [*glue, *modules]
 
 
 def _file(templates: Path, path: str, template: str, values: Mapping[str, Any]) -> PlannedFile:
@@ -128,15 +151,17 @@ def _mark(interface: Interface, options: VendorOptions) -> bytes:
         "interface": str(interface.version),
         "operators": options.selection.as_json(),
         "shims": options.shimmed,
+        **({"torch": True} if options.torch else {}),
     }
     return (json.dumps(document, indent=2) + "\n").encode()
 
 
-def _runtime(folder: Path) -> list[PlannedFile]:
+def _runtime(folder: Path, with_torch: bool) -> list[PlannedFile]:
     """The host runtime, file by file, each with a line that says that it is a copy."""
     found = []
-    paths = [folder / name for name in _RUNTIME_FILES]
-    paths += [path for name in _RUNTIME_FOLDERS for path in (folder / name).rglob("*") if path.suffix in _BANNERS]
+    paths = [folder / name for name in (*_RUNTIME_FILES, *(("torch/CMakeLists.txt",) if with_torch else ()))]
+    folders = (*_RUNTIME_FOLDERS, *(_TORCH_FOLDERS if with_torch else ()))
+    paths += [path for name in folders for path in (folder / name).rglob("*") if path.suffix in _BANNERS]
     for path in sorted(paths):
         name = path.relative_to(folder).as_posix()
         content = _BANNERS[path.suffix].encode() + path.read_bytes()
