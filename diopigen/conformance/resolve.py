@@ -103,7 +103,9 @@ class Resolver:
             shape = Evaluator(self.function, {n: v for n, v in known.items() if n in read}).shape(param)
             if shape is None:
                 raise Unfit(f"no value for '{param.name}'")
-            found[param.name] = Operand(tuple(shape), "", Drawn("zeros" if param.is_written else "normal"))
+            # What an operator writes in part keeps the rest: zeros would not show that it is cleared.
+            kept = not param.is_written or param.direction == "partial_out"
+            found[param.name] = Operand(tuple(shape), "", Drawn("normal" if kept else "zeros"))
 
     # ---- dtypes -----------------------------------------------------------------------------------------------------
 

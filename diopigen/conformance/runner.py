@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results
+from diopigen.conformance.models import AXIS as MODEL_AXIS
 from diopigen.conformance.session import Progress, Session
 from diopigen.conformance.worker import Setup
 from diopigen.ir.model import Function, Header, Interface
@@ -62,7 +63,7 @@ _SHARE = 200
 
 def _weight(case: Case) -> int:
     """Ordinary cases that a case takes as long as."""
-    return _SHARE // 4 if case.axis == "model" else 1
+    return _SHARE // 4 if case.axis == MODEL_AXIS else 1
 
 
 def is_skipped(case: Case) -> bool:

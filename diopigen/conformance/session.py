@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from diopigen.conformance.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Ending, Fault
+from diopigen.conformance.models import AXIS as MODEL_AXIS
 from diopigen.conformance.processes import take
 from diopigen.conformance.worker import Setup, send
 from diopigen.diagnostics import failure
@@ -24,6 +25,8 @@ Progress = Callable[[int, int, CaseResult], None]
 """Called after each case with the number done, the number of all, and the result."""
 
 _BATCH = 64
+_LONG_BATCH = 4
+"""Calls of models that are handed out at once: some take a minute, and no process should be alone with the last ones."""
 _START_LIMIT = 120.0
 """Seconds that a worker may take to load the library."""
 
@@ -151,6 +154,8 @@ class Session:
         if worker.done:
             return
         share = max(1, min(_BATCH, len(self.queue) // (2 * max(len(self.workers), 1)) or 1))
+        if self.queue and self.queue[0][1].axis == MODEL_AXIS:
+            share = min(share, _LONG_BATCH)
         batch = [self.queue.popleft() for _ in range(min(share, len(self.queue)))]
         if not batch:
             if self.open:
@@ -175,7 +180,8 @@ class Session:
             self._answer(worker, json.loads(line))
         worker.since = time.monotonic()
         # The next batch is on its way before the last one is done, so that a worker never waits.
-        if worker.ready and len(worker.waiting) < _BATCH // 4:
+        few = 2 if worker.waiting and worker.waiting[-1][1].axis == MODEL_AXIS else _BATCH // 4
+        if worker.ready and len(worker.waiting) < few:
             self._feed(worker)
 
     def _answer(self, worker: _Worker, line: Mapping[str, Any]) -> None:
