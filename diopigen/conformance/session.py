@@ -26,7 +26,7 @@ Progress = Callable[[int, int, CaseResult], None]
 
 _BATCH = 64
 _LONG_BATCH = 4
-"""Calls of models that are handed out at once: some take a minute, and no process should be alone with the last ones."""
+"""Calls of models that are handed out at once: some take a minute, and nobody should be alone with the last ones."""
 _START_LIMIT = 120.0
 """Seconds that a worker may take to load the library."""
 

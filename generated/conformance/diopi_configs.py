@@ -8584,6 +8584,23 @@ diopi_configs = {
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((3,),), "dtype": [np.int32]},
+                {"ins": ["input"], "shape": ((3,),), "dtype": [np.int16], "value": ([257, -301, 32767],)},
+            ],
+        ),
+    ),
+    "cast_dtype_6": dict(
+        name=["cast_dtype"],
+        interface=["CustomizedTest"],
+        tag=["diopiCastDtype"],
         dtype=[np.float16],
         atol=0,
         rtol=0,
@@ -8593,23 +8610,6 @@ diopi_configs = {
             gen_fn="Genfunc.randn",
             args=[
                 {"ins": ["out"], "shape": ((5, 9),), "dtype": [np.float16]},
-                {"ins": ["input"], "shape": ((5, 9),), "dtype": [np.float64]},
-            ],
-        ),
-    ),
-    "cast_dtype_6": dict(
-        name=["cast_dtype"],
-        interface=["CustomizedTest"],
-        tag=["diopiCastDtype"],
-        dtype=[np.float32],
-        atol=0,
-        rtol=0,
-        atol_half=0,
-        rtol_half=0,
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["out"], "shape": ((5, 9),), "dtype": [np.float32]},
                 {"ins": ["input"], "shape": ((5, 9),), "dtype": [np.float64]},
             ],
         ),
@@ -8627,11 +8627,28 @@ diopi_configs = {
             gen_fn="Genfunc.randn",
             args=[
                 {"ins": ["out"], "shape": ((5, 9),), "dtype": [np.float32]},
-                {"ins": ["input"], "shape": ((5, 9),), "dtype": [np.float16]},
+                {"ins": ["input"], "shape": ((5, 9),), "dtype": [np.float64]},
             ],
         ),
     ),
     "cast_dtype_8": dict(
+        name=["cast_dtype"],
+        interface=["CustomizedTest"],
+        tag=["diopiCastDtype"],
+        dtype=[np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((5, 9),), "dtype": [np.float32]},
+                {"ins": ["input"], "shape": ((5, 9),), "dtype": [np.float16]},
+            ],
+        ),
+    ),
+    "cast_dtype_9": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
@@ -8648,7 +8665,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "cast_dtype_9": dict(
+    "cast_dtype_10": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
@@ -8665,7 +8682,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "cast_dtype_10": dict(
+    "cast_dtype_11": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
@@ -8682,7 +8699,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "cast_dtype_11": dict(
+    "cast_dtype_12": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
@@ -8699,7 +8716,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "cast_dtype_12": dict(
+    "cast_dtype_13": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
@@ -8716,7 +8733,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "cast_dtype_13": dict(
+    "cast_dtype_14": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
@@ -8733,7 +8750,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "cast_dtype_14": dict(
+    "cast_dtype_15": dict(
         name=["cast_dtype"],
         interface=["CustomizedTest"],
         tag=["diopiCastDtype"],
