@@ -12,6 +12,7 @@ _VALUES = {
     "SymInt": "int64_t",
     "float": "double",
     "bool": "bool",
+    "SymBool": "bool",
     "str": "std::string_view",
     "ScalarType": "at::ScalarType",
     "Layout": "at::Layout",
@@ -20,6 +21,8 @@ _VALUES = {
     "Generator": "at::Generator",
     "Stream": "at::Stream",
     "Storage": "at::Storage",
+    "QScheme": "at::QScheme",
+    "DeviceIndex": "c10::DeviceIndex",
 }
 
 
@@ -111,8 +114,8 @@ def operator_class(overload: str) -> str:
 def operator_header(overload: str) -> str:
     """The header that declares that class. Overloads in place share it with the others."""
     base = overload.partition(".")[0]
-    if base.endswith("_") and not base.endswith("__"):
+    if base.startswith("__") and base.endswith("__"):
+        base = base[2:-2].removeprefix("i")  # __and__ and __iand__; none of them starts with an i of its own
+    elif base.endswith("_"):
         base = base[:-1]
-    elif base.startswith("__i") and base.endswith("__"):
-        base = f"__{base[3:]}"
     return f"ATen/ops/{base}_ops.h"
