@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from diopigen.conformance.admits import admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.model import Case, Operand, Value, operands_of
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit
 from diopigen.ir.model import Function, Parameter
@@ -68,12 +68,18 @@ def _alone(function: Function, good: Sequence[tuple[str, Arguments]]) -> Iterato
     for param in function.params:
         for layout in _ALONE:
             suited = [(dtype, found) for dtype, found in good if _suits(param, found.get(param.name), layout)]
+            # Where nothing is selected, it does not matter how that lies from which it would be.
+            suited = [call for call in suited if not _has_empty(call[1])] or suited
             if not suited:
                 continue
             dtype, arguments = suited[turn % len(suited)]
             turn += 1
             laid_out = {**arguments, param.name: _laid_out(arguments[param.name], layout)}
             yield _case(function, dtype, "alone", f"{param.name}-{layout}", laid_out)
+
+
+def _has_empty(arguments: Arguments) -> bool:
+    return any(math.prod(operand.shape) == 0 for operand in operands_of(arguments.values()))
 
 
 def _suits(param: Parameter, value: Value, layout: str) -> bool:
