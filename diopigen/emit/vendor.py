@@ -32,6 +32,7 @@ _STARTS = {
     "CMakePresets.json": "CMakePresets.json.j2",
     "convert_config.yaml": "convert_config.yaml.j2",
     ".clang-format": "clang-format.j2",
+    ".editorconfig": "editorconfig.j2",
     ".gitignore": "gitignore.j2",
     ".ci/run": "ci.sh.j2",
     "test/main.cpp": "main.cpp.j2",

@@ -52,6 +52,20 @@ def test_one_tensor_alone_is_laid_out(every_case: list[Case]) -> None:
     assert len({case.function for case in cases}) > 300
 
 
+def test_strides_are_looked_at_in_float32(interface: Interface, every_case: list[Case]) -> None:
+    """A chip without complex numbers and float64 sees laid-out tensors of every operator that takes its dtypes. The
+    exceptions are recipes that fix another dtype, or whose tensors have too few dimensions for a layout."""
+    taken = {case.function for case in every_case if case.axis == "recipe" and case.dtype == "float32"}
+    laid_out = {case.function for case in every_case if case.axis in ("strided", "alone", "non-contiguous")}
+    in_float32 = {
+        case.function
+        for case in every_case
+        if case.axis in ("strided", "alone", "non-contiguous") and case.dtype == "float32"
+    }
+    assert len(in_float32) > 250
+    assert sorted(taken & laid_out - in_float32) == []
+
+
 def test_the_layouts_of_a_convolution(interface: Interface) -> None:
     names = {case.id.split("/")[2] for case in of_axis(interface, "diopiConvolution2d", "alone")}
     every = ("strided", "transposed", "expanded", "channels-last")

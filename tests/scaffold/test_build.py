@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -220,3 +221,42 @@ def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path
     together = root / "all.cpp"
     together.write_text("".join(f'#include "{source.relative_to(root)}"\n' for source in sources))
     succeed("g++", *flags, "-I.", together, cwd=root)
+
+
+def test_the_ci_file_generates_and_checks(tree: Path, tmp_path: Path) -> None:
+    """What it does beside building, which stands still here: programs that do nothing take the place of CMake's."""
+    root, programs = tmp_path / "tree", tmp_path / "programs"
+    shutil.copytree(tree, root, ignore=shutil.ignore_patterns("debug"))
+    (root / "build/release").mkdir(parents=True)
+    shutil.copy(tree / "build/debug/libdiopi_impl.so", root / "build/release")
+    programs.mkdir()
+    for name in ("cmake", "ctest"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    (programs / "diopigen").write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m diopigen "$@"\n')
+    (programs / "diopigen").chmod(0o755)
+
+    def ci() -> subprocess.CompletedProcess[str]:
+        return run("env", f"PATH={programs}:{os.environ['PATH']}", "sh", ".ci/run", cwd=root)
+
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.com"]
+    succeed("git", "init", "--quiet", cwd=root)
+    succeed("git", "add", "--all", cwd=root)
+    succeed(*git, "commit", "--quiet", "--message", "a tree", cwd=root)
+    done = ci()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "every signature is that of the interface" in done.stdout
+    # A generated file that somebody edited.
+    header = root / "include/diopi/functions.h"
+    header.write_text(header.read_text() + "// by hand\n")
+    succeed(*git, "commit", "--quiet", "--all", "--message", "an edit", cwd=root)
+    done = ci()
+    assert done.returncode != 0
+    assert "include/diopi/functions.h" in done.stdout + done.stderr
+
+
+def test_editors_are_told_how_files_look(tree: Path) -> None:
+    settings = (tree / ".editorconfig").read_text()
+    assert "root = true" in settings and "max_line_length = 120" in settings
+    assert "ColumnLimit: 120" in (tree / ".clang-format").read_text()
+    assert (tree / "build/debug/compile_commands.json").exists()
