@@ -5,6 +5,7 @@ All faults are in one build; DROPLET_FAULT names the one that acts.
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,16 @@ def test_a_device_function_that_is_not_registered(built: Built) -> None:
     done = run_diopigen(*case, DROPLET_FAULT="unregistered function")
     assert done.returncode == 1
     assert "no device function registered through diopiRegisterMemcpyH2DAsyncFunc" in done.stdout, done.stdout
+
+
+def test_hosts_of_both_forms_find_the_device(built: Built) -> None:
+    """By registration in initLibrary, which the runs above take, and by the names of the newer form."""
+    done = subprocess.run(["nm", "-D", "--defined-only", built.library], capture_output=True, text=True, check=True)
+    exported = {line.split()[-1] for line in done.stdout.splitlines()}
+    streams, copies = ("make_stream", "destroy_stream", "synchronize_stream"), ("h2d", "d2h", "d2d")
+    words = ["malloc", "free", *streams, *(f"memcpy_{way}_async" for way in copies)]
+    by_name = {f"device_{word}" for word in words}
+    assert by_name | {"initLibrary", "finalizeLibrary", "buildGeneratorState"} <= exported
 
 
 def test_doctor_finds_nothing_in_the_tree(built: Built) -> None:
