@@ -59,6 +59,13 @@ conformance-cuda: cuda
 	@$(BIN)/cmake --build build/cuda-runtime >/dev/null
 	@$(BIN)/diopigen conformance run $(CUDA_JUDGED) -j 1 --time-limit 60 --memory-limit 0 --json build/conformance-cuda.json
 	@$(BIN)/diopigen conformance run $(CUDA_JUDGED) -j 1 --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
+	@if command -v compute-sanitizer >/dev/null; then \
+	    compute-sanitizer --target-processes all --error-exitcode 1 $(BIN)/diopigen conformance run $(CUDA_JUDGED) \
+	        -j 1 --time-limit 600 --memory-limit 0 --axis plain --axis recipe; \
+	else echo "no compute-sanitizer here: memory is not checked on the device"; fi
+	@if $(BIN)/python -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then \
+	    $(BIN)/python -m benchmarks.cuda --lib build/cuda/libdiopi_impl_cuda.so --runtime build/cuda-runtime/libdiopirt.so; \
+	else echo "no PyTorch with CUDA here: the speed is not measured"; fi
 
 sanitize: $(VENV)/ready
 	@$(BIN)/python -m pytest -m sanitize

@@ -1,0 +1,1 @@
+"""Speed of the CUDA library beside PyTorch's CUDA build."""
