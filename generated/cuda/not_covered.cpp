@@ -49,11 +49,6 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t /*ctx*/
     return not_covered("diopiTriangularSolveBackward");
 }
 
-DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t /*ctx*/, bool* /*out*/, diopiConstTensorHandle_t /*input*/,
-                                  diopiConstTensorHandle_t /*other*/) {
-    return not_covered("diopiEqual");
-}
-
 DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
                                   diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t* /*indices*/,
                                   int64_t /*nums*/) {
@@ -112,25 +107,6 @@ DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t /*ctx*/, diopi
     return not_covered("diopiEmbeddingRenorm_");
 }
 
-DIOPI_API diopiError_t diopiSort(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*values*/,
-                                 diopiTensorHandle_t /*indices*/, diopiConstTensorHandle_t /*input*/, int64_t /*dim*/,
-                                 bool /*descending*/, const bool* /*pStable*/) {
-    return not_covered("diopiSort");
-}
-
-DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                         diopiConstTensorHandle_t /*grad_output*/, int64_t /*dim*/,
-                                         diopiConstTensorHandle_t /*indices*/, diopiSize_t /*sizes*/,
-                                         bool /*keepdim*/) {
-    return not_covered("diopiSortBackward");
-}
-
-DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*values*/,
-                                 diopiTensorHandle_t /*indices*/, diopiConstTensorHandle_t /*input*/, int64_t /*k*/,
-                                 int64_t /*dim*/, bool /*largest*/, bool /*sorted*/) {
-    return not_covered("diopiTopk");
-}
-
 DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                    diopiConstTensorHandle_t /*input*/, int64_t /*num_classes*/) {
     return not_covered("diopiOneHot");
@@ -143,18 +119,6 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t /*ctx*/, diopiTensor
                                        double /*beta1*/, double /*beta2*/, double /*eps*/, double /*weight_decay*/,
                                        bool /*amsgrad*/, bool /*maximize*/) {
     return not_covered("diopiFusedAdamW");
-}
-
-DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, int64_t /*dim*/, int64_t /*size*/,
-                                   int64_t /*step*/) {
-    return not_covered("diopiUnfold");
-}
-
-DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                           diopiConstTensorHandle_t /*grad_output*/, diopiSize_t /*input_sizes*/,
-                                           int64_t /*dim*/, int64_t /*size*/, int64_t /*step*/) {
-    return not_covered("diopiUnfoldBackward");
 }
 
 DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
@@ -170,12 +134,6 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t /*ctx*/, diopiTen
     return not_covered("diopiCdistBackward");
 }
 
-DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, bool /*stable*/, const int64_t* /*dim*/,
-                                    bool /*descending*/) {
-    return not_covered("diopiArgsort");
-}
-
 DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
                                          diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mask*/) {
     return not_covered("diopiMaskedSelect");
@@ -186,17 +144,6 @@ DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t /*ctx*/, d
                                                  diopiConstTensorHandle_t /*input*/,
                                                  diopiConstTensorHandle_t /*mask*/) {
     return not_covered("diopiMaskedSelectBackward");
-}
-
-DIOPI_API diopiError_t diopiPad(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                diopiConstTensorHandle_t /*input*/, diopiSize_t /*pad*/, const char* /*mode*/,
-                                const double* /*value*/) {
-    return not_covered("diopiPad");
-}
-
-DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                 diopiConstTensorHandle_t /*input*/, diopiSize_t /*shifts*/, diopiSize_t /*dims*/) {
-    return not_covered("diopiRoll");
 }
 
 DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*outs*/,

@@ -2,6 +2,7 @@
 # views, which any device can, or call kernels that each library has its own of.
 foreach(name
     activation/softmax
+    comparison_logical/equal
     conv_pool_resample/adaptive_pool
     conv_pool_resample/avg_pool
     conv_pool_resample/convolve
@@ -45,7 +46,13 @@ foreach(name
     reduction/sum_mean
     shape/join
     shape/memory_format
+    shape/pad_roll
     shape/parts
-    shape/rearrange)
+    shape/rearrange
+    shape/unfold
+    sorting/argsort
+    sorting/sort
+    sorting/sort_backward
+    sorting/topk)
     list(APPEND shared_sources "${cpu}/functions/${name}.cpp")
 endforeach()

@@ -5,12 +5,13 @@
 
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/threads.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t /*ctx*/, bool* out, diopiConstTensorHandle_t input,
+DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t other) {
-    return guarded("diopiEqual", [&] {
+    return guarded("diopiEqual", ctx, [&] {
         require(out != nullptr, "parameter 'out' is null");
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor other_tensor = tensor("other", other, kAny);
@@ -20,20 +21,6 @@ DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t /*ctx*/, bool* out, diopi
             *out = false;
             return;
         }
-        dispatch_compute<kAny>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> left(input_tensor);
-            const Input<T> right(other_tensor);
-            std::atomic<bool> differs{false};
-            parallel_for(input_tensor.numel, 65536, [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                    if (left[i] != right[i]) {
-                        differs = true;
-                        return;
-                    }
-                }
-            });
-            *out = !differs;
-        });
+        equal_elements(out, input_tensor, other_tensor);
     });
 }

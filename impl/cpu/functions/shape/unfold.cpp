@@ -2,6 +2,7 @@
 #include <diopi/functions.h>
 
 #include "diopi_cpu/words.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
@@ -29,9 +30,9 @@ struct Windows {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t dim, int64_t size, int64_t step) {
-    return guarded("diopiUnfold", [&] {
+DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   int64_t dim, int64_t size, int64_t step) {
+    return guarded("diopiUnfold", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const Windows windows(shape_of(input_tensor), dim, size, step);
@@ -50,10 +51,10 @@ DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t /*ctx*/, diopiTensorHand
     });
 }
 
-DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
                                            int64_t size, int64_t step) {
-    return guarded("diopiUnfoldBackward", [&] {
+    return guarded("diopiUnfoldBackward", ctx, [&] {
         const Tensor result = tensor("grad_input", grad_input, kFloating | kComplex);
         const Tensor gradient = tensor("grad_output", grad_output, kFloating | kComplex);
         require_same_dtype(result, gradient);
@@ -65,24 +66,6 @@ DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t /*ctx*/, diopiTe
         require_no_overlap(result);
         require_disjoint(result, gradient);
         const Around place = around(shape_at_least_1d(result), windows.at);
-        dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> source(gradient);
-            const Output<T> sums(result);
-            std::fill_n(sums.data(), result.numel, T(0));
-            const int64_t cost = windows.count * size;
-            parallel_columns(place.outer, place.inner, cost, [&](int64_t outer, int64_t begin, int64_t end) {
-                for (int64_t w = 0; w < windows.count; ++w) {
-                    for (int64_t i = begin; i < end; ++i) {
-                        const T* window = source.data() + ((outer * windows.count + w) * place.inner + i) * size;
-                        T* target = sums.data() + (outer * place.size + w * step) * place.inner + i;
-                        for (int64_t k = 0; k < size; ++k) {
-                            target[k * place.inner] += window[k];
-                        }
-                    }
-                }
-            });
-            sums.store();
-        });
+        add_up_windows(result, gradient, place, windows.count, size, step);
     });
 }

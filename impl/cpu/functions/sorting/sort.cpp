@@ -1,6 +1,7 @@
 // Sort: vectors of values and positions along one dimension.
 #include <diopi/functions.h>
 
+#include "kernels.h"
 #include "pick.h"
 #include "sorted_rows.h"
 
@@ -13,32 +14,15 @@ void sort(const Tensor& values, const Tensor& indices, const Tensor& input, int6
     const View from = permuted(input, rows.order());
     const View to_values = permuted(values, rows.order());
     const View to_indices = permuted(indices, rows.order());
-    dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> source(from.tensor());
-        const Output<T> sorted(to_values.tensor());
-        const Output<Int64> places(to_indices.tensor());
-        sort_rows(source.data(), rows.count, rows.length, descending,
-                  [&](const auto& coder, int64_t row, int64_t first, const auto* words, int64_t count) {
-                      const T* elements = source.data() + row * rows.length;
-                      T* to = sorted.data() + row * rows.length + first;
-                      Int64* place = places.data() + row * rows.length + first;
-                      for (int64_t i = 0; i < count; ++i) {
-                          to[i] = coder.element(words[i], elements);
-                          place[i] = Int64(coder.place(words[i]));
-                      }
-                  });
-        sorted.store();
-        places.store();
-    });
+    sort_rows_of(to_values.tensor(), to_indices.tensor(), from.tensor(), rows, descending);
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiSort(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t values, diopiTensorHandle_t indices,
+DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values, diopiTensorHandle_t indices,
                                  diopiConstTensorHandle_t input, int64_t dim, bool descending,
                                  const bool* /*pStable: the order of equals is kept in any case*/) {
-    return guarded("diopiSort", [&] {
+    return guarded("diopiSort", ctx, [&] {
         const Tensor values_tensor = tensor("values", values, kAny);
         const Tensor indices_tensor = tensor("indices", indices, kIndex);
         const Tensor input_tensor = tensor("input", input, kNumber | kBool);

@@ -2,13 +2,14 @@
 #include <diopi/functions.h>
 
 #include "../indexing/positions.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                          diopiConstTensorHandle_t grad_output, int64_t dim,
                                          diopiConstTensorHandle_t indices, diopiSize_t sizes, bool keepdim) {
-    return guarded("diopiSortBackward", [&] {
+    return guarded("diopiSortBackward", ctx, [&] {
         const Tensor result = tensor("grad_input", grad_input, kFloating);
         const Tensor gradient = tensor("grad_output", grad_output, kFloating);
         const Tensor indices_tensor = tensor("indices", indices, kIndex);
@@ -33,22 +34,6 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t /*ctx*/, diopiTens
         require_disjoint(result, indices_tensor);
         const Around place = around(shape_at_least_1d(result), at);
         const Positions positions(indices_tensor, place.size);
-        dispatch_word(result.dtype, [&](auto sample) {
-            using W = decltype(sample);
-            const Words source(gradient);
-            const NewWords target(result);
-            const W* from = source.as<W>();
-            W* to = target.as<W>();
-            std::fill_n(to, result.numel, W{});
-            parallel_columns(place.outer, place.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
-                for (int64_t k = 0; k < count; ++k) {
-                    const int64_t row = (outer * count + k) * place.inner;
-                    for (int64_t i = begin; i < end; ++i) {
-                        to[(outer * place.size + positions[row + i]) * place.inner + i] = from[row + i];
-                    }
-                }
-            });
-            target.store();
-        });
+        return_slices(result, gradient, positions, place, count);
     });
 }

@@ -1,6 +1,7 @@
 // Topk: the first elements of each row in order, without sorting the others. Of equal elements the first are taken.
 #include <diopi/functions.h>
 
+#include "kernels.h"
 #include "pick.h"
 #include "sorted_rows.h"
 
@@ -8,162 +9,21 @@ using namespace diopi::cpu;
 
 namespace {
 
-// Keeps the least words of all that it is shown.
-template <typename T>
-class Selection {
-  public:
-    using Words = OrderWords<T>;
-    using Word = typename Words::Word;
-    using Key = typename Words::Key;
-
-    Selection(int64_t wanted, bool descending)
-        : wanted_(wanted), words_(descending), kept_(static_cast<size_t>(2 * wanted + 2 * kBlock)) {}
-
-    // Elements [begin, end) of a row. What is shown first stands in front.
-    void show(const T* row, int64_t begin, int64_t end) {
-        Key keys[kBlock];
-        for (int64_t i = begin; i < end; i += kBlock) {
-            const int64_t count = std::min(kBlock, end - i);
-            // Of equal elements the ones in front have been kept.
-            if (make_keys(words_, keys, row + i, count) >= bound_ && is_bounded_) {
-                continue;
-            }
-            for (int64_t k = 0; k < count; ++k) {
-                kept_[count_] = Words::join(keys[k], i + k);
-                count_ += !is_bounded_ || keys[k] < bound_ ? 1 : 0;
-            }
-            if (count_ >= 2 * wanted_) {
-                shrink();
-            }
-        }
-    }
-    void show(const Selection& other) {
-        kept_.resize(static_cast<size_t>(count_));
-        kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.begin() + other.count_);
-        count_ += other.count_;
-    }
-    // The wanted words in order.
-    const Word* sorted() {
-        shrink();
-        sort_words(kept_.data(), std::min(count_, wanted_));
-        return kept_.data();
-    }
-    void clear() {
-        count_ = 0;
-        is_bounded_ = false;
-    }
-
-  private:
-    static constexpr int64_t kBlock = 256;
-
-    // The keys of some elements; gives the least.
-    DIOPI_CPU_CLONES static Key make_keys(Words words, Key* keys, const T* elements, int64_t count) {
-        Key least = ~Key{0};
-        for (int64_t i = 0; i < count; ++i) {
-            keys[i] = words.key(elements[i]);
-            least = std::min(least, keys[i]);
-        }
-        return least;
-    }
-    // Leaves the wanted words, of which the last one bounds those to come.
-    void shrink() {
-        if (count_ < wanted_) {
-            return;
-        }
-        if (wanted_ == 1) {
-            kept_[0] = *std::min_element(kept_.begin(), kept_.begin() + count_);
-        } else {
-            std::nth_element(kept_.begin(), kept_.begin() + wanted_ - 1, kept_.begin() + count_);
-        }
-        count_ = wanted_;
-        bound_ = Words::key(kept_[static_cast<size_t>(wanted_ - 1)]);
-        is_bounded_ = true;
-    }
-
-    int64_t wanted_;
-    Words words_;
-    std::vector<Word> kept_;
-    int64_t count_ = 0;
-    Key bound_ = 0;
-    bool is_bounded_ = false;
-};
-
-template <typename T, typename Coder, typename Word>
-void store_words(const Coder& coder, T* values, Int64* places, const Word* words, int64_t count, const T* row) {
-    for (int64_t i = 0; i < count; ++i) {
-        values[i] = coder.element(words[i], row);
-        places[i] = Int64(coder.place(words[i]));
-    }
-}
-
-// The first `wanted` of `length` elements of each row.
-template <typename T>
-void pick_rows(T* values, Int64* places, const T* data, int64_t rows, int64_t length, int64_t wanted, bool largest) {
-    constexpr int64_t kPart = 65536;
-    const auto store = [&](int64_t row, const typename OrderWords<T>::Word* words) {
-        store_words(OrderWords<T>(largest), values + row * wanted, places + row * wanted, words, wanted,
-                    data + row * length);
-    };
-    if (rows >= thread_count() || length < 2 * kPart) {
-        parallel_for(rows, row_grain(2 * length), [&](int64_t begin, int64_t end) {
-            Selection<T> selection(wanted, largest);
-            for (int64_t row = begin; row < end; ++row) {
-                selection.clear();
-                selection.show(data + row * length, 0, length);
-                store(row, selection.sorted());
-            }
-        });
-        return;
-    }
-    const int64_t parts = std::min<int64_t>(thread_count(), length / kPart);
-    for (int64_t row = 0; row < rows; ++row) {
-        std::vector<Selection<T>> selections(static_cast<size_t>(parts), Selection<T>(wanted, largest));
-        parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
-            for (int64_t part = begin; part < end; ++part) {
-                selections[part].show(data + row * length, length * part / parts, length * (part + 1) / parts);
-            }
-        });
-        for (int64_t part = 1; part < parts; ++part) {
-            selections[0].show(selections[part]);
-        }
-        store(row, selections[0].sorted());
-    }
-}
-
 void pick(const Tensor& values, const Tensor& indices, const Tensor& input, int64_t dim, int64_t wanted, bool largest) {
     const Rows rows = rows_over(input, "dim", &dim);
     const View from = permuted(input, rows.order());
     const View to_values = permuted(values, rows.order());
     const View to_indices = permuted(indices, rows.order());
     require_countable(rows.length);
-    dispatch_compute<kNumber>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> source(from.tensor());
-        const Output<T> picked(to_values.tensor());
-        const Output<Int64> places(to_indices.tensor());
-        if (8 * wanted < rows.length) {
-            pick_rows(picked.data(), places.data(), source.data(), rows.count, rows.length, wanted, largest);
-        } else {
-            sort_rows(source.data(), rows.count, rows.length, largest,
-                      [&](const auto& coder, int64_t row, int64_t first, const auto* words, int64_t count) {
-                          if (first < wanted) {
-                              const int64_t at = row * wanted + first;
-                              store_words(coder, picked.data() + at, places.data() + at, words,
-                                          std::min(count, wanted - first), source.data() + row * rows.length);
-                          }
-                      });
-        }
-        picked.store();
-        places.store();
-    });
+    pick_rows_of(to_values.tensor(), to_indices.tensor(), from.tensor(), rows, wanted, largest);
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t values, diopiTensorHandle_t indices,
+DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, diopiTensorHandle_t indices,
                                  diopiConstTensorHandle_t input, int64_t k, int64_t dim, bool largest,
                                  bool /*sorted: they come in order in any case*/) {
-    return guarded("diopiTopk", [&] {
+    return guarded("diopiTopk", ctx, [&] {
         const Tensor values_tensor = tensor("values", values, kAny);
         const Tensor indices_tensor = tensor("indices", indices, kIndex);
         const Tensor input_tensor = tensor("input", input, kNumber);

@@ -1,0 +1,28 @@
+// Equal: whether two tensors have one shape and equal elements. The loops.
+#include <atomic>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/threads.h"
+#include "kernels.h"
+
+namespace diopi::cpu {
+
+void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
+    dispatch_compute<kAny>(input_tensor.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> left(input_tensor);
+        const Input<T> right(other_tensor);
+        std::atomic<bool> differs{false};
+        parallel_for(input_tensor.numel, 65536, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                if (left[i] != right[i]) {
+                    differs = true;
+                    return;
+                }
+            }
+        });
+        *out = !differs;
+    });
+}
+
+}  // namespace diopi::cpu

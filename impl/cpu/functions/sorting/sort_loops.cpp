@@ -1,0 +1,30 @@
+// Sort: vectors of values and positions along one dimension. The loops.
+#include "kernels.h"
+#include "pick.h"
+#include "sorted_rows.h"
+
+namespace diopi::cpu {
+
+void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
+                  bool descending) {
+    dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> source(input);
+        const Output<T> sorted(values);
+        const Output<Int64> places(places_tensor);
+        sort_rows(source.data(), rows.count, rows.length, descending,
+                  [&](const auto& coder, int64_t row, int64_t first, const auto* words, int64_t count) {
+                      const T* elements = source.data() + row * rows.length;
+                      T* to = sorted.data() + row * rows.length + first;
+                      Int64* place = places.data() + row * rows.length + first;
+                      for (int64_t i = 0; i < count; ++i) {
+                          to[i] = coder.element(words[i], elements);
+                          place[i] = Int64(coder.place(words[i]));
+                      }
+                  });
+        sorted.store();
+        places.store();
+    });
+}
+
+}  // namespace diopi::cpu

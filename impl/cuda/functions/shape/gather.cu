@@ -1,0 +1,85 @@
+// Pad and Roll by tables of coordinates, and the gradient of Unfold.
+#include "diopi_cuda/operand.h"
+#include "shape/kernels.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+struct DeviceTables {
+    int rank = 0;
+    int64_t sizes[kMaxDims];   // of the result
+    int64_t starts[kMaxDims];  // where the table of a dimension begins
+    int64_t steps[kMaxDims];   // of the input, in elements
+};
+
+template <typename W>
+void gather(W* to, const W* from, const int64_t* entries, const DeviceTables& tables, int64_t count) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
+        int64_t rest = i;
+        int64_t at = 0;
+        for (int d = tables.rank - 1; d >= 0; --d) {
+            at += entries[tables.starts[d] + rest % tables.sizes[d]] * tables.steps[d];
+            rest /= tables.sizes[d];
+        }
+        to[i] = from[at];
+    });
+}
+
+template <typename T>
+void add_up_windows(T* sums, const T* source, const Around& place, int64_t count, int64_t size, int64_t step) {
+    for_each(place.outer * place.size * place.inner, [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t i = at % place.inner;
+        const int64_t element = at / place.inner % place.size;
+        const int64_t outer = at / place.inner / place.size;
+        const int64_t before = element - size + 1;
+        T sum(0);
+        for (int64_t w = before > 0 ? (before + step - 1) / step : 0; w < count && w * step <= element; ++w) {
+            sum = sum + source[((outer * count + w) * place.inner + i) * size + element - w * step];
+        }
+        sums[at] = sum;
+    });
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int64_t>& input_shape,
+                   const Tables& tables) {
+    require(tables.size() <= static_cast<size_t>(cuda::kMaxDims), "parameter 'input' has too many dimensions");
+    cuda::DeviceTables places;
+    places.rank = static_cast<int>(tables.size());
+    std::vector<int64_t> entries;
+    for (size_t d = 0; d < tables.size(); ++d) {
+        places.sizes[d] = static_cast<int64_t>(tables[d].size());
+        places.starts[d] = static_cast<int64_t>(entries.size());
+        places.steps[d] = product(input_shape, d + 1, input_shape.size());
+        entries.insert(entries.end(), tables[d].begin(), tables[d].end());
+    }
+    Buffer sent;
+    sent.allocate(static_cast<int64_t>(entries.size() * sizeof(int64_t)));
+    cuda::send(sent.data(), entries.data(), entries.size() * sizeof(int64_t));
+    dispatch_word(out.dtype, [&](auto sample) {
+        using W = decltype(sample);
+        const Words from(input);
+        const NewWords to(out);
+        cuda::gather<W>(to.as<W>(), from.as<W>(), static_cast<const int64_t*>(sent.data()), places, out.numel);
+        to.store();
+    });
+}
+
+void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& place, int64_t count, int64_t size,
+                    int64_t step) {
+    dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> source(gradient);
+        const Output<T> sums(result);
+        cuda::add_up_windows<T>(sums.data(), source.data(), place, count, size, step);
+        sums.store();
+    });
+}
+
+}  // namespace diopi::cpu
