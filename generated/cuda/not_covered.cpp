@@ -95,12 +95,6 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t /*ctx*/, diopi
     return not_covered("diopiRoiAlignBackward");
 }
 
-DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t /*ctx*/, double* /*out*/, diopiTensorHandle_t* /*grads*/,
-                                         int64_t /*num_grads*/, double /*max_norm*/, double /*norm_type*/,
-                                         bool /*error_if_nonfinite*/) {
-    return not_covered("diopiClipGradNorm");
-}
-
 DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*inout*/,
                                              diopiConstTensorHandle_t /*indices*/, double /*max_norm*/,
                                              double /*norm_type*/) {
@@ -144,12 +138,6 @@ DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t /*ctx*/, d
                                                  diopiConstTensorHandle_t /*input*/,
                                                  diopiConstTensorHandle_t /*mask*/) {
     return not_covered("diopiMaskedSelectBackward");
-}
-
-DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*outs*/,
-                                              diopiConstTensorHandle_t* /*inputs*/, int64_t /*inputSize*/,
-                                              const diopiScalar_t* /*ord*/) {
-    return not_covered("diopiForeachnormScalar");
 }
 
 DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
@@ -196,61 +184,9 @@ DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t /*ctx*/, diopiTensor
     return not_covered("diopiGridSample");
 }
 
-DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*input*/, diopiSize_t /*size*/) {
-    return not_covered("diopiUpsampleNearest");
-}
-
-DIOPI_API diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                    diopiConstTensorHandle_t /*grad_output*/, diopiSize_t /*out_size*/,
-                                                    diopiSize_t /*in_size*/) {
-    return not_covered("diopiUpsampleNearestBackward");
-}
-
-DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                           diopiConstTensorHandle_t /*input*/, diopiSize_t /*size*/,
-                                           bool /*align_corners*/, const char* /*mode*/) {
-    return not_covered("diopiUpsampleLinear");
-}
-
-DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                   diopiConstTensorHandle_t /*grad_output*/, diopiSize_t /*out_size*/,
-                                                   diopiSize_t /*in_size*/, bool /*align_corners*/,
-                                                   const char* /*mode*/) {
-    return not_covered("diopiUpsampleLinearBackward");
-}
-
-DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/,
-                                   diopiSize_t /*dilation*/, diopiSize_t /*padding*/, diopiSize_t /*stride*/) {
-    return not_covered("diopiIm2Col");
-}
-
-DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/,
-                                   diopiSize_t /*kernel_size*/, diopiSize_t /*dilation*/, diopiSize_t /*padding*/,
-                                   diopiSize_t /*stride*/) {
-    return not_covered("diopiCol2Im");
-}
-
 DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t /*A*/, const char* /*mode*/,
                                      diopiTensorHandle_t /*Q*/, diopiTensorHandle_t /*R*/) {
     return not_covered("diopiLinalgQR");
-}
-
-DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t /*ctx*/,
-                                                                  diopiTensorHandle_t* /*scaled_grads*/,
-                                                                  int64_t /*num_scaled_grads*/,
-                                                                  diopiTensorHandle_t /*found_inf*/,
-                                                                  diopiConstTensorHandle_t /*inv_scale*/) {
-    return not_covered("diopiAmpForeachNonFiniteCheckAndUnscaleInp");
-}
-
-DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*current_scale*/,
-                                              diopiTensorHandle_t /*growth_tracker*/,
-                                              diopiConstTensorHandle_t /*found_inf*/, double /*scale_growth_factor*/,
-                                              double /*scale_backoff_factor*/, int32_t /*growth_interval*/) {
-    return not_covered("diopiAmpUpdateScaleInp");
 }
 
 DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,

@@ -6,9 +6,13 @@ foreach(name
     conv_pool_resample/adaptive_pool
     conv_pool_resample/avg_pool
     conv_pool_resample/convolve
+    conv_pool_resample/im2col
     conv_pool_resample/max_pool
     conv_pool_resample/pool
     conv_pool_resample/pooling_geometry
+    conv_pool_resample/upsample_linear
+    conv_pool_resample/upsample_nearest
+    foreach/norm
     indexing/backward
     indexing/index_fill
     indexing/positions
@@ -33,6 +37,8 @@ foreach(name
     norm/normalize
     norm/rms_norm
     norm/sync_batch_norm
+    optimizer/clip_grad_norm
+    optimizer/loss_scale
     random/bernoulli
     random/choice
     random/dropout

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "diopi_cpu/dense.h"
+#include "kernels.h"
 #include "unfold.h"
 
 using namespace diopi::cpu;
@@ -23,10 +24,10 @@ Sliding sliding_over(const Triple& size, const Window& window) {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t dilation,
-                                   diopiSize_t padding, diopiSize_t stride) {
-    return guarded("diopiIm2Col", [&] {
+DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   diopiSize_t kernel_size, diopiSize_t dilation, diopiSize_t padding,
+                                   diopiSize_t stride) {
+    return guarded("diopiIm2Col", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kUnfolded);
         const Tensor input_tensor = tensor("input", input, kUnfolded);
         require_planes(input_tensor, 4);
@@ -43,25 +44,14 @@ DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require_same_dtype(out_tensor, input_tensor);
         require_shape(out_tensor, shape);
         require_operands(out_tensor, {&input_tensor});
-        dispatch<kUnfolded>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Output<T> y(out_tensor);
-            const int64_t batch = input_tensor.rank == 4 ? input_tensor.shape[0] : 1;
-            for (int64_t n = 0; n < batch; ++n) {
-                unfold(sliding, channels, x.data() + n * channels * volume(sliding.size),
-                       y.data() + n * channels * volume(window.kernel) * volume(sliding.positions),
-                       volume(sliding.positions), 1);
-            }
-            y.store();
-        });
+        unfold_images(out_tensor, input_tensor, sliding, channels);
     });
 }
 
-DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiSize_t output_size, diopiSize_t kernel_size,
-                                   diopiSize_t dilation, diopiSize_t padding, diopiSize_t stride) {
-    return guarded("diopiCol2Im", [&] {
+DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                   diopiSize_t output_size, diopiSize_t kernel_size, diopiSize_t dilation,
+                                   diopiSize_t padding, diopiSize_t stride) {
+    return guarded("diopiCol2Im", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFolded);
         const Tensor input_tensor = tensor("input", input, kFolded);
         require_planes(input_tensor, 3);
@@ -81,17 +71,6 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t /*ctx*/, diopiTensorHand
         require_same_dtype(out_tensor, input_tensor);
         require_shape(out_tensor, shape);
         require_operands(out_tensor, {&input_tensor});
-        dispatch_compute<kFolded>(input_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> x(input_tensor);
-            const Output<T> y(out_tensor);
-            std::fill_n(y.data(), out_tensor.numel, T(0));
-            const int64_t batch = input_tensor.rank == 3 ? input_tensor.shape[0] : 1;
-            for (int64_t n = 0; n < batch; ++n) {
-                fold(sliding, channels, x.data() + n * elements * volume(sliding.positions),
-                     y.data() + n * channels * volume(sliding.size));
-            }
-            y.store();
-        });
+        fold_images(out_tensor, input_tensor, sliding, channels, elements);
     });
 }

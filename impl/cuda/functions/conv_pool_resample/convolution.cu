@@ -3,72 +3,11 @@
 #include "conv_pool_resample/convolution.h"
 #include "diopi_cpu/dense.h"
 #include "diopi_cuda/launch.h"
+#include "windows_of.h"
 
 namespace diopi::cuda {
 
 namespace {
-
-// A convolution as a kernel sees it.
-struct Shape {
-    int64_t batch;
-    int64_t channels;
-    int64_t filters;
-    int64_t depth;          // channels of a group
-    int64_t group_filters;  // filters of a group
-    int64_t size[kSpace];
-    int64_t positions[kSpace];
-    int64_t kernel[kSpace];
-    int64_t step[kSpace];
-    int64_t pad[kSpace];
-    int64_t spread[kSpace];
-
-    explicit Shape(const Convolution& convolution)
-        : batch(convolution.batch),
-          channels(convolution.channels),
-          filters(convolution.filters),
-          depth(convolution.depth()),
-          group_filters(convolution.group_filters()) {
-        const Sliding& sliding = convolution.sliding;
-        for (int k = 0; k < kSpace; ++k) {
-            size[k] = sliding.size[k];
-            positions[k] = sliding.positions[k];
-            kernel[k] = sliding.window.kernel[k];
-            step[k] = sliding.window.step[k];
-            pad[k] = sliding.window.pad[k];
-            spread[k] = sliding.window.spread[k];
-        }
-    }
-
-    DIOPI_DEVICE int64_t image() const { return size[0] * size[1] * size[2]; }
-    DIOPI_DEVICE int64_t places() const { return positions[0] * positions[1] * positions[2]; }
-    DIOPI_DEVICE int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-
-    // The element of an image that a tap sees from a place, or -1 for padding.
-    DIOPI_DEVICE int64_t seen(int64_t place, int64_t tap) const {
-        const int64_t z =
-            place / positions[2] / positions[1] * step[0] - pad[0] + tap / kernel[2] / kernel[1] * spread[0];
-        const int64_t y =
-            place / positions[2] % positions[1] * step[1] - pad[1] + tap / kernel[2] % kernel[1] * spread[1];
-        const int64_t x = place % positions[2] * step[2] - pad[2] + tap % kernel[2] * spread[2];
-        const bool is_inside = z >= 0 && z < size[0] && y >= 0 && y < size[1] && x >= 0 && x < size[2];
-        return is_inside ? (z * size[1] + y) * size[2] + x : -1;
-    }
-
-    // The place from which a tap sees an element, or -1 where there is none.
-    DIOPI_DEVICE int64_t place_of(int64_t element, int64_t tap) const {
-        const int64_t at[] = {element / size[2] / size[1], element / size[2] % size[1], element % size[2]};
-        const int64_t of[] = {tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]};
-        int64_t place = 0;
-        for (int k = 0; k < kSpace; ++k) {
-            const int64_t distance = at[k] + pad[k] - of[k] * spread[k];
-            if (distance < 0 || distance % step[k] != 0 || distance / step[k] >= positions[k]) {
-                return -1;
-            }
-            place = place * positions[k] + distance / step[k];
-        }
-        return place;
-    }
-};
 
 template <typename T>
 void respond(const Shape& shape, T* response, const T* image, const T* weight, const T* bias) {

@@ -1,0 +1,54 @@
+// ClipGradNorm: the joint norm of all gradients in double, then one factor on all of them. The loops.
+#include <cmath>
+
+#include "diopi_cpu/chunks.h"
+#include "diopi_cpu/lists.h"
+#include "diopi_cpu/vector_norm.h"
+#include "diopi_cpu/words.h"
+#include "kernels.h"
+
+namespace diopi::cpu {
+
+double joint_norm(const std::vector<Tensor>& tensors, double order) {
+    int64_t count = 0;
+    for (const Tensor& tensor : tensors) {
+        count += tensor.numel;
+    }
+    if (count == 0) {
+        return 0;
+    }
+    double norm = 0;
+    dispatch_norm(order, [&](auto fold) {
+        double value = fold.identity();
+        for (const Tensor& tensor : tensors) {
+            dispatch_compute<kFloating>(tensor.dtype, [&](auto sample) {
+                const Input<decltype(sample)> data(tensor);
+                const std::vector<double> found = fold_rows(
+                    1, tensor.numel, fold.identity(),
+                    [&](double sum, int64_t /*row*/, int64_t i) { return fold.add(sum, size_of_element(data[i])); },
+                    [&](double a, double b) { return fold.join(a, b); });
+                value = fold.join(value, found[0]);
+            });
+        }
+        norm = fold.finish(value);
+    });
+    return norm;
+}
+
+void scale_all(const std::vector<Tensor>& gradients, double factor) {
+    for (size_t k = 0; k < gradients.size(); ++k) {
+        dispatch_compute<kFloating>(gradients[k].dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Changed changed(gradients[k], dtype_of<T>);
+            T* data = changed.as<T>();
+            parallel_for(gradients[k].numel, 16384, [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                    data[i] = static_cast<T>(static_cast<double>(data[i]) * factor);
+                }
+            });
+            changed.store();
+        });
+    }
+}
+
+}  // namespace diopi::cpu

@@ -1,0 +1,24 @@
+// What optimizers do to elements, beside the kernels of the spec.
+// Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
+#ifndef DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_
+#define DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_
+
+#include "diopi_cpu/tensor.h"
+
+namespace diopi::cpu {
+
+// ---- Mixed precision: tensors of one element say what is found and by what to multiply. ----
+
+void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, const Tensor& found_tensor,
+                  double scale_growth_factor, double scale_backoff_factor, int32_t growth_interval);
+void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, const Tensor& scale_tensor);
+
+// ---- ClipGradNorm. ----
+
+// The norm of all elements of all tensors; the call waits for it.
+double joint_norm(const std::vector<Tensor>& tensors, double order);
+void scale_all(const std::vector<Tensor>& gradients, double factor);
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_
