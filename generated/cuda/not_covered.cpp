@@ -196,61 +196,6 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t /*ctx*/, diopiT
     return not_covered("diopiRotaryEmbedding");
 }
 
-DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*q*/,
-                                               diopiTensorHandle_t /*k*/, diopiTensorHandle_t /*v*/,
-                                               double /*dropout_p*/, bool /*is_causal*/, bool /*return_debug_mask*/,
-                                               double /*scale*/, diopiTensorHandle_t /*out*/,
-                                               diopiTensorHandle_t /*softmax_lse*/, diopiGeneratorHandle_t /*gen*/,
-                                               diopiTensorHandle_t /*debug_attn_mask*/) {
-    return not_covered("diopiMultiHeadAttention");
-}
-
-DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(
-    diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t /*grad_out*/, diopiConstTensorHandle_t /*q*/,
-    diopiConstTensorHandle_t /*k*/, diopiConstTensorHandle_t /*v*/, diopiConstTensorHandle_t /*out*/,
-    diopiConstTensorHandle_t /*softmax_lse*/, double /*dropout_p*/, bool /*is_causal*/, diopiGeneratorHandle_t /*gen*/,
-    double /*scale*/, diopiTensorHandle_t /*grad_q*/, diopiTensorHandle_t /*grad_k*/, diopiTensorHandle_t /*grad_v*/) {
-    return not_covered("diopiMultiHeadAttentionBackward");
-}
-
-DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*q*/, diopiTensorHandle_t /*k*/, diopiTensorHandle_t /*v*/,
-    diopiConstTensorHandle_t /*cum_seq_q*/, diopiConstTensorHandle_t /*cum_seq_k*/, int64_t /*max_q*/,
-    int64_t /*max_k*/, double /*dropout_p*/, bool /*is_causal*/, bool /*return_debug_mask*/, double /*scale*/,
-    diopiTensorHandle_t /*out*/, diopiTensorHandle_t /*softmax_lse*/, diopiGeneratorHandle_t /*gen*/,
-    diopiTensorHandle_t /*debug_attn_mask*/) {
-    return not_covered("diopiMultiHeadAttentionVarLen");
-}
-
-DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
-    diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t /*grad_out*/, diopiConstTensorHandle_t /*q*/,
-    diopiConstTensorHandle_t /*k*/, diopiConstTensorHandle_t /*v*/, diopiConstTensorHandle_t /*out*/,
-    diopiConstTensorHandle_t /*softmax_lse*/, diopiConstTensorHandle_t /*cum_seq_q*/,
-    diopiConstTensorHandle_t /*cum_seq_k*/, int64_t /*max_q*/, int64_t /*max_k*/, double /*dropout_p*/,
-    bool /*is_causal*/, diopiGeneratorHandle_t /*gen*/, double /*scale*/, diopiTensorHandle_t /*grad_q*/,
-    diopiTensorHandle_t /*grad_k*/, diopiTensorHandle_t /*grad_v*/) {
-    return not_covered("diopiMultiHeadAttentionVarLenBackward");
-}
-
-DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*attention_out*/,
-                                           diopiTensorHandle_t /*softmax_lse*/, diopiGeneratorHandle_t /*gen*/,
-                                           diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/,
-                                           diopiConstTensorHandle_t /*v*/, diopiConstTensorHandle_t /*alibi_slopes*/,
-                                           float /*p_dropout*/, float /*softmax_scale*/, bool /*is_causal*/,
-                                           int32_t /*window_size_left*/, int32_t /*window_size_right*/) {
-    return not_covered("diopiFlashAttention");
-}
-
-DIOPI_API diopiError_t diopiFlashAttentionBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_q*/, diopiTensorHandle_t /*grad_k*/,
-    diopiTensorHandle_t /*grad_v*/, diopiConstTensorHandle_t /*grad_output*/, diopiGeneratorHandle_t /*gen*/,
-    diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/, diopiConstTensorHandle_t /*v*/,
-    diopiConstTensorHandle_t /*alibi_slopes*/, diopiConstTensorHandle_t /*attention_out*/,
-    diopiConstTensorHandle_t /*softmax_lse*/, float /*p_dropout*/, float /*softmax_scale*/, bool /*is_causal*/,
-    int32_t /*window_size_left*/, int32_t /*window_size_right*/) {
-    return not_covered("diopiFlashAttentionBackward");
-}
-
 DIOPI_API diopiError_t diopiCustomizedFlashAttention(
     diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*attention_out*/, diopiTensorHandle_t* /*dropout_mask*/,
     diopiTensorHandle_t* /*softmax_max*/, diopiTensorHandle_t* /*softmax_sum*/, diopiTensorHandle_t* /*softmax_out*/,
@@ -271,26 +216,6 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
     float /*softmax_scale*/, bool /*is_causal*/, int32_t /*window_size_left*/, int32_t /*window_size_right*/,
     int32_t /*head_num*/, const char* /*input_layout*/) {
     return not_covered("diopiCustomizedFlashAttentionBackward");
-}
-
-DIOPI_API diopiError_t diopiFlashAttentionVarLen(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*attention_out*/, diopiTensorHandle_t /*softmax_lse*/,
-    diopiGeneratorHandle_t /*gen*/, diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/,
-    diopiConstTensorHandle_t /*v*/, diopiConstTensorHandle_t /*cum_seq_q*/, diopiConstTensorHandle_t /*cum_seq_kv*/,
-    diopiConstTensorHandle_t /*alibi_slopes*/, int32_t /*max_seqlen_q*/, int32_t /*max_seqlen_kv*/, float /*p_dropout*/,
-    float /*softmax_scale*/, bool /*is_causal*/, int32_t /*window_size_left*/, int32_t /*window_size_right*/) {
-    return not_covered("diopiFlashAttentionVarLen");
-}
-
-DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_q*/, diopiTensorHandle_t /*grad_k*/,
-    diopiTensorHandle_t /*grad_v*/, diopiConstTensorHandle_t /*grad_output*/, diopiGeneratorHandle_t /*gen*/,
-    diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/, diopiConstTensorHandle_t /*v*/,
-    diopiConstTensorHandle_t /*cum_seq_q*/, diopiConstTensorHandle_t /*cum_seq_kv*/,
-    diopiConstTensorHandle_t /*alibi_slopes*/, diopiConstTensorHandle_t /*attention_out*/,
-    diopiConstTensorHandle_t /*softmax_lse*/, int32_t /*max_seqlen_q*/, int32_t /*max_seqlen_kv*/, float /*p_dropout*/,
-    float /*softmax_scale*/, bool /*is_causal*/, int32_t /*window_size_left*/, int32_t /*window_size_right*/) {
-    return not_covered("diopiFlashAttentionVarLenBackward");
 }
 
 DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(

@@ -2,6 +2,9 @@
 # views, which any device can, or call kernels that each library has its own of.
 foreach(name
     activation/softmax
+    attention/flash_attention
+    attention/multi_head_attention
+    attention/operands
     comparison_logical/equal
     conv_pool_resample/adaptive_pool
     conv_pool_resample/avg_pool

@@ -63,9 +63,9 @@ struct Dropout {
     uint64_t offset = 0;
     const uint8_t* recorded = nullptr;
 
-    bool is_active() const { return probability > 0; }
-    double factor() const { return 1 / (1 - probability); }
-    bool keeps(int64_t place) const {
+    DIOPI_SHARED bool is_active() const { return probability > 0; }
+    DIOPI_SHARED double factor() const { return 1 / (1 - probability); }
+    DIOPI_SHARED bool keeps(int64_t place) const {
         if (recorded != nullptr) {
             return recorded[place] != 0;
         }
@@ -92,7 +92,7 @@ struct Span {
     int64_t last;
 };
 
-inline Span window(const Scoring& scoring, const Sequence& sequence, int64_t query) {
+DIOPI_SHARED inline Span window(const Scoring& scoring, const Sequence& sequence, int64_t query) {
     const int64_t beside = query + sequence.keys - sequence.queries;
     const int64_t last = scoring.right < 0 ? sequence.keys : std::min(sequence.keys, beside + scoring.right + 1);
     const int64_t first = scoring.left < 0 ? 0 : std::max<int64_t>(0, beside - scoring.left);

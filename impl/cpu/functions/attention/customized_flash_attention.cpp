@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "flash_attention.h"
+#include "backward_from.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;

@@ -50,13 +50,13 @@ struct Starts {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t attention_out,
+DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t attention_out,
                                            diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen,
                                            diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                            diopiConstTensorHandle_t v, diopiConstTensorHandle_t alibi_slopes,
                                            float p_dropout, float softmax_scale, bool is_causal,
                                            int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiFlashAttention", [&] {
+    return guarded("diopiFlashAttention", ctx, [&] {
         const Settings settings{p_dropout, softmax_scale, is_causal, window_size_left, window_size_right};
         const Tensor out = tensor("attention_out", attention_out, kHalves);
         const Tensor lse_tensor = tensor("softmax_lse", softmax_lse, kFloat32);
@@ -83,12 +83,12 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t /*ctx*/, diopiTe
 }
 
 DIOPI_API diopiError_t diopiFlashAttentionBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
+    diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
     diopiConstTensorHandle_t grad_output, diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q,
     diopiConstTensorHandle_t k, diopiConstTensorHandle_t v, diopiConstTensorHandle_t alibi_slopes,
     diopiConstTensorHandle_t attention_out, diopiConstTensorHandle_t softmax_lse, float p_dropout, float softmax_scale,
     bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiFlashAttentionBackward", [&] {
+    return guarded("diopiFlashAttentionBackward", ctx, [&] {
         const Settings settings{p_dropout, softmax_scale, is_causal, window_size_left, window_size_right};
         const Operands operands(q, k, v, kHalves);
         const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
@@ -114,7 +114,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
     });
 }
 
-DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t attention_out,
+DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHandle_t attention_out,
                                                  diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen,
                                                  diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                                  diopiConstTensorHandle_t v, diopiConstTensorHandle_t cum_seq_q,
@@ -122,7 +122,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t /*ctx*/, d
                                                  diopiConstTensorHandle_t alibi_slopes, int32_t max_seqlen_q,
                                                  int32_t max_seqlen_kv, float p_dropout, float softmax_scale,
                                                  bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiFlashAttentionVarLen", [&] {
+    return guarded("diopiFlashAttentionVarLen", ctx, [&] {
         const Settings settings{p_dropout, softmax_scale, is_causal, window_size_left, window_size_right};
         const Tensor out = tensor("attention_out", attention_out, kHalves);
         const Tensor lse_tensor = tensor("softmax_lse", softmax_lse, kFloat32);
@@ -149,13 +149,13 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t /*ctx*/, d
 }
 
 DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
+    diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
     diopiConstTensorHandle_t grad_output, diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q,
     diopiConstTensorHandle_t k, diopiConstTensorHandle_t v, diopiConstTensorHandle_t cum_seq_q,
     diopiConstTensorHandle_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_out,
     diopiConstTensorHandle_t softmax_lse, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiFlashAttentionVarLenBackward", [&] {
+    return guarded("diopiFlashAttentionVarLenBackward", ctx, [&] {
         const Settings settings{p_dropout, softmax_scale, is_causal, window_size_left, window_size_right};
         const Operands operands(q, k, v, kHalves);
         const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),

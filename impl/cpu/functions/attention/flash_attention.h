@@ -5,7 +5,6 @@
 
 #include "diopi_cpu/words.h"
 #include "operands.h"
-#include "tiles.h"
 
 namespace diopi::cpu::attention {
 
@@ -15,20 +14,8 @@ inline int64_t statistic(const Problem& problem, int64_t longest, const Place& p
 }
 
 // `lse` is a dense array [batch, heads, longest].
-inline void forward_with_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
-                             const Tensor& out_tensor, float* lse, int64_t longest) {
-    const Input<float> q(operands.q);
-    const Input<float> k(operands.k);
-    const Input<float> v(operands.v);
-    const Output<float> out(out_tensor);
-    forward(problem, scoring, q.data(), k.data(), v.data(), out.data(),
-            [&](const Place& place, float maximum, float sum) {
-                const bool is_seen = sum != 0;
-                lse[statistic(problem, longest, place)] =
-                    is_seen ? maximum + std::log(sum) : std::numeric_limits<float>::infinity();
-            });
-    out.store();
-}
+void forward_with_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                      const Tensor& out_tensor, float* lse, int64_t longest);
 
 // What a backward call reads and writes besides q, k and v.
 struct GradientTensors {
@@ -53,33 +40,11 @@ struct GradientTensors {
     }
 };
 
-template <typename GetNormal>
-void backward_from(const Problem& problem, const Scoring& scoring, const Operands& operands,
-                   const GradientTensors& tensors, const GetNormal& normal) {
-    const Input<float> q(operands.q);
-    const Input<float> k(operands.k);
-    const Input<float> v(operands.v);
-    const Input<float> out(tensors.out);
-    const Input<float> grad_out(tensors.grad_out);
-    const Output<float> grad_q(tensors.q);
-    const Output<float> grad_k(tensors.k);
-    const Output<float> grad_v(tensors.v);
-    std::fill_n(grad_q.data(), tensors.q.numel, 0.0f);
-    std::fill_n(grad_k.data(), tensors.k.numel, 0.0f);
-    std::fill_n(grad_v.data(), tensors.v.numel, 0.0f);
-    backward(problem, scoring, q.data(), k.data(), v.data(), out.data(), grad_out.data(), normal,
-             Gradients<float>{grad_q.data(), grad_k.data(), grad_v.data()});
-    grad_q.store();
-    grad_k.store();
-    grad_v.store();
-}
+void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                       const GradientTensors& tensors, const Tensor& lse_tensor, int64_t longest);
 
-inline void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
-                              const GradientTensors& tensors, const Tensor& lse_tensor, int64_t longest) {
-    const Input<float> lse(lse_tensor);
-    backward_from(problem, scoring, operands, tensors,
-                  [&](const Place& place) { return Normal<float>{lse[statistic(problem, longest, place)], 1.0f}; });
-}
+// Which probabilities dropout keeps, in a dense array [batch, heads, longest_q, longest_k].
+void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, int64_t longest_q, int64_t longest_k);
 
 // The starts of joined sequences as a tensor gives them, followed by the total: checked, and made the ends of each.
 inline std::vector<int64_t> ends_from_starts(const Tensor& starts, int64_t total, int64_t longest) {

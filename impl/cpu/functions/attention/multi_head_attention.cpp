@@ -24,15 +24,6 @@ void check(double dropout_p, bool return_debug_mask, const Tensor& debug_mask) {
             "C3: debug_attn_mask is not null where return_debug_mask is true");
 }
 
-// Which probabilities dropout keeps, in a dense array [batch, heads, longest_q, longest_k].
-void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, int64_t longest_q, int64_t longest_k) {
-    for_each_query(problem, [&](const Place& place) {
-        const Span all{0, problem.sequences[static_cast<size_t>(place.sequence)].keys};
-        Bool* row = mask + statistic(problem, longest_q, place) * longest_k;
-        drop(problem, dropout, place, all, [&](int64_t j, bool kept) { row[j] = Bool(kept); });
-    });
-}
-
 struct Starts {
     Tensor q;
     Tensor k;
@@ -53,12 +44,12 @@ struct Starts {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t q,
-                                               diopiTensorHandle_t k, diopiTensorHandle_t v, double dropout_p,
-                                               bool is_causal, bool return_debug_mask, double scale,
-                                               diopiTensorHandle_t out, diopiTensorHandle_t softmax_lse,
-                                               diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask) {
-    return guarded("diopiMultiHeadAttention", [&] {
+DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle_t q, diopiTensorHandle_t k,
+                                               diopiTensorHandle_t v, double dropout_p, bool is_causal,
+                                               bool return_debug_mask, double scale, diopiTensorHandle_t out,
+                                               diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen,
+                                               diopiTensorHandle_t debug_attn_mask) {
+    return guarded("diopiMultiHeadAttention", ctx, [&] {
         const Operands operands(q, k, v, kDtypes);
         const Tensor out_tensor = tensor("out", out, kDtypes);
         const Tensor lse_tensor = tensor("softmax_lse", softmax_lse, kFloat32);
@@ -88,14 +79,14 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t /*ctx*/, dio
     });
 }
 
-DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t grad_out,
+DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiConstTensorHandle_t grad_out,
                                                        diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                                        diopiConstTensorHandle_t v, diopiConstTensorHandle_t out,
                                                        diopiConstTensorHandle_t softmax_lse, double dropout_p,
                                                        bool is_causal, diopiGeneratorHandle_t gen, double scale,
                                                        diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k,
                                                        diopiTensorHandle_t grad_v) {
-    return guarded("diopiMultiHeadAttentionBackward", [&] {
+    return guarded("diopiMultiHeadAttentionBackward", ctx, [&] {
         const Operands operands(q, k, v, kDtypes);
         const GradientTensors tensors(operands, tensor("grad_q", grad_q, kDtypes), tensor("grad_k", grad_k, kDtypes),
                                       tensor("grad_v", grad_v, kDtypes), tensor("out", out, kDtypes),
@@ -114,11 +105,11 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t /*ct
 }
 
 DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t q, diopiTensorHandle_t k, diopiTensorHandle_t v,
+    diopiContextHandle_t ctx, diopiTensorHandle_t q, diopiTensorHandle_t k, diopiTensorHandle_t v,
     diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
     double dropout_p, bool is_causal, bool return_debug_mask, double scale, diopiTensorHandle_t out,
     diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask) {
-    return guarded("diopiMultiHeadAttentionVarLen", [&] {
+    return guarded("diopiMultiHeadAttentionVarLen", ctx, [&] {
         const Operands operands(q, k, v, kDtypes);
         const Starts starts(cum_seq_q, cum_seq_k);
         const Tensor out_tensor = tensor("out", out, kDtypes);
@@ -150,12 +141,12 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
 }
 
 DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
-    diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t q,
-    diopiConstTensorHandle_t k, diopiConstTensorHandle_t v, diopiConstTensorHandle_t out,
-    diopiConstTensorHandle_t softmax_lse, diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k,
-    int64_t max_q, int64_t max_k, double dropout_p, bool is_causal, diopiGeneratorHandle_t gen, double scale,
-    diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) {
-    return guarded("diopiMultiHeadAttentionVarLenBackward", [&] {
+    diopiContextHandle_t ctx, diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
+    diopiConstTensorHandle_t v, diopiConstTensorHandle_t out, diopiConstTensorHandle_t softmax_lse,
+    diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
+    double dropout_p, bool is_causal, diopiGeneratorHandle_t gen, double scale, diopiTensorHandle_t grad_q,
+    diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) {
+    return guarded("diopiMultiHeadAttentionVarLenBackward", ctx, [&] {
         const Operands operands(q, k, v, kDtypes);
         const GradientTensors tensors(operands, tensor("grad_q", grad_q, kDtypes), tensor("grad_k", grad_k, kDtypes),
                                       tensor("grad_v", grad_v, kDtypes), tensor("out", out, kDtypes),

@@ -1,0 +1,394 @@
+// Attention by online softmax: one group for each query of each head goes through the keys by tiles as wide as the
+// group, with a running maximum and sum, so that the matrix of scores is never in memory. For the gradients
+// probabilities are found again from the logarithms of the sums; one group for each query, then one for each key.
+#include <vector>
+
+#include "attention/flash_attention.h"
+#include "diopi_cpu/math.h"
+#include "diopi_cpu/words.h"
+#include "diopi_cuda/launch.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+namespace attention = cpu::attention;
+using attention::Problem;
+using attention::Scoring;
+using attention::Sequence;
+using attention::Span;
+
+// A problem as kernels see it.
+struct DeviceProblem {
+    const Sequence* sequences;
+    const int64_t* key_rows_before;  // keys of the sequences before each one
+    int64_t count;
+    int64_t heads;
+    int64_t kv_heads;
+    int64_t size;
+    attention::RowStrides query_rows;
+    attention::RowStrides key_rows;
+    int64_t queries;  // of all sequences
+    int64_t keys;
+
+    DIOPI_DEVICE int64_t query_at(const Sequence& sequence, int64_t head, int64_t query) const {
+        return sequence.query_start + head * query_rows.head + query * query_rows.row;
+    }
+    DIOPI_DEVICE int64_t key_at(const Sequence& sequence, int64_t kv_head, int64_t key) const {
+        return sequence.key_start + kv_head * key_rows.head + key * key_rows.row;
+    }
+    // The sequence that a query or key belongs to, counted over all.
+    DIOPI_DEVICE int64_t sequence_of_query(int64_t row) const {
+        int64_t found = 0;
+        while (found + 1 < count && sequences[found + 1].query_row <= row) {
+            ++found;
+        }
+        return found;
+    }
+    DIOPI_DEVICE int64_t sequence_of_key(int64_t row) const {
+        int64_t found = 0;
+        while (found + 1 < count && key_rows_before[found + 1] <= row) {
+            ++found;
+        }
+        return found;
+    }
+};
+
+class SentProblem {
+  public:
+    explicit SentProblem(const Problem& problem) {
+        std::vector<int64_t> before;
+        int64_t queries = 0;
+        int64_t keys = 0;
+        for (const Sequence& sequence : problem.sequences) {
+            before.push_back(keys);
+            keys += sequence.keys;
+            queries += sequence.queries;
+        }
+        bring(sequences_, problem.sequences.data(), problem.sequences.size() * sizeof(Sequence));
+        bring(before_, before.data(), before.size() * sizeof(int64_t));
+        problem_ = {static_cast<const Sequence*>(sequences_.data()),
+                    static_cast<const int64_t*>(before_.data()),
+                    static_cast<int64_t>(problem.sequences.size()),
+                    problem.heads,
+                    problem.kv_heads,
+                    problem.size,
+                    problem.query_rows,
+                    problem.key_rows,
+                    queries,
+                    keys};
+    }
+    const DeviceProblem& problem() const { return problem_; }
+
+  private:
+    static void bring(Buffer& buffer, const void* from, size_t bytes) {
+        buffer.allocate(static_cast<int64_t>(bytes));
+        if (bytes > 0) {
+            send(buffer.data(), from, bytes);
+        }
+    }
+
+    Buffer sequences_;
+    Buffer before_;
+    DeviceProblem problem_{};
+};
+
+DIOPI_DEVICE float dot(const float* a, const float* b, int64_t count) {
+    float sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+DIOPI_DEVICE bool is_hidden(const Scoring& scoring, int64_t sequence, int64_t head, int64_t query, int64_t key) {
+    const int64_t* strides = scoring.mask_strides;
+    return scoring.mask != nullptr &&
+           scoring.mask[sequence * strides[0] + head * strides[1] + query * strides[2] + key * strides[3]] != 0;
+}
+
+// What makes a score of a product.
+DIOPI_DEVICE float score(const Scoring& scoring, const Sequence& own, int64_t sequence, int64_t head, int64_t query,
+                         int64_t key, float product) {
+    float value = static_cast<float>(scoring.scale) * product;
+    if (scoring.slopes != nullptr) {
+        const int64_t distance = query + own.keys - own.queries - key;
+        value -= scoring.slopes[sequence * scoring.slope_stride + head] *
+                 static_cast<float>(distance < 0 ? -distance : distance);
+    }
+    return value;
+}
+
+// Where a probability stands among all.
+DIOPI_DEVICE int64_t probability_at(const Sequence& own, int64_t head, int64_t query, int64_t key) {
+    return own.probability_start + (head * own.queries + query) * own.keys + key;
+}
+
+constexpr int kTile = 128;
+
+int64_t tile_bytes(int64_t size, int rows) {
+    return (static_cast<int64_t>(rows) * kThreads + 2 * size) * static_cast<int64_t>(sizeof(float));
+}
+
+void forward(const DeviceProblem& problem, const Scoring& scoring, const float* q, const float* k, const float* v,
+             float* out, float* lse, int64_t longest) {
+    for_groups(problem.queries * problem.heads, kTile, tile_bytes(problem.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   constexpr float kInfinity = std::numeric_limits<float>::infinity();
+                   const int64_t head = at % problem.heads;
+                   const int64_t s = problem.sequence_of_query(at / problem.heads);
+                   const Sequence& own = problem.sequences[s];
+                   const int64_t query = at / problem.heads - own.query_row;
+                   const int64_t kv_head = head / (problem.heads / problem.kv_heads);
+                   const Span span = attention::window(scoring, own, query);
+                   const float* row = q + problem.query_at(own, head, query);
+                   float* shares = group.shared<float>();
+                   float* sums = shares + group.size();
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       sums[d] = 0;
+                   }
+                   float top = -kInfinity;
+                   float total = 0;
+                   int seen = 0;
+                   for (int64_t start = span.first; start < span.last; start += group.size()) {
+                       const int64_t key = start + group.thread();
+                       const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
+                       float value = -kInfinity;
+                       if (counts) {
+                           const float product = dot(row, k + problem.key_at(own, kv_head, key), problem.size);
+                           value = score(scoring, own, s, head, query, key, product);
+                       }
+                       seen += group.sum(counts ? 1 : 0);
+                       // NaN is no maximum; it comes into the sum below.
+                       const float largest = group.reduce(value > -kInfinity ? value : -kInfinity,
+                                                          [](float a, float b) { return b > a ? b : a; });
+                       const float next = largest > top ? largest : top;
+                       const float correction = top == -kInfinity ? 0 : exp(top - next);
+                       const float share = counts ? exp(value - next) : 0;
+                       total = total * correction + group.sum(share);
+                       top = next;
+                       const bool is_kept = !counts || !scoring.dropout.is_active() ||
+                                            scoring.dropout.keeps(probability_at(own, head, query, key));
+                       shares[group.thread()] = is_kept ? share : 0;
+                       group.sync();
+                       const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
+                       for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                           float sum = sums[d] * correction;
+                           for (int64_t j = start; j < end; ++j) {
+                               if (shares[j - start] != 0) {
+                                   sum += shares[j - start] * v[problem.key_at(own, kv_head, j) + d];
+                               }
+                           }
+                           sums[d] = sum;
+                       }
+                       group.sync();
+                   }
+                   const float factor = static_cast<float>(scoring.dropout.factor()) / total;
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       out[problem.query_at(own, head, query) + d] = seen == 0 ? 0 : sums[d] * factor;
+                   }
+                   if (group.thread() == 0) {
+                       lse[(s * problem.heads + head) * longest + query] =
+                           seen == 0 ? kInfinity : top + numeric::log(total);
+                   }
+               });
+}
+
+// The operands of the gradients; `centres` is room for one float for each query of each head.
+struct Backward {
+    const float* q;
+    const float* k;
+    const float* v;
+    const float* out;
+    const float* grad_out;
+    const float* lse;
+    int64_t longest;
+    float* centres;
+};
+
+// What a pair of query and key gives to the gradients: of the value, and of the score.
+struct Pair {
+    float to_value;
+    float to_score;
+};
+
+DIOPI_DEVICE Pair pair_of(const DeviceProblem& problem, const Scoring& scoring, const Backward& given, int64_t s,
+                          int64_t head, int64_t query, int64_t key) {
+    const Sequence& own = problem.sequences[s];
+    const Span span = attention::window(scoring, own, query);
+    if (key < span.first || key >= span.last || is_hidden(scoring, s, head, query, key)) {
+        return {0, 0};
+    }
+    const int64_t at = problem.query_at(own, head, query);
+    const int64_t key_at = problem.key_at(own, head / (problem.heads / problem.kv_heads), key);
+    const float product = dot(given.q + at, given.k + key_at, problem.size);
+    const float value = score(scoring, own, s, head, query, key, product);
+    const float probability = exp(value - given.lse[(s * problem.heads + head) * given.longest + query]);
+    float factor = 1;
+    if (scoring.dropout.is_active()) {
+        const bool is_kept = scoring.dropout.keeps(probability_at(own, head, query, key));
+        factor = is_kept ? static_cast<float>(scoring.dropout.factor()) : 0;
+    }
+    const float to_probability = dot(given.grad_out + at, given.v + key_at, problem.size) * factor;
+    const float centre = given.centres[(own.query_row + query) * problem.heads + head];
+    return {probability * factor, static_cast<float>(scoring.scale) * probability * (to_probability - centre)};
+}
+
+void find_centres(const DeviceProblem& problem, const Backward& given) {
+    for_each(problem.queries * problem.heads, [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t head = at % problem.heads;
+        const Sequence& own = problem.sequences[problem.sequence_of_query(at / problem.heads)];
+        const int64_t first = problem.query_at(own, head, at / problem.heads - own.query_row);
+        given.centres[at] = dot(given.grad_out + first, given.out + first, problem.size);
+    });
+}
+
+void query_gradients(const DeviceProblem& problem, const Scoring& scoring, const Backward& given, float* gradient) {
+    for_groups(problem.queries * problem.heads, kTile, tile_bytes(problem.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   const int64_t head = at % problem.heads;
+                   const int64_t s = problem.sequence_of_query(at / problem.heads);
+                   const Sequence& own = problem.sequences[s];
+                   const int64_t query = at / problem.heads - own.query_row;
+                   const int64_t kv_head = head / (problem.heads / problem.kv_heads);
+                   const Span span = attention::window(scoring, own, query);
+                   float* slopes = group.shared<float>();
+                   float* sums = slopes + group.size();
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       sums[d] = 0;
+                   }
+                   for (int64_t start = span.first; start < span.last; start += group.size()) {
+                       const int64_t key = start + group.thread();
+                       const bool is_inside = key < span.last;
+                       slopes[group.thread()] =
+                           is_inside ? pair_of(problem, scoring, given, s, head, query, key).to_score : 0;
+                       group.sync();
+                       const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
+                       for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                           for (int64_t j = start; j < end; ++j) {
+                               sums[d] += slopes[j - start] * given.k[problem.key_at(own, kv_head, j) + d];
+                           }
+                       }
+                       group.sync();
+                   }
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       gradient[problem.query_at(own, head, query) + d] = sums[d];
+                   }
+               });
+}
+
+void key_gradients(const DeviceProblem& problem, const Scoring& scoring, const Backward& given, float* to_keys,
+                   float* to_values) {
+    for_groups(problem.keys * problem.kv_heads, kTile, tile_bytes(problem.size, 2),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   const int64_t kv_head = at % problem.kv_heads;
+                   const int64_t s = problem.sequence_of_key(at / problem.kv_heads);
+                   const Sequence& own = problem.sequences[s];
+                   const int64_t key = at / problem.kv_heads - problem.key_rows_before[s];
+                   const int64_t shared_by = problem.heads / problem.kv_heads;
+                   float* shares = group.shared<float>();
+                   float* slopes = shares + group.size();
+                   float* value_sums = slopes + group.size();
+                   float* key_sums = value_sums + problem.size;
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       value_sums[d] = 0;
+                       key_sums[d] = 0;
+                   }
+                   for (int64_t head = kv_head * shared_by; head < (kv_head + 1) * shared_by; ++head) {
+                       for (int64_t start = 0; start < own.queries; start += group.size()) {
+                           const int64_t query = start + group.thread();
+                           Pair pair{0, 0};
+                           if (query < own.queries) {
+                               pair = pair_of(problem, scoring, given, s, head, query, key);
+                           }
+                           shares[group.thread()] = pair.to_value;
+                           slopes[group.thread()] = pair.to_score;
+                           group.sync();
+                           const int64_t end = start + group.size() < own.queries ? start + group.size() : own.queries;
+                           for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                               for (int64_t i = start; i < end; ++i) {
+                                   const int64_t row = problem.query_at(own, head, i) + d;
+                                   value_sums[d] += shares[i - start] * given.grad_out[row];
+                                   key_sums[d] += slopes[i - start] * given.q[row];
+                               }
+                           }
+                           group.sync();
+                       }
+                   }
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       to_values[problem.key_at(own, kv_head, key) + d] = value_sums[d];
+                       to_keys[problem.key_at(own, kv_head, key) + d] = key_sums[d];
+                   }
+               });
+}
+
+void record(const DeviceProblem& problem, const attention::Dropout& dropout, Bool* mask, int64_t longest_q,
+            int64_t longest_k) {
+    for_each(problem.queries * problem.heads, [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t head = at % problem.heads;
+        const int64_t s = problem.sequence_of_query(at / problem.heads);
+        const Sequence& own = problem.sequences[s];
+        const int64_t query = at / problem.heads - own.query_row;
+        Bool* row = mask + ((s * problem.heads + head) * longest_q + query) * longest_k;
+        for (int64_t key = 0; key < own.keys; ++key) {
+            row[key] = Bool(dropout.keeps(probability_at(own, head, query, key)));
+        }
+    });
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu::attention {
+
+std::vector<int64_t> indices(const Tensor& tensor) {
+    const Input<Int64> elements(tensor);
+    std::vector<int64_t> values(static_cast<size_t>(tensor.numel));
+    if (tensor.numel > 0) {
+        cuda::read_back(values.data(), elements.data(), values.size() * sizeof(int64_t));
+    }
+    return values;
+}
+
+void forward_with_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                      const Tensor& out_tensor, float* lse, int64_t longest) {
+    const Input<float> q(operands.q);
+    const Input<float> k(operands.k);
+    const Input<float> v(operands.v);
+    const Output<float> out(out_tensor);
+    const cuda::SentProblem sent(problem);
+    cuda::forward(sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(), lse, longest);
+    out.store();
+}
+
+void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                       const GradientTensors& tensors, const Tensor& lse_tensor, int64_t longest) {
+    const Input<float> q(operands.q);
+    const Input<float> k(operands.k);
+    const Input<float> v(operands.v);
+    const Input<float> out(tensors.out);
+    const Input<float> grad_out(tensors.grad_out);
+    const Input<float> lse(lse_tensor);
+    const Output<float> grad_q(tensors.q);
+    const Output<float> grad_k(tensors.k);
+    const Output<float> grad_v(tensors.v);
+    const cuda::SentProblem sent(problem);
+    Buffer centres;
+    centres.allocate(sent.problem().queries * problem.heads * static_cast<int64_t>(sizeof(float)));
+    const cuda::Backward given{q.data(),        k.data(),   v.data(), out.data(),
+                               grad_out.data(), lse.data(), longest,  static_cast<float*>(centres.data())};
+    cuda::find_centres(sent.problem(), given);
+    cuda::query_gradients(sent.problem(), scoring, given, grad_q.data());
+    cuda::key_gradients(sent.problem(), scoring, given, grad_k.data(), grad_v.data());
+    grad_q.store();
+    grad_k.store();
+    grad_v.store();
+}
+
+void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, int64_t longest_q, int64_t longest_k) {
+    const cuda::SentProblem sent(problem);
+    cuda::record(sent.problem(), dropout, mask, longest_q, longest_k);
+}
+
+}  // namespace diopi::cpu::attention
