@@ -7,91 +7,14 @@
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/launch.h"
+#include "problem.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-namespace attention = cpu::attention;
-using attention::Problem;
 using attention::Scoring;
-using attention::Sequence;
 using attention::Span;
-
-// A problem as kernels see it.
-struct DeviceProblem {
-    const Sequence* sequences;
-    const int64_t* key_rows_before;  // keys of the sequences before each one
-    int64_t count;
-    int64_t heads;
-    int64_t kv_heads;
-    int64_t size;
-    attention::RowStrides query_rows;
-    attention::RowStrides key_rows;
-    int64_t queries;  // of all sequences
-    int64_t keys;
-
-    DIOPI_DEVICE int64_t query_at(const Sequence& sequence, int64_t head, int64_t query) const {
-        return sequence.query_start + head * query_rows.head + query * query_rows.row;
-    }
-    DIOPI_DEVICE int64_t key_at(const Sequence& sequence, int64_t kv_head, int64_t key) const {
-        return sequence.key_start + kv_head * key_rows.head + key * key_rows.row;
-    }
-    // The sequence that a query or key belongs to, counted over all.
-    DIOPI_DEVICE int64_t sequence_of_query(int64_t row) const {
-        int64_t found = 0;
-        while (found + 1 < count && sequences[found + 1].query_row <= row) {
-            ++found;
-        }
-        return found;
-    }
-    DIOPI_DEVICE int64_t sequence_of_key(int64_t row) const {
-        int64_t found = 0;
-        while (found + 1 < count && key_rows_before[found + 1] <= row) {
-            ++found;
-        }
-        return found;
-    }
-};
-
-class SentProblem {
-  public:
-    explicit SentProblem(const Problem& problem) {
-        std::vector<int64_t> before;
-        int64_t queries = 0;
-        int64_t keys = 0;
-        for (const Sequence& sequence : problem.sequences) {
-            before.push_back(keys);
-            keys += sequence.keys;
-            queries += sequence.queries;
-        }
-        bring(sequences_, problem.sequences.data(), problem.sequences.size() * sizeof(Sequence));
-        bring(before_, before.data(), before.size() * sizeof(int64_t));
-        problem_ = {static_cast<const Sequence*>(sequences_.data()),
-                    static_cast<const int64_t*>(before_.data()),
-                    static_cast<int64_t>(problem.sequences.size()),
-                    problem.heads,
-                    problem.kv_heads,
-                    problem.size,
-                    problem.query_rows,
-                    problem.key_rows,
-                    queries,
-                    keys};
-    }
-    const DeviceProblem& problem() const { return problem_; }
-
-  private:
-    static void bring(Buffer& buffer, const void* from, size_t bytes) {
-        buffer.allocate(static_cast<int64_t>(bytes));
-        if (bytes > 0) {
-            send(buffer.data(), from, bytes);
-        }
-    }
-
-    Buffer sequences_;
-    Buffer before_;
-    DeviceProblem problem_{};
-};
 
 DIOPI_DEVICE float dot(const float* a, const float* b, int64_t count) {
     float sum = 0;
