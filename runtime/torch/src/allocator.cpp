@@ -4,6 +4,7 @@
 #include <diopigen_torch/device.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -20,6 +21,7 @@ using Stat = c10::CachingAllocator::Stat;
 using Stats = c10::CachingDeviceAllocator::DeviceStats;
 
 constexpr size_t kGranularity = 512;
+constexpr size_t kExact = size_t{1} << 20;
 constexpr size_t kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
 struct Block {
@@ -31,44 +33,48 @@ struct Block {
     std::vector<c10::Stream> users;
 };
 
-// Blocks that wait for the next use on their stream, by size.
-using Waiting = std::multimap<size_t, void*>;
+// Blocks that wait for their next use on one stream, by size.
+using Waiting = std::unordered_map<size_t, std::vector<Block*>>;
+
+// Sizes that blocks have: few enough that one that is freed fits what is asked for next, at most an eighth too large.
+size_t rounded(size_t bytes) {
+    size_t step = kGranularity;
+    while (bytes > 16 * step && bytes > kExact) {
+        step *= 2;
+    }
+    return (bytes + step - 1) / step * step;
+}
 
 class Allocator final : public c10::DeviceAllocator {
   public:
     c10::DataPtr allocate(size_t bytes) override {
-        initialize();
         const c10::DeviceIndex device = currentDevice();
         const c10::Device place(kDeviceType, device);
-        if (bytes == 0) {
+        if (C10_UNLIKELY(bytes == 0)) {
             return {nullptr, place};
         }
         const c10::Stream stream = currentStream(device);
-        const size_t rounded = (bytes + kGranularity - 1) / kGranularity * kGranularity;
+        const size_t size = rounded(bytes);
         const std::lock_guard<std::mutex> lock(mutex_);
-        Stats& stats = stats_[device];
-        Block block = reused(stream, rounded).value_or(Block{nullptr, rounded, bytes, stream, {}});
-        block.requested = bytes;
-        if (block.data == nullptr) {
-            block.data = made(stats, rounded, stream);
-            stats.segment[kAll].increase(1);
-            stats.reserved_bytes[kAll].increase(rounded);
+        Stats& stats = stats_[static_cast<size_t>(device)];
+        Block* block = reused(stream, size);
+        if (block == nullptr) {
+            block = made(stats, size, stream);
         }
+        block->requested = bytes;
         stats.allocation[kAll].increase(1);
         stats.active[kAll].increase(1);
-        stats.allocated_bytes[kAll].increase(block.bytes);
-        stats.active_bytes[kAll].increase(block.bytes);
+        stats.allocated_bytes[kAll].increase(size);
+        stats.active_bytes[kAll].increase(size);
         stats.requested_bytes[kAll].increase(bytes);
-        void* const data = block.data;
-        live_.emplace(data, std::move(block));
-        return {data, data, &release, place};
+        return {block->data, block, &release, place};
     }
 
-    c10::DeleterFnPtr raw_deleter() const override { return &release; }
+    // Blocks are known by their records, not by their addresses: there is no way to free a bare pointer.
+    c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
 
     void copy_data(void* destination, const void* source, std::size_t count) const override {
-        const c10::DeviceIndex device = currentDevice();
-        copyOnDevice(currentHandle(device), destination, source, count);
+        copyOnDevice(currentHandle(currentDevice()), destination, source, count);
     }
 
     bool initialized() override { return isInitialized(); }
@@ -79,20 +85,20 @@ class Allocator final : public c10::DeviceAllocator {
     }
 
     void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        const auto found = live_.find(data.get());
-        if (found == live_.end() || found->second.stream == stream) {
-            return;
+        if (data.get_deleter() != &release) {
+            return;  // not of this allocator
         }
-        std::vector<c10::Stream>& users = found->second.users;
-        if (std::find(users.begin(), users.end(), stream) == users.end()) {
+        auto* const block = static_cast<Block*>(data.get_context());
+        const std::lock_guard<std::mutex> lock(mutex_);
+        std::vector<c10::Stream>& users = block->users;
+        if (block->stream != stream && std::find(users.begin(), users.end(), stream) == users.end()) {
             users.push_back(stream);
         }
     }
 
     Stats getDeviceStats(c10::DeviceIndex device) override {
         const std::lock_guard<std::mutex> lock(mutex_);
-        return stats_[device];
+        return stats_[static_cast<size_t>(device)];
     }
 
     void resetAccumulatedStats(c10::DeviceIndex device) override {
@@ -109,12 +115,14 @@ class Allocator final : public c10::DeviceAllocator {
     }
 
   private:
-    static void release(void* data) { static_cast<Allocator&>(deviceAllocator()).giveBack(data); }
+    static void release(void* block) {
+        static_cast<Allocator&>(deviceAllocator()).giveBack(static_cast<Block*>(block));
+    }
 
     template <typename Action>
     void forEach(c10::DeviceIndex device, const Action& action) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        Stats& stats = stats_[device];
+        Stats& stats = stats_[static_cast<size_t>(device)];
         for (auto* array :
              {&stats.allocation, &stats.segment, &stats.active, &stats.inactive_split, &stats.allocated_bytes,
               &stats.reserved_bytes, &stats.active_bytes, &stats.inactive_split_bytes, &stats.requested_bytes}) {
@@ -124,22 +132,19 @@ class Allocator final : public c10::DeviceAllocator {
         }
     }
 
-    std::optional<Block> reused(c10::Stream stream, size_t bytes) {
-        const auto place = waiting_.find(stream);
-        if (place == waiting_.end()) {
-            return std::nullopt;
+    // A block that waits, or null.
+    Block* reused(c10::Stream stream, size_t bytes) {
+        std::vector<Block*>& blocks = waiting_[stream][bytes];
+        if (blocks.empty()) {
+            return nullptr;
         }
-        const auto found = place->second.lower_bound(bytes);
-        // Not much larger than asked for: the rest would be lost as long as the block lives.
-        if (found == place->second.end() || found->first > bytes + std::max(bytes / 4, kGranularity)) {
-            return std::nullopt;
-        }
-        Block block{found->second, found->first, 0, stream, {}};
-        place->second.erase(found);
+        Block* const block = blocks.back();
+        blocks.pop_back();
         return block;
     }
 
-    void* made(Stats& stats, size_t bytes, c10::Stream stream) {
+    Block* made(Stats& stats, size_t bytes, c10::Stream stream) {
+        initialize();
         const malloc_func_t allocate = deviceFunctions().requireAllocate();
         void* data = allocate(bytes);
         if (data == nullptr) {
@@ -156,32 +161,25 @@ class Allocator final : public c10::DeviceAllocator {
                              stats.allocated_bytes[kAll].current, " are in use", reason == nullptr ? "" : ": ",
                              reason == nullptr ? "" : reason);
         }
-        return data;
+        stats.segment[kAll].increase(1);
+        stats.reserved_bytes[kAll].increase(bytes);
+        return new Block{data, bytes, 0, stream, {}};
     }
 
-    void giveBack(void* data) {
-        Block block{nullptr, 0, 0, defaultStream(0), {}};
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            const auto found = live_.find(data);
-            if (found == live_.end()) {
-                return;
-            }
-            block = std::move(found->second);
-            live_.erase(found);
-        }
+    void giveBack(Block* block) {
         // Other streams are rare: waiting for them here is simpler than asking them later.
-        for (const c10::Stream user : block.users) {
+        for (const c10::Stream user : block->users) {
             synchronize(user);
         }
+        block->users.clear();
         const std::lock_guard<std::mutex> lock(mutex_);
-        Stats& stats = stats_[block.stream.device_index()];
+        Stats& stats = stats_[static_cast<size_t>(block->stream.device_index())];
         stats.allocation[kAll].decrease(1);
         stats.active[kAll].decrease(1);
-        stats.allocated_bytes[kAll].decrease(block.bytes);
-        stats.active_bytes[kAll].decrease(block.bytes);
-        stats.requested_bytes[kAll].decrease(block.requested);
-        waiting_[block.stream].emplace(block.bytes, block.data);
+        stats.allocated_bytes[kAll].decrease(block->bytes);
+        stats.active_bytes[kAll].decrease(block->bytes);
+        stats.requested_bytes[kAll].decrease(block->requested);
+        waiting_[block->stream][block->bytes].push_back(block);
     }
 
     void emptyLocked() {
@@ -189,25 +187,26 @@ class Allocator final : public c10::DeviceAllocator {
             return;
         }
         const free_func_t release = deviceFunctions().requireFree();
-        for (auto& [stream, blocks] : waiting_) {
-            if (blocks.empty()) {
-                continue;
+        for (auto& [stream, bySize] : waiting_) {
+            if (!bySize.empty()) {
+                synchronize(stream);
             }
-            synchronize(stream);
-            Stats& stats = stats_[stream.device_index()];
-            for (const auto& [bytes, data] : blocks) {
-                release(data);
-                stats.segment[kAll].decrease(1);
-                stats.reserved_bytes[kAll].decrease(bytes);
+            Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
+            for (auto& [bytes, blocks] : bySize) {
+                for (Block* block : blocks) {
+                    release(block->data);
+                    stats.segment[kAll].decrease(1);
+                    stats.reserved_bytes[kAll].decrease(bytes);
+                    delete block;
+                }
             }
-            blocks.clear();
+            bySize.clear();
         }
     }
 
     std::mutex mutex_;
-    std::unordered_map<void*, Block> live_;
     std::unordered_map<c10::Stream, Waiting> waiting_;
-    std::unordered_map<c10::DeviceIndex, Stats> stats_;
+    std::array<Stats, kMostDevices> stats_;
 };
 
 class PinnedAllocator final : public c10::Allocator {

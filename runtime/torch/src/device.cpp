@@ -17,14 +17,12 @@
 
 namespace diopigen::backend {
 
-namespace {
+constinit thread_local c10::DeviceIndex threadDevice = 0;
 
-constexpr int kMostDevices = 16;
+namespace {
 
 diopigenAccelerator_t accelerator{};
 std::atomic<bool> started{false};
-
-thread_local c10::DeviceIndex threadDevice = 0;
 
 // The streams of one device; id 0 is the default one. Streams live until the end.
 struct DeviceStreams {
@@ -150,8 +148,6 @@ c10::DeviceIndex deviceCount() noexcept {
     }();
     return count;
 }
-
-c10::DeviceIndex currentDevice() noexcept { return threadDevice; }
 
 void setCurrentDevice(c10::DeviceIndex device) {
     if (device == threadDevice) {

@@ -70,7 +70,7 @@ void insertBiasSizes(torch::jit::Stack* stack) {
 }
 
 void fallBackBoxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
-    if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !isInside) {
+    if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !std::exchange(isInside, false)) {
         watch(op, stack);
         return;
     }
@@ -99,7 +99,6 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-    isInside = false;
     {
         const std::lock_guard<std::mutex> lock(counts().mutex);
         ++counts().byOverload[overloadName(op)];

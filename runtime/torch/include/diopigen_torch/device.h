@@ -10,6 +10,9 @@
 
 namespace diopigen::backend {
 
+/// More devices than that are not looked at.
+inline constexpr int kMostDevices = 16;
+
 inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
 
 /// Starts the vendor's library: its initLibrary(), once. Everything below does so by itself. Throws what it says.
@@ -22,8 +25,10 @@ int32_t finalize();
 
 /// 0 where the vendor's library does not start.
 c10::DeviceIndex deviceCount() noexcept;
+/// Do not use: currentDevice() reads it.
+extern constinit thread_local c10::DeviceIndex threadDevice;
 /// The device of the calling thread.
-c10::DeviceIndex currentDevice() noexcept;
+inline c10::DeviceIndex currentDevice() noexcept { return threadDevice; }
 /// Throws for a device that there is not.
 void setCurrentDevice(c10::DeviceIndex device);
 

@@ -8,6 +8,7 @@
 #include <torch/library.h>
 
 #include <atomic>
+#include <utility>
 
 namespace diopigen::backend {
 
@@ -44,10 +45,9 @@ struct Kernel<Op, Result(Arguments...), Body> {
     }
 
     static Result run(Arguments... arguments) {
-        if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !isInside) {
+        if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !std::exchange(isInside, false)) {
             return Boxed<&watch, Result(Arguments...)>::call(op(), arguments...);
         }
-        isInside = false;
         try {
             return Body(arguments...);
         } catch (const Declined&) {
