@@ -2,6 +2,7 @@
 #include <ATen/ops/add.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <chrono>
 
 namespace {
@@ -24,8 +25,22 @@ double add(const at::Tensor& a, const at::Tensor& b, int64_t count) {
     return nanoseconds(count, [&] { at::add(a, b); });
 }
 
+std::atomic<bool> isWatched{false};
+
+// What a kernel pays for the run-time switches: a flag, and a branch that is not taken.
+double flag(int64_t count) {
+    int64_t taken = 0;
+    return nanoseconds(count, [&] {
+        if (isWatched.load(std::memory_order_relaxed)) [[unlikely]] {
+            ++taken;
+        }
+        asm volatile("" : "+r"(taken));
+    });
+}
+
 TORCH_LIBRARY(diopi_benchmark, library) {
     library.def("add_out(Tensor a, Tensor b, Tensor out, int count) -> float", &addOut);
+    library.def("flag(int count) -> float", &flag);
     library.def("add(Tensor a, Tensor b, int count) -> float", &add);
 }
 

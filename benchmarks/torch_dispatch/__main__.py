@@ -1,0 +1,101 @@
+"""`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, beside PyTorch on the CPU, in one run.
+
+Needs torch, and the backend of droplet with its reference library: `TORCH_DROPLET_LIBRARIES` and the variables of the
+dispatch library, as `tools/torch_build.py` prints them. The first table runs on a vendor's library whose kernels do
+nothing, so that it shows the glue alone; the second on droplet as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+REPEATS = 9
+LOOPS = 20_000
+SWITCH_PROMISED = 5.0
+"""Nanoseconds that the run-time switches may cost while they are off."""
+STEP_PROMISED = 1.3
+"""Time of a training step on droplet over that on the CPU."""
+
+
+def _built(folder: Path) -> tuple[Path, Path]:
+    """The loops over operators, and the vendor's library that does nothing."""
+    import torch
+
+    torch_root = Path(torch.__file__).parent
+    includes = [f"-isystem{torch_root / 'include'}", f"-isystem{torch_root / 'include/torch/csrc/api/include'}"]
+    loops, vendor = folder / "libloops.so", folder / "libvendor.so"
+    link = [f"-L{torch_root / 'lib'}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_root / 'lib'}"]
+    shared = ["g++", "-O2", "-fPIC", "-shared"]
+    own = [f"-I{ROOT / 'generated/include'}", f"-I{ROOT / 'runtime/include'}"]
+    for command in (
+        [*shared, "-std=c++20", *includes, HERE / "main.cpp", "-o", loops, *link],
+        [*shared, "-std=c++17", *own, HERE / "vendor.cpp", ROOT / "runtime/src/host_device.cpp", "-o", vendor],
+    ):
+        subprocess.run(list(map(str, command)), check=True)
+    return loops, vendor
+
+
+def _operators(loops: str) -> None:
+    """Prints the nanoseconds of `add.out` and `add` on the CPU and on the device, and of a flag that is looked at."""
+    import torch
+
+    torch.ops.load_library(loops)
+    run = torch.ops.diopi_benchmark
+    best: dict[tuple[str, str], float] = {}
+    with torch.inference_mode():
+        operands = {device: [torch.ones(1, device=device) for _ in range(3)] for device in ("cpu", "droplet")}
+        for _ in range(REPEATS):
+            for device, (a, b, out) in operands.items():
+                found = {"add.out": run.add_out(a, b, out, LOOPS), "add": run.add(a, b, LOOPS)}
+                for name, time in found.items():
+                    best[device, name] = min(time, best.get((device, name), time))
+    for name in ("add.out", "add"):
+        print(name, best["cpu", name], best["droplet", name])
+    print("switch", min(run.flag(LOOPS * 100) for _ in range(REPEATS)))
+
+
+def _table(text: str) -> bool:
+    """The table of `_operators`; whether every promise is kept."""
+    kept = True
+    print(f"{'one element':<24}  {'CPU ns':>8}  {'glue ns':>8}  {'ratio':>6}  promised")
+    for line in text.splitlines():
+        name, *numbers = line.split()
+        values = [float(number) for number in numbers]
+        if name == "switch":
+            good = values[0] <= SWITCH_PROMISED
+            print(f"{'switches that are off':<24}  {'':>8}  {values[0]:>8.2f}  {'':>6}  {SWITCH_PROMISED:.2f} ns")
+        else:
+            good = values[1] <= values[0]
+            print(f"{name:<24}  {values[0]:>8.1f}  {values[1]:>8.1f}  {values[1] / values[0]:>6.2f}  1.00")
+        kept &= good
+    return kept
+
+
+def main() -> int:
+    """Prints both tables; exit code 1 where a promise is not kept."""
+    if len(sys.argv) == 3 and sys.argv[1] == "operators":
+        _operators(sys.argv[2])
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        loops, vendor = _built(Path(name))
+        environment = {**os.environ, "DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_FALLBACK": "off"}
+        command = [sys.executable, "-m", "benchmarks.torch_dispatch", "operators", str(loops)]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    kept = _table(done.stdout)
+    from benchmarks.torch_dispatch.decoder import step_times
+
+    cpu, device = step_times()
+    ratio = device / cpu
+    print(f"\n{'decoder, training step':<24}  {'CPU ms':>8}  {'droplet':>8}  {'ratio':>6}  promised")
+    print(f"{'':<24}  {cpu * 1e3:>8.2f}  {device * 1e3:>8.2f}  {ratio:>6.2f}  {STEP_PROMISED:.2f}")
+    return 0 if kept and ratio <= STEP_PROMISED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
