@@ -6,11 +6,13 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation clean
+.PHONY: help demo demo-torch test test-torch released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
-	@echo "make test       run the whole test suite"
+	@echo "make demo-torch train a ResNet and a decoder with PyTorch on droplet, beside the CPU"
+	@echo "make test       run the whole test suite, and where torch is, a few samples of each test of the backend for it"
+	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
 	@echo "make conformance  judge the released CPU library by every case, those of models included"
 	@echo "make cuda       compile and link the CUDA library, where nvcc is"
 	@echo "make conformance-cuda  judge the CUDA library by every case; needs a GPU"
@@ -32,6 +34,21 @@ demo: $(VENV)/ready
 
 test: $(VENV)/ready
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	@if $(BIN)/python -c 'import torch' 2>/dev/null; \
+	then $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/pytorch; \
+	else echo "tests/pytorch skipped: torch is not in $(VENV); make test-torch installs it"; fi
+
+# Whoever links libraries of other tests must not find the functions that a loaded backend offers: a run of its own.
+$(VENV)/torch: $(VENV)/ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch]"
+	@touch $@
+
+test-torch: $(VENV)/torch
+	@DIOPIGEN_TORCH_TESTS=whole $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/pytorch
+	@$(BIN)/python tests/pytorch/opinfo_report.py
+
+demo-torch: $(VENV)/torch
+	@$(BIN)/python tools/demo_torch.py
 
 MODELS := $(basename $(notdir $(wildcard specs/models/*.yaml)))
 RELEASED := build/tests/released

@@ -19,6 +19,14 @@ os.environ["DIOPIGEN_CACHE"] = "off"  # every test does the work; those of the c
 sys.path.insert(0, str(Path(__file__).parent / "header"))  # the facts of the interface, for more than one folder
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """tests/pytorch loads what other tests must not find: it runs where it is asked for, alone."""
+    if collection_path != ROOT / "tests/pytorch":
+        return None
+    asked = [Path(word.split("::")[0]).resolve() for word in config.args]
+    return None if any(path.is_relative_to(collection_path) for path in asked) else True
+
+
 @pytest.fixture(scope="session")
 def workspace() -> api.Workspace:
     """The checkout's own spec and templates."""

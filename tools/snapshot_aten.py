@@ -1,7 +1,7 @@
 """Writes `specs/aten/torch.yaml`: the schema of every ATen overload of the installed torch.
 
 The check of the spec against ATen and the glue for PyTorch must come out the same on machines without torch, so the
-schemas and the groups of structured operators are kept as data; `tests/torch` compares them with an installed torch.
+schemas and the groups of structured operators are kept as data; `tests/pytorch` compares them with an installed torch.
 Run it with the Python that has torch: `python tools/snapshot_aten.py specs/aten/torch.yaml`.
 """
 

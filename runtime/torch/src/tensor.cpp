@@ -13,6 +13,7 @@
 #include <ATen/ops/is_set_to_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <diopigen_torch/allocator.h>
@@ -205,8 +206,10 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& target, bool isAsy
         // On the side of the source, before its dtype may become a real one.
         at::Tensor made = at::empty_like(from);
         made.copy_(from);
-        from = isConjugated ? made.conj_physical_() : made;
-        from = isNegated ? from.neg_() : from;
+        if (isConjugated) {
+            at::view_as_real(made).select(-1, 1).neg_();
+        }
+        from = isNegated ? made.neg_() : made;
     }
     if (to.is_cpu()) {
         copyToHostTensor(to, from, isAsynchronous);

@@ -1,0 +1,78 @@
+"""Every entry of PyTorch's operator database on the device and on the CPU: forward, backward, `out=`, gaps, errors.
+
+What ran where is written to build/tests/pytorch/opinfo.jsonl, a line per entry; `python tests/pytorch/opinfo_report.py`
+sums it up. `DIOPIGEN_TORCH_TESTS=whole` takes all samples instead of two.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="torch.testing._internal needs expecttest: pip install diopigen[torch]")
+
+from opinfo_checks import Way, dtypes, errors, forward, outputs, strided  # noqa: E402
+from run_kind import ROOT, WHOLE  # noqa: E402
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+REPORT = ROOT / "build/tests/pytorch/opinfo.jsonl"
+EXCLUSIONS = yaml.safe_load((Path(__file__).parent / "exclusions.yaml").read_text())
+
+
+def name_of(op: Any) -> str:
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
+
+
+def findings(op: Any, way: Way) -> dict[str, list[str]]:
+    """Differences by check."""
+    found: dict[str, list[str]] = {"forward": [], "strided": [], "outputs": [], "errors": list(errors(op, way))}
+    for dtype in dtypes(op):
+        short = str(dtype).removeprefix("torch.")
+        found["forward"] += [f"{short}, {text}" for text in forward(op, dtype, way)]
+        found["strided"] += [f"{short}, {text}" for text in strided(op, dtype, way)]
+        if op.supports_out:
+            found["outputs"] += [f"{short}, {text}" for text in outputs(op, dtype, way)]
+    return found
+
+
+def note(entry: dict[str, Any]) -> None:
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    with REPORT.open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.write(json.dumps(entry) + "\n")
+
+
+@pytest.mark.parametrize("op", op_db, ids=name_of)
+@pytest.mark.filterwarnings("ignore")
+def test_entry(op: Any, droplet: Any, fallbacks: Any) -> None:
+    name = name_of(op)
+    found = findings(op, Way(droplet, WHOLE, name not in EXCLUSIONS["random"]))
+    note({"entry": name, "whole": WHOLE, "fallbacks": fallbacks(), "findings": found})
+    excluded = {check for entry in EXCLUSIONS["excluded"] if entry["entry"] == name for check in entry["checks"]}
+    wrong = [f"{check}: {text}" for check, texts in found.items() if check not in excluded for text in texts]
+    assert wrong == []
+    needless = sorted(check for check in excluded if WHOLE and not found[check])
+    assert needless == [], "these checks pass: take them out of exclusions.yaml"
+
+
+def test_every_exclusion_names_an_entry_and_a_reason() -> None:
+    names = {name_of(op) for op in op_db}
+    assert set(EXCLUSIONS["random"]) <= names
+    for entry in EXCLUSIONS["excluded"]:
+        assert (
+            entry["entry"] in names
+            and entry["why"]
+            and set(entry["checks"])
+            <= {
+                "forward",
+                "strided",
+                "outputs",
+                "errors",
+            }
+        )
