@@ -165,7 +165,9 @@ class Library:
                 self.functions[function.name] = found
         start = self._symbol("initLibrary")
         if start is not None and start() != 0:
-            raise failure("library-init", f"initLibrary of {path} failed", fix="mend the library's initialisation")
+            text = self.text("diopiGetLastErrorString")
+            message = f"initLibrary of {path} failed{': ' + text if text else ''}"
+            raise failure("library-init", message, fix="mend the library's initialisation")
 
     def _symbol(self, name: str) -> Any:
         try:

@@ -18,7 +18,7 @@ from diopigen.conformance.model import Case, CaseResult, Ending, Results
 from diopigen.conformance.report import text, to_json, to_junit
 from diopigen.conformance.runner import Judge, run
 from diopigen.conformance.shards import merge, read_results
-from diopigen.diagnostics import Sink
+from diopigen.diagnostics import Failure, Sink
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +46,14 @@ def test_a_right_library_ends_in_silence(
     found = run_with("", cases, interface, tiny_library, runtime)
     assert found.endings == () and found.good
     assert "endings" not in json.loads(to_json(found))
+
+
+def test_a_failing_start_is_told_in_the_words_of_the_library(
+    cases: list[Case], interface: Interface, tiny_library: Path, runtime: Path
+) -> None:
+    with pytest.raises(Failure) as caught:
+        run_with("no device", cases, interface, tiny_library, runtime)
+    assert caught.value.diagnostics[0].message == f"initLibrary of {tiny_library} failed: the device is not there"
 
 
 def test_a_failing_finalize_is_a_failure_of_the_run(

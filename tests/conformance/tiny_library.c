@@ -25,7 +25,7 @@ static diopiError_t refuse(const char* text) {
     return diopiErrorOccurred;
 }
 
-int32_t initLibrary(void) { return 0; }
+int32_t initLibrary(void) { return fault("no device") ? (int32_t)refuse("the device is not there") : 0; }
 int32_t finalizeLibrary(void) {
     if (fault("crash at the end")) abort();
     if (fault("hang at the end"))
