@@ -1,4 +1,4 @@
-"""`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, beside PyTorch on the CPU, in one run.
+"""`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, beside PyTorch on the CPU.
 
 Needs torch, and the backend of droplet with its reference library: `TORCH_DROPLET_LIBRARIES` and the variables of the
 dispatch library, as `tools/torch_build.py` prints them. The first table runs on a vendor's library whose kernels do
