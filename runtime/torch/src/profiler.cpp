@@ -1,0 +1,63 @@
+// Device times for torch.profiler: events on the stream before and after each operator.
+#include <c10/util/ApproximateClock.h>
+#include <diopigen_torch/device.h>
+#include <torch/csrc/profiler/stubs/base.h>
+
+namespace diopigen::backend {
+
+namespace {
+
+constexpr float kMicroseconds = 1000.0F;
+
+class Stubs final : public torch::profiler::impl::ProfilerStubs {
+  public:
+    void record(c10::DeviceIndex* device, torch::profiler::impl::ProfilerVoidEventStub* event,
+                int64_t* nanoseconds) const override {
+        if (device != nullptr) {
+            *device = currentDevice();
+        }
+        auto made = std::make_shared<Event>();
+        made->record(currentStream(currentDevice()));
+        *event = std::move(made);
+        if (nanoseconds != nullptr) {
+            *nanoseconds = c10::getTime();
+        }
+    }
+
+    float elapsed(const torch::profiler::impl::ProfilerVoidEventStub* start,
+                  const torch::profiler::impl::ProfilerVoidEventStub* end) const override {
+        const auto* const first = static_cast<const Event*>(start->get());
+        const auto* const last = static_cast<const Event*>(end->get());
+        first->synchronize();
+        last->synchronize();
+        return static_cast<float>(first->elapsedMilliseconds(*last)) * kMicroseconds;
+    }
+
+    // The device has no marks of its own.
+    void mark(const char* /*name*/) const override {}
+    void rangePush(const char* /*name*/) const override {}
+    void rangePop() const override {}
+
+    bool enabled() const override { return deviceCount() > 0; }
+
+    void onEachDevice(std::function<void(int)> action) const override {
+        const c10::DeviceIndex before = currentDevice();
+        for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+            setCurrentDevice(device);
+            action(device);
+        }
+        setCurrentDevice(before);
+    }
+
+    void synchronize() const override { synchronizeDevice(currentDevice()); }
+};
+
+[[maybe_unused]] const bool isRegistered = [] {
+    static Stubs stubs;
+    torch::profiler::impl::registerPrivateUse1Methods(&stubs);
+    return true;
+}();
+
+}  // namespace
+
+}  // namespace diopigen::backend
