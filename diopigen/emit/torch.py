@@ -7,11 +7,11 @@ error: nothing is left out in silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity, Span, did_you_mean
-from diopigen.emit.c_text import call_lines
+from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.emit.torch_binding import Unbound
@@ -119,6 +119,13 @@ def _handwritten(interface: Interface) -> tuple[list[HandwrittenKernel], dict[st
     return whole, {entry.overload: entry for entry in interface.aten.handwritten if entry.overload in outs}
 
 
+def _declaration(result: str, name: str, parameters: Sequence[str]) -> str:
+    """A result that leaves no room for the name stands on a line of its own, as clang-format has it."""
+    if len(f"{result} {name}(") > COLUMNS:
+        return f"{result}\n{call_lines(name, parameters, ';')}"
+    return call_lines(f"{result} {name}", parameters, ";")
+
+
 def _declarations(interface: Interface) -> list[tuple[str, str]]:
     """A comment and a declaration for each handwritten function."""
     whole, fillers = _handwritten(interface)
@@ -128,7 +135,7 @@ def _declarations(interface: Interface) -> list[tuple[str, str]]:
         schema = schema_of(interface, entry.overload)
         assert schema is not None
         own = signature(schema)
-        lines.append((entry.overload, call_lines(f"{own.result} {entry.function}", own.texts, ";")))
+        lines.append((entry.overload, _declaration(own.result, entry.function, own.texts)))
     for overload, entry in sorted(fillers.items()):
         schema = schema_of(interface, overload)
         assert schema is not None

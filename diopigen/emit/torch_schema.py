@@ -92,6 +92,9 @@ def _result(schema: AtenSchema) -> str:
             kinds.append("at::Tensor&" if returned.written else "at::Tensor")
         elif returned.type == "Scalar":
             kinds.append("at::Scalar")
+        elif returned.type == "SymInt":
+            # The dispatcher converts such arguments for a kernel that takes integers, but no results.
+            kinds.append("c10::SymInt")
         else:
             kinds.append(_VALUES[returned.type])
     if not kinds:

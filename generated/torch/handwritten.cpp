@@ -3,19 +3,165 @@
 #include <diopigen_torch/kernel.h>
 
 // They do not include what they need: after the headers above.
+#include <ATen/ops/_adaptive_avg_pool2d_backward_ops.h>
+#include <ATen/ops/_adaptive_avg_pool2d_ops.h>
+#include <ATen/ops/_adaptive_avg_pool3d_backward_ops.h>
+#include <ATen/ops/_adaptive_avg_pool3d_ops.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale_ops.h>
+#include <ATen/ops/_amp_update_scale_ops.h>
+#include <ATen/ops/_batch_norm_with_update_ops.h>
+#include <ATen/ops/_conv_depthwise2d_ops.h>
+#include <ATen/ops/_ctc_loss_backward_ops.h>
+#include <ATen/ops/_ctc_loss_ops.h>
+#include <ATen/ops/_fused_adam_ops.h>
+#include <ATen/ops/_fused_adamw_ops.h>
+#include <ATen/ops/_fused_rms_norm_backward_ops.h>
+#include <ATen/ops/_fused_rms_norm_ops.h>
+#include <ATen/ops/_fused_sdp_choice_ops.h>
+#include <ATen/ops/_fused_sgd_ops.h>
+#include <ATen/ops/_native_batch_norm_legit_ops.h>
+#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
+#include <ATen/ops/_slow_conv2d_backward_ops.h>
+#include <ATen/ops/_slow_conv2d_forward_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
+#include <ATen/ops/_weight_norm_interface_backward_ops.h>
+#include <ATen/ops/_weight_norm_interface_ops.h>
+#include <ATen/ops/adaptive_avg_pool2d_ops.h>
+#include <ATen/ops/adaptive_avg_pool3d_backward_ops.h>
+#include <ATen/ops/adaptive_avg_pool3d_ops.h>
+#include <ATen/ops/batch_norm_backward_elemt_ops.h>
+#include <ATen/ops/batch_norm_backward_ops.h>
+#include <ATen/ops/batch_norm_backward_reduce_ops.h>
+#include <ATen/ops/batch_norm_elemt_ops.h>
+#include <ATen/ops/batch_norm_gather_stats_ops.h>
+#include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
+#include <ATen/ops/batch_norm_stats_ops.h>
+#include <ATen/ops/binary_cross_entropy_backward_ops.h>
+#include <ATen/ops/binary_cross_entropy_ops.h>
+#include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/convolution_backward_overrideable_ops.h>
 #include <ATen/ops/convolution_overrideable_ops.h>
+#include <ATen/ops/huber_loss_backward_ops.h>
+#include <ATen/ops/huber_loss_ops.h>
+#include <ATen/ops/linear_backward_ops.h>
+#include <ATen/ops/matmul_backward_ops.h>
+#include <ATen/ops/max_pool2d_backward_ops.h>
+#include <ATen/ops/max_pool3d_with_indices_backward_ops.h>
+#include <ATen/ops/max_pool3d_with_indices_ops.h>
+#include <ATen/ops/mse_loss_backward_ops.h>
+#include <ATen/ops/native_batch_norm_backward_ops.h>
+#include <ATen/ops/native_batch_norm_ops.h>
+#include <ATen/ops/native_group_norm_backward_ops.h>
+#include <ATen/ops/native_group_norm_ops.h>
+#include <ATen/ops/native_layer_norm_backward_ops.h>
+#include <ATen/ops/native_layer_norm_ops.h>
+#include <ATen/ops/nll_loss2d_backward_ops.h>
+#include <ATen/ops/nll_loss2d_forward_ops.h>
 #include <ATen/ops/relu_ops.h>
+#include <ATen/ops/slow_conv3d_forward_ops.h>
+#include <ATen/ops/slow_conv_dilated2d_ops.h>
+#include <ATen/ops/slow_conv_dilated3d_ops.h>
+#include <ATen/ops/slow_conv_transpose3d_ops.h>
+#include <ATen/ops/smooth_l1_loss_backward_ops.h>
 
 #include "kernels.h"
 
 namespace diopigen::backend {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    implement<at::_ops::_adaptive_avg_pool2d, &kernels::adaptiveAvgPool2d>(library);
+    implement<at::_ops::_adaptive_avg_pool2d_backward, &kernels::adaptiveAvgPool2dBackward>(library);
+    implement<at::_ops::_adaptive_avg_pool3d, &kernels::adaptiveAvgPool3d>(library);
+    implement<at::_ops::_adaptive_avg_pool3d_backward, &kernels::adaptiveAvgPool3dBackward>(library);
+    implement<at::_ops::_amp_foreach_non_finite_check_and_unscale_, &kernels::unscale>(library);
+    implement<at::_ops::_amp_update_scale_, &kernels::updateScale>(library);
+    implement<at::_ops::_batch_norm_with_update, &kernels::batchNormWithUpdate>(library);
+    implement<at::_ops::_batch_norm_with_update_out, &kernels::batchNormWithUpdateOut>(library);
+    implement<at::_ops::_conv_depthwise2d, &kernels::depthwiseConvolution>(library);
+    implement<at::_ops::_conv_depthwise2d_out, &kernels::depthwiseConvolutionOut>(library);
+    implement<at::_ops::_ctc_loss, &kernels::ctcLoss>(library);
+    implement<at::_ops::_ctc_loss_Tensor, &kernels::ctcLossTensor>(library);
+    implement<at::_ops::_ctc_loss_backward, &kernels::ctcLossBackward>(library);
+    implement<at::_ops::_ctc_loss_backward_Tensor, &kernels::ctcLossBackwardTensor>(library);
+    implement<at::_ops::_fused_adam_, &kernels::fusedAdam>(library);
+    implement<at::_ops::_fused_adam__tensor_lr, &kernels::fusedAdamTensorRate>(library);
+    implement<at::_ops::_fused_adamw_, &kernels::fusedAdamW>(library);
+    implement<at::_ops::_fused_adamw__tensor_lr, &kernels::fusedAdamWTensorRate>(library);
+    implement<at::_ops::_fused_rms_norm, &kernels::rmsNorm>(library);
+    implement<at::_ops::_fused_rms_norm_backward, &kernels::rmsNormBackward>(library);
+    implement<at::_ops::_fused_sdp_choice, &kernels::attentionChoice>(library);
+    implement<at::_ops::_fused_sgd_, &kernels::fusedSgd>(library);
+    implement<at::_ops::_fused_sgd__tensor_lr, &kernels::fusedSgdTensorRate>(library);
+    implement<at::_ops::_native_batch_norm_legit, &kernels::batchNormLegit>(library);
+    implement<at::_ops::_native_batch_norm_legit_no_stats, &kernels::batchNormNoStats>(library);
+    implement<at::_ops::_native_batch_norm_legit_no_stats_out, &kernels::batchNormNoStatsOut>(library);
+    implement<at::_ops::_native_batch_norm_legit_out, &kernels::batchNormLegitOut>(library);
+    implement<at::_ops::_scaled_dot_product_fused_attention_overrideable, &kernels::attend>(library);
+    implement<at::_ops::_scaled_dot_product_fused_attention_overrideable_backward, &kernels::attendBackward>(library);
+    implement<at::_ops::_slow_conv2d_backward_grad_input, &kernels::slowConv2dBackwardOut>(library);
+    implement<at::_ops::_slow_conv2d_backward_output_mask, &kernels::slowConv2dBackward>(library);
+    implement<at::_ops::_slow_conv2d_forward, &kernels::slowConv2d>(library);
+    implement<at::_ops::_slow_conv2d_forward_output, &kernels::slowConv2dOut>(library);
+    implement<at::_ops::_thnn_fused_gru_cell, &kernels::gruCell>(library);
+    implement<at::_ops::_thnn_fused_gru_cell_backward, &kernels::gruCellBackward>(library);
+    implement<at::_ops::_thnn_fused_lstm_cell, &kernels::lstmCell>(library);
+    implement<at::_ops::_thnn_fused_lstm_cell_backward_impl, &kernels::lstmCellBackward>(library);
+    implement<at::_ops::_weight_norm_interface, &kernels::weightNorm>(library);
+    implement<at::_ops::_weight_norm_interface_backward, &kernels::weightNormBackward>(library);
+    implement<at::_ops::adaptive_avg_pool2d_out, &kernels::adaptiveAvgPool2dOut>(library);
+    implement<at::_ops::adaptive_avg_pool3d_out, &kernels::adaptiveAvgPool3dOut>(library);
+    implement<at::_ops::adaptive_avg_pool3d_backward_grad_input, &kernels::adaptiveAvgPool3dBackwardOut>(library);
+    implement<at::_ops::batch_norm_backward, &kernels::batchNormBackward>(library);
+    implement<at::_ops::batch_norm_backward_elemt, &kernels::batchNormBackwardElemt>(library);
+    implement<at::_ops::batch_norm_backward_reduce, &kernels::batchNormBackwardReduce>(library);
+    implement<at::_ops::batch_norm_elemt, &kernels::batchNormElemt>(library);
+    implement<at::_ops::batch_norm_elemt_out, &kernels::batchNormElemtOut>(library);
+    implement<at::_ops::batch_norm_gather_stats, &kernels::batchNormGatherStats>(library);
+    implement<at::_ops::batch_norm_gather_stats_with_counts, &kernels::batchNormGatherStatsWithCounts>(library);
+    implement<at::_ops::batch_norm_stats, &kernels::batchNormStats>(library);
+    implement<at::_ops::binary_cross_entropy, &kernels::bceLoss>(library);
+    implement<at::_ops::binary_cross_entropy_out, &kernels::bceLossOut>(library);
+    implement<at::_ops::binary_cross_entropy_backward, &kernels::bceLossBackward>(library);
+    implement<at::_ops::binary_cross_entropy_backward_grad_input, &kernels::bceLossBackwardOut>(library);
+    implement<at::_ops::conv_depthwise3d, &kernels::depthwiseConvolution>(library);
     implement<at::_ops::convolution_backward_overrideable, &kernels::convolutionBackward>(library);
     implement<at::_ops::convolution_overrideable, &kernels::convolution>(library);
+    implement<at::_ops::huber_loss, &kernels::huberLoss>(library);
+    implement<at::_ops::huber_loss_out, &kernels::huberLossOut>(library);
+    implement<at::_ops::huber_loss_backward_out, &kernels::huberLossBackwardOut>(library);
+    implement<at::_ops::linear_backward, &kernels::linearBackward>(library);
+    implement<at::_ops::matmul_backward, &kernels::matmulBackward>(library);
+    implement<at::_ops::max_pool2d_backward, &kernels::maxPool2dBackward>(library);
+    implement<at::_ops::max_pool3d_with_indices, &kernels::maxPool3d>(library);
+    implement<at::_ops::max_pool3d_with_indices_out, &kernels::maxPool3dOut>(library);
+    implement<at::_ops::max_pool3d_with_indices_backward, &kernels::maxPool3dBackward>(library);
+    implement<at::_ops::max_pool3d_with_indices_backward_grad_input, &kernels::maxPool3dBackwardOut>(library);
+    implement<at::_ops::mse_loss_backward, &kernels::mseLossBackward>(library);
+    implement<at::_ops::mse_loss_backward_grad_input, &kernels::mseLossBackwardOut>(library);
+    implement<at::_ops::native_batch_norm, &kernels::nativeBatchNorm>(library);
+    implement<at::_ops::native_batch_norm_out, &kernels::nativeBatchNormOut>(library);
+    implement<at::_ops::native_batch_norm_backward, &kernels::nativeBatchNormBackward>(library);
+    implement<at::_ops::native_group_norm, &kernels::nativeGroupNorm>(library);
+    implement<at::_ops::native_group_norm_backward, &kernels::nativeGroupNormBackward>(library);
+    implement<at::_ops::native_layer_norm, &kernels::nativeLayerNorm>(library);
+    implement<at::_ops::native_layer_norm_backward, &kernels::nativeLayerNormBackward>(library);
+    implement<at::_ops::nll_loss2d_backward, &kernels::nllLoss2dBackward>(library);
+    implement<at::_ops::nll_loss2d_backward_grad_input, &kernels::nllLoss2dBackwardOut>(library);
+    implement<at::_ops::nll_loss2d_forward, &kernels::nllLoss2d>(library);
+    implement<at::_ops::nll_loss2d_forward_output, &kernels::nllLoss2dOut>(library);
     implement<at::_ops::relu, &kernels::relu>(library);
     implement<at::_ops::relu_, &kernels::reluInplace>(library);
+    implement<at::_ops::slow_conv3d_forward, &kernels::slowConv3d>(library);
+    implement<at::_ops::slow_conv3d_forward_output, &kernels::slowConv3dOut>(library);
+    implement<at::_ops::slow_conv_dilated2d, &kernels::dilatedConvolution>(library);
+    implement<at::_ops::slow_conv_dilated3d, &kernels::dilatedConvolution>(library);
+    implement<at::_ops::slow_conv_transpose3d, &kernels::transposedConvolution3d>(library);
+    implement<at::_ops::slow_conv_transpose3d_out, &kernels::transposedConvolution3dOut>(library);
+    implement<at::_ops::smooth_l1_loss_backward_grad_input, &kernels::smoothL1LossBackwardOut>(library);
 }
 
 }  // namespace diopigen::backend

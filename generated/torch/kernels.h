@@ -15,6 +15,283 @@
 
 namespace diopigen::backend::kernels {
 
+// _adaptive_avg_pool2d
+at::Tensor adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size);
+
+// _adaptive_avg_pool2d_backward
+at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self);
+
+// _adaptive_avg_pool3d
+at::Tensor adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size);
+
+// _adaptive_avg_pool3d_backward
+at::Tensor adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self);
+
+// _amp_foreach_non_finite_check_and_unscale_
+void unscale(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_scale);
+
+// _amp_update_scale_
+at::Tensor& updateScale(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
+                        double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval);
+
+// _batch_norm_with_update
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
+    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps);
+
+// _batch_norm_with_update.out
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> batchNormWithUpdateOut(
+    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps, at::Tensor& out,
+    at::Tensor& save_mean, at::Tensor& save_invstd, at::Tensor& reserve);
+
+// _conv_depthwise2d
+at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                                at::IntArrayRef dilation);
+
+// _conv_depthwise2d.out
+at::Tensor& depthwiseConvolutionOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                    const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                    at::IntArrayRef padding, at::IntArrayRef dilation, at::Tensor& out);
+
+// _ctc_loss
+std::tuple<at::Tensor, at::Tensor> ctcLoss(const at::Tensor& log_probs, const at::Tensor& targets,
+                                           at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, int64_t blank,
+                                           bool zero_infinity);
+
+// _ctc_loss.Tensor
+std::tuple<at::Tensor, at::Tensor> ctcLossTensor(const at::Tensor& log_probs, const at::Tensor& targets,
+                                                 const at::Tensor& input_lengths, const at::Tensor& target_lengths,
+                                                 int64_t blank, bool zero_infinity);
+
+// _ctc_loss_backward
+at::Tensor ctcLossBackward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                           at::IntArrayRef input_lengths, at::IntArrayRef target_lengths,
+                           const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
+                           bool zero_infinity);
+
+// _ctc_loss_backward.Tensor
+at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                                 const at::Tensor& input_lengths, const at::Tensor& target_lengths,
+                                 const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
+                                 bool zero_infinity);
+
+// _fused_adam_
+void fusedAdam(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+               at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
+               double weight_decay, double eps, bool amsgrad, bool maximize,
+               const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+
+// _fused_adam_.tensor_lr
+void fusedAdamTensorRate(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                         at::TensorList max_exp_avg_sqs, at::TensorList state_steps, const at::Tensor& lr, double beta1,
+                         double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                         const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+
+// _fused_adamw_
+void fusedAdamW(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
+                double weight_decay, double eps, bool amsgrad, bool maximize,
+                const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+
+// _fused_adamw_.tensor_lr
+void fusedAdamWTensorRate(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                          at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
+                          const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
+                          bool amsgrad, bool maximize, const std::optional<at::Tensor>& grad_scale,
+                          const std::optional<at::Tensor>& found_inf);
+
+// _fused_rms_norm
+std::tuple<at::Tensor, at::Tensor> rmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                                           const std::optional<at::Tensor>& weight, std::optional<double> eps);
+
+// _fused_rms_norm_backward
+std::tuple<at::Tensor, at::Tensor> rmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
+                                                   at::IntArrayRef normalized_shape, const at::Tensor& rstd,
+                                                   const std::optional<at::Tensor>& weight,
+                                                   std::array<bool, 2> output_mask);
+
+// _fused_sdp_choice
+int64_t attentionChoice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                        const std::optional<at::Tensor>& attn_mask, double dropout_p, bool is_causal,
+                        std::optional<double> scale, bool enable_gqa);
+
+// _fused_sgd_
+void fusedSgd(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list, double weight_decay,
+              double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step,
+              const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+
+// _fused_sgd_.tensor_lr
+void fusedSgdTensorRate(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                        double weight_decay, double momentum, const at::Tensor& lr, double dampening, bool nesterov,
+                        bool maximize, bool is_first_step, const std::optional<at::Tensor>& grad_scale,
+                        const std::optional<at::Tensor>& found_inf);
+
+// _native_batch_norm_legit
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormLegit(const at::Tensor& input,
+                                                              const std::optional<at::Tensor>& weight,
+                                                              const std::optional<at::Tensor>& bias,
+                                                              at::Tensor& running_mean, at::Tensor& running_var,
+                                                              bool training, double momentum, double eps);
+
+// _native_batch_norm_legit.no_stats
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormNoStats(const at::Tensor& input,
+                                                                const std::optional<at::Tensor>& weight,
+                                                                const std::optional<at::Tensor>& bias, bool training,
+                                                                double momentum, double eps);
+
+// _native_batch_norm_legit.no_stats_out
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormNoStatsOut(
+    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    bool training, double momentum, double eps, at::Tensor& out, at::Tensor& save_mean, at::Tensor& save_invstd);
+
+// _native_batch_norm_legit.out
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormLegitOut(
+    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum, double eps, at::Tensor& out,
+    at::Tensor& save_mean, at::Tensor& save_invstd);
+
+// _scaled_dot_product_fused_attention_overrideable
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt, c10::SymInt, at::Tensor, at::Tensor, at::Tensor>
+attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+       const std::optional<at::Tensor>& attn_bias, double dropout_p, bool is_causal, bool return_debug_mask,
+       std::optional<double> scale);
+
+// _scaled_dot_product_fused_attention_overrideable_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
+    const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+    const at::Tensor& attn_bias, std::array<bool, 4> grad_input_mask, const at::Tensor& out,
+    const at::Tensor& logsumexp, const at::Tensor& cum_seq_q, const at::Tensor& cum_seq_k, int64_t max_q, int64_t max_k,
+    double dropout_p, bool is_causal, const at::Tensor& philox_seed, const at::Tensor& philox_offset,
+    std::optional<double> scale);
+
+// _slow_conv2d_backward.grad_input
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardOut(
+    const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+    at::IntArrayRef stride, at::IntArrayRef padding, at::Tensor& grad_input, at::Tensor& grad_weight,
+    at::Tensor& grad_bias);
+
+// _slow_conv2d_backward.output_mask
+std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackward(const at::Tensor& grad_output, const at::Tensor& self,
+                                                                  const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                                                  at::IntArrayRef stride, at::IntArrayRef padding,
+                                                                  std::array<bool, 3> output_mask);
+
+// _slow_conv2d_forward
+at::Tensor slowConv2d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                      const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
+
+// _slow_conv2d_forward.output
+at::Tensor& slowConv2dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                          const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                          at::Tensor& output);
+
+// _thnn_fused_gru_cell
+std::tuple<at::Tensor, at::Tensor> gruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                           const at::Tensor& hx, const std::optional<at::Tensor>& input_bias,
+                                           const std::optional<at::Tensor>& hidden_bias);
+
+// _thnn_fused_gru_cell_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gruCellBackward(const at::Tensor& grad_hy,
+                                                                                       const at::Tensor& workspace,
+                                                                                       bool has_bias);
+
+// _thnn_fused_lstm_cell
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                                        const at::Tensor& cx,
+                                                        const std::optional<at::Tensor>& input_bias,
+                                                        const std::optional<at::Tensor>& hidden_bias);
+
+// _thnn_fused_lstm_cell_backward_impl
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(const std::optional<at::Tensor>& grad_hy,
+                                                                const std::optional<at::Tensor>& grad_cy,
+                                                                const at::Tensor& cx, const at::Tensor& cy,
+                                                                const at::Tensor& workspace, bool has_bias);
+
+// _weight_norm_interface
+std::tuple<at::Tensor, at::Tensor> weightNorm(const at::Tensor& v, const at::Tensor& g, int64_t dim);
+
+// _weight_norm_interface_backward
+std::tuple<at::Tensor, at::Tensor> weightNormBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
+                                                      const at::Tensor& saved_g, const at::Tensor& saved_norms,
+                                                      int64_t dim);
+
+// adaptive_avg_pool2d.out
+at::Tensor& adaptiveAvgPool2dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
+
+// adaptive_avg_pool3d.out
+at::Tensor& adaptiveAvgPool3dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
+
+// adaptive_avg_pool3d_backward.grad_input
+at::Tensor& adaptiveAvgPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input);
+
+// batch_norm_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
+    const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& weight,
+    const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
+    const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_var, bool update, double eps,
+    std::array<bool, 3> output_mask, const at::Tensor& reserve);
+
+// batch_norm_backward_elemt
+at::Tensor batchNormBackwardElemt(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean,
+                                  const at::Tensor& invstd, const std::optional<at::Tensor>& weight,
+                                  const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count);
+
+// batch_norm_backward_reduce
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormBackwardReduce(
+    const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+    const std::optional<at::Tensor>& weight, bool input_g, bool weight_g, bool bias_g);
+
+// batch_norm_elemt
+at::Tensor batchNormElemt(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                          const std::optional<at::Tensor>& bias, const at::Tensor& mean, const at::Tensor& invstd,
+                          double eps);
+
+// batch_norm_elemt.out
+at::Tensor& batchNormElemtOut(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                              const std::optional<at::Tensor>& bias, const at::Tensor& mean, const at::Tensor& invstd,
+                              double eps, at::Tensor& out);
+
+// batch_norm_gather_stats
+std::tuple<at::Tensor, at::Tensor> batchNormGatherStats(const at::Tensor& input, const at::Tensor& mean,
+                                                        const at::Tensor& invstd,
+                                                        const std::optional<at::Tensor>& running_mean,
+                                                        const std::optional<at::Tensor>& running_var, double momentum,
+                                                        double eps, int64_t count);
+
+// batch_norm_gather_stats_with_counts
+std::tuple<at::Tensor, at::Tensor> batchNormGatherStatsWithCounts(const at::Tensor& input, const at::Tensor& mean,
+                                                                  const at::Tensor& invstd,
+                                                                  const std::optional<at::Tensor>& running_mean,
+                                                                  const std::optional<at::Tensor>& running_var,
+                                                                  double momentum, double eps,
+                                                                  const at::Tensor& counts);
+
+// batch_norm_stats
+std::tuple<at::Tensor, at::Tensor> batchNormStats(const at::Tensor& input, double eps);
+
+// binary_cross_entropy
+at::Tensor bceLoss(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight,
+                   int64_t reduction);
+
+// binary_cross_entropy.out
+at::Tensor& bceLossOut(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight,
+                       int64_t reduction, at::Tensor& out);
+
+// binary_cross_entropy_backward
+at::Tensor bceLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                           const std::optional<at::Tensor>& weight, int64_t reduction);
+
+// binary_cross_entropy_backward.grad_input
+at::Tensor& bceLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                               const std::optional<at::Tensor>& weight, int64_t reduction, at::Tensor& grad_input);
+
+// conv_depthwise3d
+at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                                at::IntArrayRef dilation);
+
 // convolution_backward_overrideable
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(const at::Tensor& grad_output,
                                                                    const at::Tensor& input, const at::Tensor& weight,
@@ -28,11 +305,185 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                        at::IntArrayRef output_padding, int64_t groups);
 
+// huber_loss
+at::Tensor huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
+
+// huber_loss.out
+at::Tensor& huberLossOut(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
+                         at::Tensor& out);
+
+// huber_loss_backward.out
+at::Tensor& huberLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                 int64_t reduction, double delta, at::Tensor& grad_input);
+
+// linear_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& self, const at::Tensor& grad_output,
+                                                              const at::Tensor& weight,
+                                                              std::array<bool, 3> output_mask);
+
+// matmul_backward
+std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const at::Tensor& self,
+                                                  const at::Tensor& other, std::array<bool, 2> mask);
+
+// max_pool2d_backward
+at::Tensor maxPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode);
+
+// max_pool3d_with_indices
+std::tuple<at::Tensor, at::Tensor> maxPool3d(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                                             bool ceil_mode);
+
+// max_pool3d_with_indices.out
+std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                                  at::IntArrayRef stride, at::IntArrayRef padding,
+                                                  at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
+                                                  at::Tensor& indices);
+
+// max_pool3d_with_indices_backward
+at::Tensor maxPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
+                             const at::Tensor& indices);
+
+// max_pool3d_with_indices_backward.grad_input
+at::Tensor& maxPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                                 bool ceil_mode, const at::Tensor& indices, at::Tensor& grad_input);
+
+// mse_loss_backward
+at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                           int64_t reduction);
+
+// mse_loss_backward.grad_input
+at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                               int64_t reduction, at::Tensor& grad_input);
+
+// native_batch_norm
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor& input,
+                                                               const std::optional<at::Tensor>& weight,
+                                                               const std::optional<at::Tensor>& bias,
+                                                               const std::optional<at::Tensor>& running_mean,
+                                                               const std::optional<at::Tensor>& running_var,
+                                                               bool training, double momentum, double eps);
+
+// native_batch_norm.out
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> nativeBatchNormOut(
+    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var, bool training,
+    double momentum, double eps, at::Tensor& out, at::Tensor& save_mean, at::Tensor& save_invstd);
+
+// native_batch_norm_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormBackward(
+    const at::Tensor& grad_out, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+    const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
+    const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_invstd, bool train, double eps,
+    std::array<bool, 3> output_mask);
+
+// native_group_norm
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor& input,
+                                                               const std::optional<at::Tensor>& weight,
+                                                               const std::optional<at::Tensor>& bias, int64_t N,
+                                                               int64_t C, int64_t HxW, int64_t group, double eps);
+
+// native_group_norm_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(const at::Tensor& grad_out,
+                                                                       const at::Tensor& input, const at::Tensor& mean,
+                                                                       const at::Tensor& rstd,
+                                                                       const std::optional<at::Tensor>& weight,
+                                                                       int64_t N, int64_t C, int64_t HxW, int64_t group,
+                                                                       std::array<bool, 3> output_mask);
+
+// native_layer_norm
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNorm(const at::Tensor& input,
+                                                               at::IntArrayRef normalized_shape,
+                                                               const std::optional<at::Tensor>& weight,
+                                                               const std::optional<at::Tensor>& bias, double eps);
+
+// native_layer_norm_backward
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNormBackward(
+    const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& mean,
+    const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    std::array<bool, 3> output_mask);
+
+// nll_loss2d_backward
+at::Tensor nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                             const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
+                             const at::Tensor& total_weight);
+
+// nll_loss2d_backward.grad_input
+at::Tensor& nllLoss2dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                 const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
+                                 const at::Tensor& total_weight, at::Tensor& grad_input);
+
+// nll_loss2d_forward
+std::tuple<at::Tensor, at::Tensor> nllLoss2d(const at::Tensor& self, const at::Tensor& target,
+                                             const std::optional<at::Tensor>& weight, int64_t reduction,
+                                             int64_t ignore_index);
+
+// nll_loss2d_forward.output
+std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(const at::Tensor& self, const at::Tensor& target,
+                                                  const std::optional<at::Tensor>& weight, int64_t reduction,
+                                                  int64_t ignore_index, at::Tensor& output, at::Tensor& total_weight);
+
 // relu
 at::Tensor relu(const at::Tensor& self);
 
 // relu_
 at::Tensor& reluInplace(at::Tensor& self);
+
+// slow_conv3d_forward
+at::Tensor slowConv3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                      const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
+
+// slow_conv3d_forward.output
+at::Tensor& slowConv3dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                          const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                          at::Tensor& output);
+
+// slow_conv_dilated2d
+at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                              const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                              at::IntArrayRef dilation);
+
+// slow_conv_dilated3d
+at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                              const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                              at::IntArrayRef dilation);
+
+// slow_conv_transpose3d
+at::Tensor transposedConvolution3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                   const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                   at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation);
+
+// slow_conv_transpose3d.out
+at::Tensor& transposedConvolution3dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                       at::IntArrayRef padding, at::IntArrayRef output_padding,
+                                       at::IntArrayRef dilation, at::Tensor& out);
+
+// smooth_l1_loss_backward.grad_input
+at::Tensor& smoothL1LossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                    int64_t reduction, double beta, at::Tensor& grad_input);
+
+// _log_softmax.out: fills its outputs
+void logSoftmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
+
+// _softmax.out: fills its outputs
+void softmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
+
+// mse_loss.out: fills its outputs
+void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                int64_t reduction);
+
+// slow_conv_transpose2d.out: fills its outputs
+void transposedConvolution2dOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
+                                at::IntArrayRef kernel_size, const std::optional<at::Tensor>& bias,
+                                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef output_padding,
+                                at::IntArrayRef dilation);
+
+// smooth_l1_loss.out: fills its outputs
+void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                     int64_t reduction, double beta);
 
 }  // namespace diopigen::backend::kernels
 

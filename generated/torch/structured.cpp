@@ -6,8 +6,12 @@
 // They do not include what they need: after the headers above.
 #include <ATen/ops/_log_softmax_backward_data_meta.h>
 #include <ATen/ops/_log_softmax_backward_data_ops.h>
+#include <ATen/ops/_log_softmax_meta.h>
+#include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_softmax_backward_data_meta.h>
 #include <ATen/ops/_softmax_backward_data_ops.h>
+#include <ATen/ops/_softmax_meta.h>
+#include <ATen/ops/_softmax_ops.h>
 #include <ATen/ops/acos_meta.h>
 #include <ATen/ops/acos_ops.h>
 #include <ATen/ops/acosh_meta.h>
@@ -184,6 +188,8 @@
 #include <ATen/ops/sin_ops.h>
 #include <ATen/ops/sinh_meta.h>
 #include <ATen/ops/sinh_ops.h>
+#include <ATen/ops/slow_conv_transpose2d_meta.h>
+#include <ATen/ops/slow_conv_transpose2d_ops.h>
 #include <ATen/ops/smooth_l1_loss_meta.h>
 #include <ATen/ops/smooth_l1_loss_ops.h>
 #include <ATen/ops/sort_meta.h>
@@ -219,6 +225,25 @@ namespace diopigen::backend {
 
 namespace {
 
+// _log_softmax, _log_softmax.out: diopiLogSoftmax.
+namespace _log_softmax {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
+    Shaped<at::meta::structured__log_softmax, 1, Form::functional> op;
+    op.meta(self, dim, half_to_float);
+    kernels::logSoftmaxOut(op.output(0), self, dim, half_to_float);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
+    Shaped<at::meta::structured__log_softmax, 1, Form::out> op(out);
+    op.meta(self, dim, half_to_float);
+    kernels::logSoftmaxOut(op.output(0), self, dim, half_to_float);
+    return out;
+}
+
+}  // namespace _log_softmax
+
 // _log_softmax_backward_data, _log_softmax_backward_data.out: diopiLogSoftmaxBackward.
 namespace _log_softmax_backward_data {
 
@@ -249,6 +274,25 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, int64_t
 }
 
 }  // namespace _log_softmax_backward_data
+
+// _softmax, _softmax.out: diopiSoftmax.
+namespace _softmax {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
+    Shaped<at::meta::structured__softmax, 1, Form::functional> op;
+    op.meta(self, dim, half_to_float);
+    kernels::softmaxOut(op.output(0), self, dim, half_to_float);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
+    Shaped<at::meta::structured__softmax, 1, Form::out> op(out);
+    op.meta(self, dim, half_to_float);
+    kernels::softmaxOut(op.output(0), self, dim, half_to_float);
+    return out;
+}
+
+}  // namespace _softmax
 
 // _softmax_backward_data, _softmax_backward_data.out: diopiSoftmaxBackward.
 namespace _softmax_backward_data {
@@ -2968,26 +3012,17 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out)
 // mse_loss, mse_loss.out: diopiMSELoss.
 namespace mse_loss {
 
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating);
-    const Input target_read(call, target, type);
-    call("diopiMSELoss", diopiMSELoss, out_written, self_read, target_read, reductionOf(reduction));
-    out_written.finish();
-}
-
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
     Shaped<at::meta::structured_mse_loss, 1, Form::functional> op;
     op.meta(self, target, reduction);
-    run(op.output(0), op.type(self.scalar_type()), self, target, reduction);
+    kernels::mseLossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, at::Tensor& out) {
     Shaped<at::meta::structured_mse_loss, 1, Form::out> op(out);
     op.meta(self, target, reduction);
-    run(op.output(0), op.type(self.scalar_type()), self, target, reduction);
+    kernels::mseLossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction);
     return out;
 }
 
@@ -3906,30 +3941,45 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sinh
 
+// slow_conv_transpose2d, slow_conv_transpose2d.out: diopiGetVersion.
+namespace slow_conv_transpose2d {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                      const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                      at::IntArrayRef output_padding, at::IntArrayRef dilation) {
+    Shaped<at::meta::structured_slow_conv_transpose2d, 1, Form::functional> op;
+    op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
+    kernels::transposedConvolution2dOut(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
+                                        dilation);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                at::IntArrayRef output_padding, at::IntArrayRef dilation, at::Tensor& out) {
+    Shaped<at::meta::structured_slow_conv_transpose2d, 1, Form::out> op(out);
+    op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
+    kernels::transposedConvolution2dOut(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
+                                        dilation);
+    return out;
+}
+
+}  // namespace slow_conv_transpose2d
+
 // smooth_l1_loss, smooth_l1_loss.out: diopiSmoothL1Loss.
 namespace smooth_l1_loss {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
-         double beta) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating);
-    const Input target_read(call, target, type);
-    call("diopiSmoothL1Loss", diopiSmoothL1Loss, out_written, self_read, target_read, reductionOf(reduction), beta);
-    out_written.finish();
-}
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta) {
     Shaped<at::meta::structured_smooth_l1_loss, 1, Form::functional> op;
     op.meta(self, target, reduction, beta);
-    run(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
+    kernels::smoothL1LossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta, at::Tensor& out) {
     Shaped<at::meta::structured_smooth_l1_loss, 1, Form::out> op(out);
     op.meta(self, target, reduction, beta);
-    run(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
+    kernels::smoothL1LossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
     return out;
 }
 
@@ -4370,8 +4420,12 @@ at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
 }  // namespace triu
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    implement<at::_ops::_log_softmax, &_log_softmax::functional>(library);
+    implement<at::_ops::_log_softmax_out, &_log_softmax::out>(library);
     implement<at::_ops::_log_softmax_backward_data, &_log_softmax_backward_data::functional>(library);
     implement<at::_ops::_log_softmax_backward_data_out, &_log_softmax_backward_data::out>(library);
+    implement<at::_ops::_softmax, &_softmax::functional>(library);
+    implement<at::_ops::_softmax_out, &_softmax::out>(library);
     implement<at::_ops::_softmax_backward_data, &_softmax_backward_data::functional>(library);
     implement<at::_ops::_softmax_backward_data_out, &_softmax_backward_data::out>(library);
     implement<at::_ops::acos, &acos::functional>(library);
@@ -4654,6 +4708,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::sinh, &sinh::functional>(library);
     implement<at::_ops::sinh_, &sinh::inplace>(library);
     implement<at::_ops::sinh_out, &sinh::out>(library);
+    implement<at::_ops::slow_conv_transpose2d, &slow_conv_transpose2d::functional>(library);
+    implement<at::_ops::slow_conv_transpose2d_out, &slow_conv_transpose2d::out>(library);
     implement<at::_ops::smooth_l1_loss, &smooth_l1_loss::functional>(library);
     implement<at::_ops::smooth_l1_loss_out, &smooth_l1_loss::out>(library);
     implement<at::_ops::sort_stable, &sort_stable::functional>(library);

@@ -1,0 +1,273 @@
+// Batch normalisation, in the many forms that PyTorch asks for it. Statistics of float16 and bfloat16 are float32, as
+// on CUDA.
+#include <ATen/OpMathType.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/shaped.h>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+using MaybeTensor = std::optional<at::Tensor>;
+
+bool isGiven(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+bool isGiven(const at::Tensor& tensor) { return tensor.defined(); }
+
+int64_t channelsOf(const at::Tensor& input) {
+    TORCH_CHECK(input.dim() >= 2, "Expected an input of at least 2 dimensions, but got one of ", input.dim());
+    return input.size(1);
+}
+
+at::Tensor statistic(const at::Tensor& input, int64_t channels) {
+    return at::empty({channels}, input.options().dtype(at::toOpMathType(input.scalar_type())));
+}
+
+at::Tensor emptyLike(const at::Tensor& input) { return at::empty_like(input, input.suggest_memory_format()); }
+
+// Of the running statistics: they are read and written, and may not be there.
+template <typename Tensor>
+diopiTensorHandle_t running(const Tensor& tensor) {
+    if (!isGiven(tensor)) {
+        return nullptr;
+    }
+    if constexpr (std::is_same_v<Tensor, MaybeTensor>) {
+        return handle(const_cast<at::Tensor&>(*tensor));
+    } else {
+        return handle(const_cast<at::Tensor&>(tensor));
+    }
+}
+
+template <typename Tensor>
+void normalize(at::Tensor& out, at::Tensor& mean, at::Tensor& deviation, const at::Tensor& input,
+               const MaybeTensor& weight, const MaybeTensor& bias, const Tensor& runningMean, const Tensor& runningVar,
+               bool training, double momentum, double eps) {
+    TORCH_CHECK(training || (isGiven(runningMean) && isGiven(runningVar)),
+                "running_mean and running_var must be defined in evaluation mode");
+    if (isGiven(runningMean) != isGiven(runningVar)) {
+        decline("the interface keeps both running statistics or none");
+    }
+    Call call(input);
+    call("diopiBatchNorm", diopiBatchNorm, Output(out), Output(mean), Output(deviation), Input(call, input, kFloating),
+         OptionalInput(call, weight, kFloating), OptionalInput(call, bias, kFloating), running(runningMean),
+         running(runningVar), training, momentum, eps);
+}
+
+template <typename Tensor>
+std::tuple<at::Tensor, at::Tensor, at::Tensor> made(const at::Tensor& input, const MaybeTensor& weight,
+                                                    const MaybeTensor& bias, const Tensor& runningMean,
+                                                    const Tensor& runningVar, bool training, double momentum,
+                                                    double eps) {
+    const int64_t channels = channelsOf(input);
+    at::Tensor out = emptyLike(input);
+    at::Tensor mean = statistic(input, channels);
+    at::Tensor deviation = statistic(input, channels);
+    normalize(out, mean, deviation, input, weight, bias, runningMean, runningVar, training, momentum, eps);
+    if (!training) {
+        // What PyTorch returns there.
+        mean = statistic(input, 0);
+        deviation = statistic(input, 0);
+    }
+    return {std::move(out), std::move(mean), std::move(deviation)};
+}
+
+// Into tensors of the caller: shapes them, then copies.
+void give(at::Tensor& out, const at::Tensor& result) {
+    shapeOutput(out, result.sizes(), {}, out.options());
+    out.copy_(result);
+}
+
+template <typename Results>
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> given(const Results& results, at::Tensor& out, at::Tensor& mean,
+                                                        at::Tensor& deviation) {
+    give(out, std::get<0>(results));
+    give(mean, std::get<1>(results));
+    give(deviation, std::get<2>(results));
+    return {out, mean, deviation};
+}
+
+at::Tensor gradient(bool isWanted, const at::Tensor& like) { return isWanted ? emptyLike(like) : at::Tensor(); }
+
+at::Tensor vectorGradient(bool isWanted, const at::Tensor& input, const MaybeTensor& weight) {
+    const at::ScalarType type = isGiven(weight) ? weight->scalar_type() : input.scalar_type();
+    return isWanted ? at::empty({channelsOf(input)}, input.options().dtype(type)) : at::Tensor();
+}
+
+}  // namespace
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor& input, const MaybeTensor& weight,
+                                                               const MaybeTensor& bias, const MaybeTensor& running_mean,
+                                                               const MaybeTensor& running_var, bool training,
+                                                               double momentum, double eps) {
+    return made(input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> nativeBatchNormOut(const at::Tensor& input, const MaybeTensor& weight,
+                                                                     const MaybeTensor& bias,
+                                                                     const MaybeTensor& running_mean,
+                                                                     const MaybeTensor& running_var, bool training,
+                                                                     double momentum, double eps, at::Tensor& out,
+                                                                     at::Tensor& save_mean, at::Tensor& save_invstd) {
+    return given(made(input, weight, bias, running_mean, running_var, training, momentum, eps), out, save_mean,
+                 save_invstd);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormLegit(const at::Tensor& input, const MaybeTensor& weight,
+                                                              const MaybeTensor& bias, at::Tensor& running_mean,
+                                                              at::Tensor& running_var, bool training, double momentum,
+                                                              double eps) {
+    return made(input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormLegitOut(const at::Tensor& input, const MaybeTensor& weight,
+                                                                    const MaybeTensor& bias, at::Tensor& running_mean,
+                                                                    at::Tensor& running_var, bool training,
+                                                                    double momentum, double eps, at::Tensor& out,
+                                                                    at::Tensor& save_mean, at::Tensor& save_invstd) {
+    return given(made(input, weight, bias, running_mean, running_var, training, momentum, eps), out, save_mean,
+                 save_invstd);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormNoStats(const at::Tensor& input, const MaybeTensor& weight,
+                                                                const MaybeTensor& bias, bool training, double momentum,
+                                                                double eps) {
+    return made(input, weight, bias, at::Tensor(), at::Tensor(), training, momentum, eps);
+}
+
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormNoStatsOut(const at::Tensor& input,
+                                                                      const MaybeTensor& weight,
+                                                                      const MaybeTensor& bias, bool training,
+                                                                      double momentum, double eps, at::Tensor& out,
+                                                                      at::Tensor& save_mean, at::Tensor& save_invstd) {
+    return given(made(input, weight, bias, at::Tensor(), at::Tensor(), training, momentum, eps), out, save_mean,
+                 save_invstd);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
+    const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias, at::Tensor& running_mean,
+    at::Tensor& running_var, double momentum, double eps) {
+    auto [out, mean, deviation] = made(input, weight, bias, running_mean, running_var, true, momentum, eps);
+    return {std::move(out), std::move(mean), std::move(deviation), at::empty({0}, input.options().dtype(at::kByte))};
+}
+
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> batchNormWithUpdateOut(
+    const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias, at::Tensor& running_mean,
+    at::Tensor& running_var, double momentum, double eps, at::Tensor& out, at::Tensor& save_mean,
+    at::Tensor& save_invstd, at::Tensor& reserve) {
+    given(made(input, weight, bias, running_mean, running_var, true, momentum, eps), out, save_mean, save_invstd);
+    shapeOutput(reserve, {0}, {}, reserve.options());
+    return {out, save_mean, save_invstd, reserve};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormBackward(
+    const at::Tensor& grad_out, const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& running_mean,
+    const MaybeTensor& running_var, const MaybeTensor& save_mean, const MaybeTensor& save_invstd, bool train,
+    double eps, std::array<bool, 3> output_mask) {
+    Call call(input);
+    // The interface always writes the gradient of the input.
+    at::Tensor gradInput = gradient(true, input);
+    at::Tensor gradWeight = vectorGradient(output_mask[1], input, weight);
+    at::Tensor gradBias = vectorGradient(output_mask[2], input, weight);
+    // In evaluation PyTorch has empty statistics of the batch.
+    const MaybeTensor none;
+    const at::ScalarType type = at::toOpMathType(input.scalar_type());
+    call("diopiBatchNormBackward", diopiBatchNormBackward, Output(gradInput), optional(gradWeight), optional(gradBias),
+         Input(call, grad_out, input.scalar_type()), Input(call, input, kFloating),
+         OptionalInput(call, weight, kFloating), OptionalInput(call, running_mean, kFloating),
+         OptionalInput(call, running_var, kFloating), OptionalInput(call, train ? save_mean : none, type),
+         OptionalInput(call, train ? save_invstd : none, type), train, eps);
+    return {output_mask[0] ? std::move(gradInput) : at::Tensor(), std::move(gradWeight), std::move(gradBias)};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
+    const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& weight, const MaybeTensor& running_mean,
+    const MaybeTensor& running_var, const MaybeTensor& save_mean, const MaybeTensor& save_var, bool update, double eps,
+    std::array<bool, 3> output_mask, const at::Tensor& /*reserve*/) {
+    return nativeBatchNormBackward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps,
+                                   output_mask);
+}
+
+std::tuple<at::Tensor, at::Tensor> batchNormStats(const at::Tensor& input, double eps) {
+    const int64_t channels = channelsOf(input);
+    at::Tensor mean = statistic(input, channels);
+    at::Tensor deviation = statistic(input, channels);
+    Call call(input);
+    call("diopiBatchNormStats", diopiBatchNormStats, Output(mean), Output(deviation), Input(call, input, kFloating),
+         eps);
+    return {std::move(mean), std::move(deviation)};
+}
+
+at::Tensor batchNormElemt(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+                          const at::Tensor& mean, const at::Tensor& invstd, double eps) {
+    at::Tensor out = emptyLike(input);
+    Call call(input);
+    call("diopiBatchNormElemt", diopiBatchNormElemt, Output(out), Input(call, input, kFloating),
+         OptionalInput(call, weight, kFloating), OptionalInput(call, bias, kFloating), Input(call, mean),
+         Input(call, invstd), eps);
+    return out;
+}
+
+at::Tensor& batchNormElemtOut(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
+                              const at::Tensor& mean, const at::Tensor& invstd, double eps, at::Tensor& out) {
+    give(out, batchNormElemt(input, weight, bias, mean, invstd, eps));
+    return out;
+}
+
+std::tuple<at::Tensor, at::Tensor> batchNormGatherStatsWithCounts(const at::Tensor& input, const at::Tensor& mean,
+                                                                  const at::Tensor& invstd,
+                                                                  const MaybeTensor& running_mean,
+                                                                  const MaybeTensor& running_var, double momentum,
+                                                                  double eps, const at::Tensor& counts) {
+    const int64_t channels = mean.size(1);
+    at::Tensor all = statistic(input, channels);
+    at::Tensor deviation = statistic(input, channels);
+    const at::ScalarType type = all.scalar_type();
+    Call call(input);
+    call("diopiBatchNormGatherStatsWithCounts", diopiBatchNormGatherStatsWithCounts, Output(all), Output(deviation),
+         Input(call, input, kFloating), Input(call, mean, type), Input(call, invstd, type), running(running_mean),
+         running(running_var), momentum, eps, Input(call, counts, kFloating));
+    return {std::move(all), std::move(deviation)};
+}
+
+std::tuple<at::Tensor, at::Tensor> batchNormGatherStats(const at::Tensor& input, const at::Tensor& mean,
+                                                        const at::Tensor& invstd, const MaybeTensor& running_mean,
+                                                        const MaybeTensor& running_var, double momentum, double eps,
+                                                        int64_t count) {
+    const auto options = input.options().dtype(at::toOpMathType(input.scalar_type()));
+    return batchNormGatherStatsWithCounts(input, mean, invstd, running_mean, running_var, momentum, eps,
+                                          at::full({mean.size(0)}, count, options));
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormBackwardReduce(
+    const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+    const MaybeTensor& weight, bool input_g, bool weight_g, bool bias_g) {
+    const int64_t channels = channelsOf(input);
+    at::Tensor sum = input_g ? statistic(input, channels) : at::Tensor();
+    at::Tensor product = input_g ? statistic(input, channels) : at::Tensor();
+    at::Tensor gradWeight = vectorGradient(weight_g, input, weight);
+    at::Tensor gradBias = vectorGradient(bias_g, input, weight);
+    Call call(input);
+    call("diopiBatchNormBackwardReduce", diopiBatchNormBackwardReduce, optional(sum), optional(product),
+         optional(gradWeight), optional(gradBias), Input(call, grad_out, input.scalar_type()),
+         Input(call, input, kFloating), Input(call, mean), Input(call, invstd), OptionalInput(call, weight, kFloating),
+         input_g, weight_g, bias_g);
+    return {std::move(sum), std::move(product), std::move(gradWeight), std::move(gradBias)};
+}
+
+at::Tensor batchNormBackwardElemt(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean,
+                                  const at::Tensor& invstd, const MaybeTensor& weight, const at::Tensor& sum_dy,
+                                  const at::Tensor& sum_dy_xmu, const at::Tensor& count) {
+    at::Tensor gradInput = gradient(true, input);
+    Call call(input);
+    call("diopiBatchNormBackwardElemt", diopiBatchNormBackwardElemt, Output(gradInput),
+         Input(call, grad_out, input.scalar_type()), Input(call, input, kFloating), Input(call, mean),
+         Input(call, invstd), OptionalInput(call, weight, kFloating), Input(call, sum_dy), Input(call, sum_dy_xmu),
+         Input(call, count, at::kInt));
+    return gradInput;
+}
+
+}  // namespace diopigen::backend::kernels

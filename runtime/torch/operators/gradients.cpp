@@ -1,0 +1,75 @@
+// Gradients of products and of pooling, for whoever asks for them by name, and weights that are normalised.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/max_pool2d_with_indices_backward.h>
+#include <ATen/ops/norm_except_dim.h>
+#include <diopigen_torch/call.h>
+
+#include <vector>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+at::Tensor wanted(bool isWanted, const at::Tensor& like) {
+    return isWanted ? at::empty_like(like, at::MemoryFormat::Contiguous) : at::Tensor();
+}
+
+}  // namespace
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& self, const at::Tensor& grad_output,
+                                                              const at::Tensor& weight,
+                                                              std::array<bool, 3> output_mask) {
+    at::Tensor gradInput = wanted(output_mask[0], self);
+    at::Tensor gradWeight = wanted(output_mask[1], weight);
+    at::Tensor gradBias = output_mask[2] ? at::empty({weight.size(0)}, weight.options()) : at::Tensor();
+    Call call(self);
+    call("diopiLinearBackward", diopiLinearBackward, optional(gradInput), optional(gradWeight), optional(gradBias),
+         Input(call, grad_output), Input(call, self, kFloating | kComplex), Input(call, weight));
+    return {std::move(gradInput), std::move(gradWeight), std::move(gradBias)};
+}
+
+std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const at::Tensor& self,
+                                                  const at::Tensor& other, std::array<bool, 2> mask) {
+    at::Tensor gradSelf = wanted(mask[0], self);
+    at::Tensor gradOther = wanted(mask[1], other);
+    Call call(self);
+    call("diopiMatmulBackward", diopiMatmulBackward, optional(gradSelf), optional(gradOther), Input(call, grad),
+         Input(call, self, kFloating | kComplex), Input(call, other));
+    return {std::move(gradSelf), std::move(gradOther)};
+}
+
+at::Tensor maxPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                             bool ceil_mode) {
+    const at::Tensor indices =
+        std::get<1>(at::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+    return at::max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
+                                                indices);
+}
+
+std::tuple<at::Tensor, at::Tensor> weightNorm(const at::Tensor& v, const at::Tensor& g, int64_t dim) {
+    at::Tensor norms = at::norm_except_dim(v, 2, dim);
+    return {v * (g / norms), std::move(norms)};
+}
+
+std::tuple<at::Tensor, at::Tensor> weightNormBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
+                                                      const at::Tensor& saved_g, const at::Tensor& saved_norms,
+                                                      int64_t dim) {
+    std::vector<int64_t> others;
+    for (int64_t i = 0; i < saved_v.dim(); ++i) {
+        if (i != dim) {
+            others.push_back(i);
+        }
+    }
+    // Over no dimensions PyTorch would sum over all of them.
+    at::Tensor along = grad_w * saved_v;
+    along = (others.empty() ? along : along.sum(others, /*keepdim=*/true)) / saved_norms;
+    return {(saved_g / saved_norms) * (grad_w - saved_v * (along / saved_norms)), along};
+}
+
+}  // namespace diopigen::backend::kernels

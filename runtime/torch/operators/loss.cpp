@@ -1,0 +1,305 @@
+// Losses, and gradients of losses, that PyTorch has no meta function for.
+#include <ATen/ExpandUtils.h>
+#include <ATen/OpMathType.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/tensor.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/shaped.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+using MaybeTensor = std::optional<at::Tensor>;
+
+// The shape of a loss of each element, or of one.
+at::IntArrayRef lossSizes(const at::Tensor& losses, int64_t reduction) {
+    return reductionOf(reduction) == ReductionNone ? losses.sizes() : at::IntArrayRef();
+}
+
+void shape(at::Tensor& out, at::IntArrayRef sizes) { shapeOutput(out, sizes, {}, out.options()); }
+
+// The interface wants targets of the shape of the predictions; PyTorch lets them broadcast.
+at::Tensor likeSelf(const at::Tensor& target, const at::Tensor& self) {
+    if (target.sizes() == self.sizes() || isNumber(target)) {
+        return target;
+    }
+    if (target.dim() > self.dim() || at::infer_size(target.sizes(), self.sizes()) != self.sizes()) {
+        decline("the targets have more elements than the predictions");
+    }
+    return target.expand_as(self);
+}
+
+void requireClassIndices(const at::Tensor& target) {
+    if (target.scalar_type() != at::kLong && target.scalar_type() != at::kByte) {
+        decline("class indices are int64");
+    }
+}
+
+void checkPlanes(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight) {
+    TORCH_CHECK(target.dim() == 3,
+                "only batches of spatial targets supported (3D tensors) but got targets of size: : ", target.sizes());
+    TORCH_CHECK(self.dim() == 4,
+                "only batches of spatial inputs supported (4D tensors), but got input of size: ", self.sizes());
+    TORCH_CHECK(!weight.has_value() || !weight->defined() || weight->numel() == self.size(1),
+                "weight tensor should be defined either for all or no classes");
+    TORCH_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) && self.size(3) == target.size(2),
+                "size mismatch (got input: ", self.sizes(), " , target: ", target.sizes(), ")");
+    requireClassIndices(target);
+}
+
+}  // namespace
+
+std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(const at::Tensor& self, const at::Tensor& target,
+                                                  const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
+                                                  at::Tensor& output, at::Tensor& total_weight) {
+    checkPlanes(self, target, weight);
+    shape(output, lossSizes(target, reduction));
+    shape(total_weight, {});
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(output, type);
+    Output total(total_weight, type);
+    call("diopiNLLLossV2", diopiNLLLossV2, written, total, Input(call, self, kFloating), Input(call, target, at::kLong),
+         OptionalInput(call, weight, type), reductionOf(reduction), ignore_index);
+    written.finish();
+    total.finish();
+    return {output, total_weight};
+}
+
+std::tuple<at::Tensor, at::Tensor> nllLoss2d(const at::Tensor& self, const at::Tensor& target,
+                                             const MaybeTensor& weight, int64_t reduction, int64_t ignore_index) {
+    at::Tensor output = at::empty({0}, self.options());
+    at::Tensor total = at::empty({}, self.options());
+    nllLoss2dOut(self, target, weight, reduction, ignore_index, output, total);
+    return {std::move(output), std::move(total)};
+}
+
+at::Tensor& nllLoss2dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                 const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
+                                 const at::Tensor& total_weight, at::Tensor& grad_input) {
+    checkPlanes(self, target, weight);
+    shape(grad_input, self.sizes());
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(grad_input, type);
+    call("diopiNLLLossV2Backward", diopiNLLLossV2Backward, written, Input(call, grad_output, type),
+         Input(call, self, kFloating), Input(call, target, at::kLong), OptionalInput(call, weight, type),
+         Input(call, total_weight, type), reductionOf(reduction), ignore_index);
+    written.finish();
+    return grad_input;
+}
+
+at::Tensor nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                             const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
+                             const at::Tensor& total_weight) {
+    at::Tensor gradInput = at::empty_like(self, at::MemoryFormat::Contiguous);
+    nllLoss2dBackwardOut(grad_output, self, target, weight, reduction, ignore_index, total_weight, gradInput);
+    return gradInput;
+}
+
+at::Tensor& bceLossOut(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight, int64_t reduction,
+                       at::Tensor& out) {
+    shape(out, lossSizes(self, reduction));
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(out, type);
+    call("diopiBCELoss", diopiBCELoss, written, Input(call, self, kFloating), Input(call, likeSelf(target, self), type),
+         OptionalInput(call, weight, type), reductionOf(reduction));
+    written.finish();
+    return out;
+}
+
+at::Tensor bceLoss(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight, int64_t reduction) {
+    at::Tensor out = at::empty(lossSizes(self, reduction), self.options());
+    bceLossOut(self, target, weight, reduction, out);
+    return out;
+}
+
+at::Tensor& bceLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                               const MaybeTensor& weight, int64_t reduction, at::Tensor& grad_input) {
+    shape(grad_input, self.sizes());
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(grad_input, type);
+    call("diopiBCELossBackward", diopiBCELossBackward, written, Input(call, grad_output, type),
+         Input(call, self, kFloating), Input(call, likeSelf(target, self), type), OptionalInput(call, weight, type),
+         reductionOf(reduction));
+    written.finish();
+    return grad_input;
+}
+
+at::Tensor bceLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                           const MaybeTensor& weight, int64_t reduction) {
+    at::Tensor gradInput = at::empty_like(self);
+    bceLossBackwardOut(grad_output, self, target, weight, reduction, gradInput);
+    return gradInput;
+}
+
+at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                               int64_t reduction, at::Tensor& grad_input) {
+    const at::Tensor wanted = likeSelf(target, self);
+    shape(grad_input, self.sizes());
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(grad_input, type);
+    call("diopiMSELossBackward", diopiMSELossBackward, written, Input(call, grad_output, type),
+         Input(call, self, kFloating), Input(call, wanted, type), reductionOf(reduction));
+    written.finish();
+    return grad_input;
+}
+
+at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                           int64_t reduction) {
+    at::Tensor gradInput = at::empty_like(self);
+    mseLossBackwardOut(grad_output, self, target, reduction, gradInput);
+    return gradInput;
+}
+
+void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                int64_t reduction) {
+    Call call(out);
+    const std::vector<int64_t> common = at::infer_size(self.sizes(), target.sizes());
+    Output written(out, type);
+    call("diopiMSELoss", diopiMSELoss, written, Input(call, self.expand(common), type, kFloating),
+         Input(call, target.expand(common), type), reductionOf(reduction));
+    written.finish();
+}
+
+void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                     int64_t reduction, double beta) {
+    Call call(out);
+    const std::vector<int64_t> common = at::infer_size(self.sizes(), target.sizes());
+    Output written(out, type);
+    call("diopiSmoothL1Loss", diopiSmoothL1Loss, written, Input(call, self.expand(common), type, kFloating),
+         Input(call, target.expand(common), type), reductionOf(reduction), beta);
+    written.finish();
+}
+
+at::Tensor& smoothL1LossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                    int64_t reduction, double beta, at::Tensor& grad_input) {
+    if (beta <= 0) {
+        decline("the gradient of equal values is 0 in PyTorch");
+    }
+    const at::Tensor wanted = likeSelf(target, self);
+    shape(grad_input, self.sizes());
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(grad_input, type);
+    call("diopiSmoothL1LossBackward", diopiSmoothL1LossBackward, written, Input(call, grad_output, type),
+         Input(call, self, kFloating), Input(call, wanted, type), reductionOf(reduction), beta);
+    written.finish();
+    return grad_input;
+}
+
+at::Tensor& huberLossOut(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
+                         at::Tensor& out) {
+    TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
+    const at::Tensor wanted = likeSelf(target, self);
+    shape(out, lossSizes(self, reduction));
+    // In the wide dtype, so that the product below rounds once.
+    const at::ScalarType type = at::toOpMathType(self.scalar_type());
+    Call call(self);
+    at::Tensor loss = at::empty(lossSizes(self, reduction), call.options(type));
+    call("diopiSmoothL1Loss", diopiSmoothL1Loss, Output(loss), Input(call, self, type, kFloating),
+         Input(call, wanted, type), reductionOf(reduction), delta);
+    out.copy_(loss.mul_(delta));
+    return out;
+}
+
+at::Tensor huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta) {
+    at::Tensor out = at::empty(lossSizes(self, reduction), self.options());
+    huberLossOut(self, target, reduction, delta, out);
+    return out;
+}
+
+at::Tensor& huberLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                 int64_t reduction, double delta, at::Tensor& grad_input) {
+    const at::Tensor wanted = likeSelf(target, self);
+    shape(grad_input, self.sizes());
+    const at::ScalarType type = at::toOpMathType(self.scalar_type());
+    Call call(self);
+    at::Tensor gradient = at::empty_like(self, self.options().dtype(type));
+    call("diopiSmoothL1LossBackward", diopiSmoothL1LossBackward, Output(gradient), Input(call, grad_output, type),
+         Input(call, self, type, kFloating), Input(call, wanted, type), reductionOf(reduction), delta);
+    grad_input.copy_(gradient.mul_(delta));
+    return grad_input;
+}
+
+namespace {
+
+at::Tensor lengths(at::IntArrayRef given) { return at::tensor(given, at::dtype(at::kLong)); }
+
+int64_t longest(const at::Tensor& lengths) {
+    const at::Tensor onCpu = lengths.cpu().to(at::kLong);
+    const int64_t* const first = onCpu.const_data_ptr<int64_t>();
+    return onCpu.numel() == 0 ? 0 : *std::max_element(first, first + onCpu.numel());
+}
+
+void checkSequences(const at::Tensor& logProbs, const at::Tensor& inputLengths, const at::Tensor& targetLengths,
+                    int64_t blank) {
+    if (logProbs.dim() != 3) {
+        decline("the interface takes batches");
+    }
+    TORCH_CHECK(0 <= blank && blank < logProbs.size(2), "blank must be in label range");
+    TORCH_CHECK(inputLengths.numel() == logProbs.size(1), "input_lengths must be of size batch_size");
+    TORCH_CHECK(targetLengths.numel() == logProbs.size(1), "target_lengths must be of size batch_size");
+    TORCH_CHECK(longest(inputLengths) <= logProbs.size(0), "Expected input_lengths to have value at most ",
+                logProbs.size(0));
+}
+
+}  // namespace
+
+std::tuple<at::Tensor, at::Tensor> ctcLossTensor(const at::Tensor& log_probs, const at::Tensor& targets,
+                                                 const at::Tensor& input_lengths, const at::Tensor& target_lengths,
+                                                 int64_t blank, bool zero_infinity) {
+    checkSequences(log_probs, input_lengths, target_lengths, blank);
+    const int64_t samples = log_probs.size(1);
+    at::Tensor out = at::empty({samples}, log_probs.options());
+    at::Tensor likelihood = at::empty({samples}, log_probs.options());
+    at::Tensor alpha = at::empty({samples, log_probs.size(0), 2 * longest(target_lengths) + 1}, log_probs.options());
+    Call call(log_probs);
+    call("diopiCTCLoss", diopiCTCLoss, Output(out), Output(likelihood), Output(alpha),
+         Input(call, log_probs, kFloat32 | kFloat64), Input(call, targets, kIndex),
+         Input(call, input_lengths.to(log_probs.device())), Input(call, target_lengths.to(log_probs.device())), blank,
+         ReductionNone, zero_infinity);
+    return {std::move(likelihood), std::move(alpha)};
+}
+
+std::tuple<at::Tensor, at::Tensor> ctcLoss(const at::Tensor& log_probs, const at::Tensor& targets,
+                                           at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, int64_t blank,
+                                           bool zero_infinity) {
+    return ctcLossTensor(log_probs, targets, lengths(input_lengths), lengths(target_lengths), blank, zero_infinity);
+}
+
+at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                                 const at::Tensor& input_lengths, const at::Tensor& target_lengths,
+                                 const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
+                                 bool zero_infinity) {
+    if (log_probs.dim() != 3) {
+        decline("the interface takes batches");
+    }
+    at::Tensor gradInput = at::empty_like(log_probs, at::MemoryFormat::Contiguous);
+    Call call(log_probs);
+    call("diopiCTCLossBackward", diopiCTCLossBackward, Output(gradInput), Input(call, grad, log_probs.scalar_type()),
+         Input(call, log_probs, kFloat32 | kFloat64), Input(call, targets, kIndex),
+         Input(call, input_lengths.to(log_probs.device())), Input(call, target_lengths.to(log_probs.device())),
+         Input(call, neg_log_likelihood), Input(call, log_alpha), blank, ReductionNone, zero_infinity);
+    return gradInput;
+}
+
+at::Tensor ctcLossBackward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                           at::IntArrayRef input_lengths, at::IntArrayRef target_lengths,
+                           const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
+                           bool zero_infinity) {
+    return ctcLossBackwardTensor(grad, log_probs, targets, lengths(input_lengths), lengths(target_lengths),
+                                 neg_log_likelihood, log_alpha, blank, zero_infinity);
+}
+
+}  // namespace diopigen::backend::kernels

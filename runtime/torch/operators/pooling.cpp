@@ -1,0 +1,220 @@
+// Pooling that PyTorch has no meta function for.
+#include <ATen/native/AdaptivePooling.h>
+#include <ATen/native/Pool.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/shaped.h>
+
+#include <array>
+#include <vector>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+at::MemoryFormat formatOf(const at::Tensor& tensor) { return tensor.suggest_memory_format(); }
+
+// ---- Adaptive means
+// --------------------------------------------------------------------------------------------------
+
+std::vector<int64_t> adaptiveSizes(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank) {
+    TORCH_CHECK(static_cast<int64_t>(outputSize.size()) == rank, name, ": output_size must be ", rank);
+    TORCH_CHECK(self.dim() == rank + 1 || self.dim() == rank + 2, name, "(): Expected ", rank + 1, "D or ", rank + 2,
+                "D tensor, but got ", self.sizes());
+    for (int64_t i = 1; i <= rank; ++i) {
+        TORCH_CHECK(self.size(-i) > 0, name, "(): Expected input to have non-zero size for non-batch dimensions, but ",
+                    "input has sizes ", self.sizes(), " with dimension ", self.dim() - i, " being empty");
+    }
+    std::vector<int64_t> sizes = self.sizes().vec();
+    std::copy(outputSize.begin(), outputSize.end(), sizes.end() - rank);
+    return sizes;
+}
+
+void runAdaptive(at::Tensor& out, const at::Tensor& self, at::IntArrayRef outputSize) {
+    Call call(self);
+    Output written(out, self.scalar_type());
+    const bool isPlane = outputSize.size() == 2;
+    call(isPlane ? "diopiAdaptiveAvgPool2d" : "diopiAdaptiveAvgPool3d",
+         isPlane ? diopiAdaptiveAvgPool2d : diopiAdaptiveAvgPool3d, written, Input(call, self, kFloating),
+         sizes(outputSize));
+    written.finish();
+}
+
+at::Tensor adaptive(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank) {
+    const std::vector<int64_t> made = adaptiveSizes(name, self, outputSize, rank);
+    at::Tensor out = at::empty(made, self.options().memory_format(formatOf(self)));
+    runAdaptive(out, self, outputSize);
+    return out;
+}
+
+at::Tensor& adaptiveOut(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank,
+                        at::Tensor& out) {
+    shapeOutput(out, adaptiveSizes(name, self, outputSize, rank), {},
+                self.options().memory_format(self.dim() == rank + 2 ? formatOf(self) : at::MemoryFormat::Contiguous));
+    runAdaptive(out, self, outputSize);
+    return out;
+}
+
+void runAdaptiveBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, const at::Tensor& self, bool isPlane) {
+    at::native::adaptive_pool_empty_output_check(gradOutput, "adaptive_avg_pool_backward");
+    Call call(self);
+    Output written(gradInput, self.scalar_type());
+    call(isPlane ? "diopiAdaptiveAvgPool2dBackward" : "diopiAdaptiveAvgPool3dBackward",
+         isPlane ? diopiAdaptiveAvgPool2dBackward : diopiAdaptiveAvgPool3dBackward, written,
+         Input(call, gradOutput, self.scalar_type()), Input(call, self, kFloating));
+    written.finish();
+}
+
+// ---- Maxima in volumes
+// -----------------------------------------------------------------------------------------------
+
+// One number stands for three; no stride is the size of the window.
+std::array<int64_t, 3> triple(const char* name, at::IntArrayRef given, at::IntArrayRef otherwise = {}) {
+    const at::IntArrayRef chosen = given.empty() ? otherwise : given;
+    TORCH_CHECK(chosen.size() == 1 || chosen.size() == 3, "max_pool3d: ", name,
+                " must either be a single int, or a tuple of three ints");
+    return chosen.size() == 1 ? std::array<int64_t, 3>{chosen[0], chosen[0], chosen[0]}
+                              : std::array<int64_t, 3>{chosen[0], chosen[1], chosen[2]};
+}
+
+diopiSize_t three(const std::array<int64_t, 3>& values) { return {values.data(), 3}; }
+
+struct Window {
+    Window(at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil)
+        : kernel(triple("kernel_size", kernel)),
+          stride(triple("stride", stride, kernel)),
+          padding(triple("padding", padding)),
+          dilation(triple("dilation", dilation)),
+          ceil(ceil) {}
+
+    std::vector<int64_t> outputSizes(const at::Tensor& self) const {
+        TORCH_CHECK(self.dim() == 4 || self.dim() == 5,
+                    "max_pool3d: Expected 4D or 5D tensor for input, but got: ", self.sizes());
+        std::vector<int64_t> sizes = self.sizes().vec();
+        std::array<int64_t, 3> out{};
+        const int64_t first = self.dim() - 3;
+        for (size_t i = 0; i < 3; ++i) {
+            out[i] = at::native::pooling_output_shape<int64_t>(self.size(first + static_cast<int64_t>(i)), kernel[i],
+                                                               padding[i], stride[i], dilation[i], ceil);
+            sizes[static_cast<size_t>(first) + i] = out[i];
+        }
+        const auto narrow = [](int64_t value) { return static_cast<int>(value); };
+        at::native::pool3d_shape_check(self, self.size(-4), narrow(kernel[0]), narrow(kernel[1]), narrow(kernel[2]),
+                                       narrow(stride[0]), narrow(stride[1]), narrow(stride[2]), narrow(padding[0]),
+                                       narrow(padding[1]), narrow(padding[2]), narrow(dilation[0]), narrow(dilation[1]),
+                                       narrow(dilation[2]), self.size(-3), self.size(-2), self.size(-1), out[0], out[1],
+                                       out[2], "max_pool3d_with_indices_out");
+        return sizes;
+    }
+
+    std::array<int64_t, 3> kernel;
+    std::array<int64_t, 3> stride;
+    std::array<int64_t, 3> padding;
+    std::array<int64_t, 3> dilation;
+    bool ceil;
+};
+
+void runMaxPool(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, const Window& window) {
+    Call call(self);
+    Output written(out, self.scalar_type());
+    Output positions(indices, at::kLong);
+    call("diopiMaxPool3dWithIndices", diopiMaxPool3dWithIndices, written, positions, Input(call, self, kNumber),
+         three(window.kernel), three(window.stride), three(window.padding), three(window.dilation), window.ceil);
+    written.finish();
+    positions.finish();
+}
+
+void runMaxPoolBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, const at::Tensor& self,
+                        const Window& window, const at::Tensor& indices) {
+    const at::ScalarType type = self.scalar_type();
+    Call call(self);
+    Output written(gradInput, type);
+    call("diopiMaxPool3dBackward", diopiMaxPool3dBackward, written, Input(call, gradOutput, type),
+         Input(call, self, kFloating), three(window.kernel), three(window.stride), three(window.padding),
+         three(window.dilation), window.ceil, Input(call, indices));
+    written.finish();
+}
+
+}  // namespace
+
+at::Tensor adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size) {
+    return adaptive("adaptive_avg_pool2d", self, output_size, 2);
+}
+
+at::Tensor& adaptiveAvgPool2dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
+    return adaptiveOut("adaptive_avg_pool2d", self, output_size, 2, out);
+}
+
+at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self) {
+    at::Tensor gradInput = at::empty_like(self, formatOf(self));
+    runAdaptiveBackward(gradInput, grad_output, self, /*isPlane=*/true);
+    return gradInput;
+}
+
+at::Tensor adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size) {
+    return adaptive("adaptive_avg_pool3d", self, output_size, 3);
+}
+
+at::Tensor& adaptiveAvgPool3dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
+    return adaptiveOut("adaptive_avg_pool3d", self, output_size, 3, out);
+}
+
+at::Tensor adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self) {
+    at::Tensor gradInput = at::empty_like(self, formatOf(self));
+    runAdaptiveBackward(gradInput, grad_output, self, /*isPlane=*/false);
+    return gradInput;
+}
+
+at::Tensor& adaptiveAvgPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self,
+                                         at::Tensor& grad_input) {
+    shapeOutput(grad_input, self.sizes(), {}, grad_input.options());
+    runAdaptiveBackward(grad_input, grad_output, self, /*isPlane=*/false);
+    return grad_input;
+}
+
+std::tuple<at::Tensor, at::Tensor> maxPool3d(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                                             bool ceil_mode) {
+    const Window window(kernel_size, stride, padding, dilation, ceil_mode);
+    const std::vector<int64_t> made = window.outputSizes(self);
+    const auto options = self.options().memory_format(formatOf(self));
+    at::Tensor out = at::empty(made, options);
+    at::Tensor indices = at::empty(made, options.dtype(at::kLong));
+    runMaxPool(out, indices, self, window);
+    return {std::move(out), std::move(indices)};
+}
+
+std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                                  at::IntArrayRef stride, at::IntArrayRef padding,
+                                                  at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
+                                                  at::Tensor& indices) {
+    const Window window(kernel_size, stride, padding, dilation, ceil_mode);
+    const std::vector<int64_t> made = window.outputSizes(self);
+    shapeOutput(out, made, {}, out.options());
+    shapeOutput(indices, made, {}, indices.options());
+    runMaxPool(out, indices, self, window);
+    return {out, indices};
+}
+
+at::Tensor maxPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
+                             const at::Tensor& indices) {
+    at::Tensor gradInput = at::empty_like(self, formatOf(self));
+    runMaxPoolBackward(gradInput, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
+                       indices);
+    return gradInput;
+}
+
+at::Tensor& maxPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                                 bool ceil_mode, const at::Tensor& indices, at::Tensor& grad_input) {
+    shapeOutput(grad_input, self.sizes(), {}, grad_input.options());
+    runMaxPoolBackward(grad_input, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
+                       indices);
+    return grad_input;
+}
+
+}  // namespace diopigen::backend::kernels

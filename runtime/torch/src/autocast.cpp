@@ -1,0 +1,46 @@
+// torch.autocast: which operators compute in the dtype that it chooses, and which in float32. The lists are PyTorch's
+// own, as for CUDA.
+#include <ATen/Operators.h>
+#include <ATen/autocast_mode.h>
+#include <torch/library.h>
+
+namespace diopigen::backend {
+
+namespace {
+
+at::Tensor refuseBinaryCrossEntropy(const at::Tensor& /*self*/, const at::Tensor& /*target*/,
+                                    const std::optional<at::Tensor>& /*weight*/, int64_t /*reduction*/) {
+    TORCH_CHECK(false,
+                "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: use "
+                "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which combine "
+                "them with a sigmoid and are safe");
+}
+
+TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) { library.fallback(torch::CppFunction::makeFallthrough()); }
+
+// The macros of autocast_mode.h name types of at, and register into `m`.
+using at::IntArrayRef;
+using at::Scalar;
+using at::ScalarType;
+using at::Tensor;
+
+TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
+#define DIOPIGEN_LOWER(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
+    AT_FORALL_LOWER_PRECISION_FP(DIOPIGEN_LOWER)
+#undef DIOPIGEN_LOWER
+#define DIOPIGEN_FLOAT32(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32)
+    AT_FORALL_FP32(DIOPIGEN_FLOAT32)
+#undef DIOPIGEN_FLOAT32
+#define DIOPIGEN_FLOAT32_DTYPE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32_set_opt_dtype)
+    AT_FORALL_FP32_SET_OPT_DTYPE(DIOPIGEN_FLOAT32_DTYPE)
+#undef DIOPIGEN_FLOAT32_DTYPE
+    AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(KERNEL_DIFFERENT_REDISPATCH_SIGNATURE_PRIVATEUSEONE)
+#define DIOPIGEN_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
+    AT_FORALL_PROMOTE(DIOPIGEN_PROMOTE)
+#undef DIOPIGEN_PROMOTE
+    m.impl("binary_cross_entropy", TORCH_FN(refuseBinaryCrossEntropy));
+}
+
+}  // namespace
+
+}  // namespace diopigen::backend
