@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from kernel_agreement import agree, both, moved, uniform  # noqa: E402
+from kernel_agreement import OF_OTHER_FAMILIES, agree, both, moved, uniform  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -36,12 +36,15 @@ def test_maxima_in_volumes(droplet: torch.device) -> None:
 
 @pytest.mark.parametrize("shape", [(3, 6, 7), (2, 3, 6, 7)])
 def test_convolutions_by_other_names(droplet: torch.device, shape: tuple[int, ...]) -> None:
-    x, weight, bias = uniform(*shape), uniform(4, 3, 2, 3, seed=1), uniform(4, seed=2)
+    # PyTorch has no gradients of these without a batch.
+    is_batched = len(shape) == 4
+    x, bias = uniform(*shape, gradient=is_batched), uniform(4, seed=2, gradient=is_batched)
+    weight = uniform(4, 3, 2, 3, seed=1, gradient=is_batched)
     step, none, two = (1, 2), (0, 1), (2, 1)
-    if len(shape) == 4:
+    if is_batched:
         both(droplet, lambda *a: aten._slow_conv2d_forward(a[0], a[1], (2, 3), a[2], step, none), x, weight, bias)
     both(droplet, lambda *a: aten.slow_conv_dilated2d(a[0], a[1], (2, 3), a[2], step, none, two), x, weight, bias)
-    turned = uniform(3, 4, 2, 3, seed=1)
+    turned = uniform(3, 4, 2, 3, seed=1, gradient=is_batched)
     both(droplet, lambda *a: aten.slow_conv_transpose2d(a[0], a[1], (2, 3), a[2], step, none), x, turned, bias)
 
 
@@ -133,7 +136,7 @@ def test_optimizers(droplet: torch.device, name: str) -> None:
                 parameter.grad = uniform(3, 4, seed=10 * step + i, gradient=False).to(device)
             optimizer.step()
         trained.append(parameters)
-    assert fallback_report() == {}
+    assert not set(fallback_report()) - OF_OTHER_FAMILIES
     for one, other in zip(trained[1], trained[0], strict=True):
         agree(one.detach(), other.detach())
 

@@ -36,6 +36,11 @@ at::Tensor likeSelf(const at::Tensor& target, const at::Tensor& self) {
     return target.expand_as(self);
 }
 
+at::Tensor expanded(const at::Tensor& tensor, at::IntArrayRef sizes, const Call& call) {
+    const at::Tensor here = isNumber(tensor) ? tensor.to(call.options(tensor.scalar_type())) : tensor;
+    return here.expand(sizes);
+}
+
 void requireClassIndices(const at::Tensor& target) {
     if (target.scalar_type() != at::kLong && target.scalar_type() != at::kByte) {
         decline("class indices are int64");
@@ -167,8 +172,8 @@ void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, co
     Call call(out);
     const std::vector<int64_t> common = at::infer_size(self.sizes(), target.sizes());
     Output written(out, type);
-    call("diopiMSELoss", diopiMSELoss, written, Input(call, self.expand(common), type, kFloating),
-         Input(call, target.expand(common), type), reductionOf(reduction));
+    call("diopiMSELoss", diopiMSELoss, written, Input(call, expanded(self, common, call), type, kFloating),
+         Input(call, expanded(target, common, call), type), reductionOf(reduction));
     written.finish();
 }
 
@@ -177,8 +182,8 @@ void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& sel
     Call call(out);
     const std::vector<int64_t> common = at::infer_size(self.sizes(), target.sizes());
     Output written(out, type);
-    call("diopiSmoothL1Loss", diopiSmoothL1Loss, written, Input(call, self.expand(common), type, kFloating),
-         Input(call, target.expand(common), type), reductionOf(reduction), beta);
+    call("diopiSmoothL1Loss", diopiSmoothL1Loss, written, Input(call, expanded(self, common, call), type, kFloating),
+         Input(call, expanded(target, common, call), type), reductionOf(reduction), beta);
     written.finish();
 }
 
