@@ -1,4 +1,4 @@
-"""The backend of droplet, built once per run and loaded into this process; at the end no byte may be left on a device.
+"""The backend of droplet, built once per run and loaded into this process; at the end no byte may be left on it.
 
 This folder is a run of its own (`pytest tests/pytorch`): what it loads offers the interface's functions to every library
 that comes after it, so tests that load other libraries must not share the process. It is not called tests/torch: where
