@@ -55,7 +55,9 @@ def value(param: Parameter, argument: AtenArgument | None) -> str:
     if param.type == "scalar":
         return f"Number({name})" if argument.type == "Scalar" else f"Number(at::Scalar({name}))"
     if param.type == "sizes":
-        return f"sizes({name})"
+        # PyTorch lets one entry stand for all dimensions where the schema says how many there are.
+        is_repeated = argument.length is not None and argument.length > 1 and not argument.optional
+        return f"Repeated<{argument.length}>({name})" if is_repeated else f"sizes({name})"
     if param.type == "generator":
         return f"call.generator({name})"
     if param.type == "string":
