@@ -1,8 +1,8 @@
 """The backend of droplet, built once per run and loaded into this process; at the end no byte may be left on it.
 
-This folder is a run of its own (`pytest tests/pytorch`): what it loads offers the interface's functions to every library
-that comes after it, so tests that load other libraries must not share the process. It is not called tests/torch: where
-torch is not installed, `import torch` would find that folder.
+This folder is a run of its own (`pytest tests/pytorch`): what it loads offers the interface's functions to
+every library that comes after it, so tests that load other libraries must not share the process. It is not
+called tests/torch: where torch is not installed, `import torch` would find that folder.
 """
 
 from __future__ import annotations
