@@ -7,9 +7,14 @@
 #include <ATen/ops/_adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/_adaptive_avg_pool3d_backward_ops.h>
 #include <ATen/ops/_adaptive_avg_pool3d_ops.h>
+#include <ATen/ops/_add_relu_ops.h>
+#include <ATen/ops/_aminmax_ops.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale_ops.h>
 #include <ATen/ops/_amp_update_scale_ops.h>
 #include <ATen/ops/_batch_norm_with_update_ops.h>
+#include <ATen/ops/_cdist_backward_ops.h>
+#include <ATen/ops/_cdist_forward_ops.h>
+#include <ATen/ops/_cholesky_solve_helper_ops.h>
 #include <ATen/ops/_conv_depthwise2d_ops.h>
 #include <ATen/ops/_ctc_loss_backward_ops.h>
 #include <ATen/ops/_ctc_loss_ops.h>
@@ -19,7 +24,10 @@
 #include <ATen/ops/_fused_rms_norm_ops.h>
 #include <ATen/ops/_fused_sdp_choice_ops.h>
 #include <ATen/ops/_fused_sgd_ops.h>
+#include <ATen/ops/_index_put_impl_ops.h>
 #include <ATen/ops/_native_batch_norm_legit_ops.h>
+#include <ATen/ops/_prelu_kernel_backward_ops.h>
+#include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
 #include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
 #include <ATen/ops/_slow_conv2d_backward_ops.h>
@@ -28,11 +36,17 @@
 #include <ATen/ops/_thnn_fused_gru_cell_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
+#include <ATen/ops/_unique2_ops.h>
+#include <ATen/ops/_unique_ops.h>
 #include <ATen/ops/_weight_norm_interface_backward_ops.h>
 #include <ATen/ops/_weight_norm_interface_ops.h>
+#include <ATen/ops/abs_ops.h>
 #include <ATen/ops/adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/adaptive_avg_pool3d_backward_ops.h>
 #include <ATen/ops/adaptive_avg_pool3d_ops.h>
+#include <ATen/ops/addbmm_ops.h>
+#include <ATen/ops/angle_ops.h>
+#include <ATen/ops/arange_ops.h>
 #include <ATen/ops/batch_norm_backward_elemt_ops.h>
 #include <ATen/ops/batch_norm_backward_ops.h>
 #include <ATen/ops/batch_norm_backward_reduce_ops.h>
@@ -40,47 +54,152 @@
 #include <ATen/ops/batch_norm_gather_stats_ops.h>
 #include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
 #include <ATen/ops/batch_norm_stats_ops.h>
+#include <ATen/ops/bernoulli_ops.h>
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_ops.h>
+#include <ATen/ops/bincount_ops.h>
+#include <ATen/ops/bucketize_ops.h>
+#include <ATen/ops/cauchy_ops.h>
+#include <ATen/ops/channel_shuffle_ops.h>
+#include <ATen/ops/cholesky_inverse_ops.h>
+#include <ATen/ops/cholesky_ops.h>
+#include <ATen/ops/col2im_ops.h>
+#include <ATen/ops/complex_ops.h>
+#include <ATen/ops/conj_physical_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/convolution_backward_overrideable_ops.h>
 #include <ATen/ops/convolution_overrideable_ops.h>
+#include <ATen/ops/count_nonzero_ops.h>
+#include <ATen/ops/dot_ops.h>
+#include <ATen/ops/embedding_dense_backward_ops.h>
+#include <ATen/ops/embedding_renorm_ops.h>
+#include <ATen/ops/equal_ops.h>
+#include <ATen/ops/exponential_ops.h>
+#include <ATen/ops/eye_ops.h>
+#include <ATen/ops/fill_ops.h>
+#include <ATen/ops/flip_ops.h>
+#include <ATen/ops/floor_divide_ops.h>
+#include <ATen/ops/geometric_ops.h>
+#include <ATen/ops/glu_backward_ops.h>
+#include <ATen/ops/hardswish_backward_ops.h>
+#include <ATen/ops/hardswish_ops.h>
+#include <ATen/ops/hardtanh_backward_ops.h>
+#include <ATen/ops/hardtanh_ops.h>
 #include <ATen/ops/huber_loss_backward_ops.h>
 #include <ATen/ops/huber_loss_ops.h>
+#include <ATen/ops/im2col_ops.h>
+#include <ATen/ops/index_fill_ops.h>
+#include <ATen/ops/index_select_ops.h>
+#include <ATen/ops/isnan_ops.h>
+#include <ATen/ops/kthvalue_ops.h>
+#include <ATen/ops/linalg_solve_triangular_ops.h>
 #include <ATen/ops/linear_backward_ops.h>
+#include <ATen/ops/linspace_ops.h>
+#include <ATen/ops/log_normal_ops.h>
+#include <ATen/ops/log_sigmoid_backward_ops.h>
+#include <ATen/ops/log_sigmoid_forward_ops.h>
+#include <ATen/ops/logical_and_ops.h>
+#include <ATen/ops/logical_not_ops.h>
+#include <ATen/ops/logical_or_ops.h>
+#include <ATen/ops/logical_xor_ops.h>
+#include <ATen/ops/logit_ops.h>
+#include <ATen/ops/logspace_ops.h>
+#include <ATen/ops/lshift_ops.h>
+#include <ATen/ops/masked_fill_ops.h>
+#include <ATen/ops/masked_scatter_ops.h>
+#include <ATen/ops/masked_select_ops.h>
 #include <ATen/ops/matmul_backward_ops.h>
+#include <ATen/ops/max_ops.h>
 #include <ATen/ops/max_pool2d_backward_ops.h>
 #include <ATen/ops/max_pool3d_with_indices_backward_ops.h>
 #include <ATen/ops/max_pool3d_with_indices_ops.h>
+#include <ATen/ops/median_ops.h>
+#include <ATen/ops/min_ops.h>
 #include <ATen/ops/mse_loss_backward_ops.h>
+#include <ATen/ops/multinomial_ops.h>
+#include <ATen/ops/nansum_ops.h>
+#include <ATen/ops/narrow_copy_ops.h>
 #include <ATen/ops/native_batch_norm_backward_ops.h>
 #include <ATen/ops/native_batch_norm_ops.h>
+#include <ATen/ops/native_dropout_backward_ops.h>
+#include <ATen/ops/native_dropout_ops.h>
 #include <ATen/ops/native_group_norm_backward_ops.h>
 #include <ATen/ops/native_group_norm_ops.h>
 #include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/native_layer_norm_ops.h>
 #include <ATen/ops/nll_loss2d_backward_ops.h>
 #include <ATen/ops/nll_loss2d_forward_ops.h>
+#include <ATen/ops/nonzero_ops.h>
+#include <ATen/ops/nonzero_static_ops.h>
+#include <ATen/ops/normal_ops.h>
+#include <ATen/ops/polar_ops.h>
+#include <ATen/ops/prod_ops.h>
+#include <ATen/ops/put_ops.h>
+#include <ATen/ops/random_ops.h>
+#include <ATen/ops/randperm_ops.h>
+#include <ATen/ops/range_ops.h>
+#include <ATen/ops/reflection_pad2d_backward_ops.h>
+#include <ATen/ops/reflection_pad2d_ops.h>
 #include <ATen/ops/relu_ops.h>
+#include <ATen/ops/remainder_ops.h>
+#include <ATen/ops/repeat_interleave_ops.h>
+#include <ATen/ops/replication_pad2d_backward_ops.h>
+#include <ATen/ops/replication_pad3d_backward_ops.h>
+#include <ATen/ops/roll_ops.h>
+#include <ATen/ops/rshift_ops.h>
+#include <ATen/ops/rsub_ops.h>
+#include <ATen/ops/searchsorted_ops.h>
 #include <ATen/ops/slow_conv3d_forward_ops.h>
 #include <ATen/ops/slow_conv_dilated2d_ops.h>
 #include <ATen/ops/slow_conv_dilated3d_ops.h>
 #include <ATen/ops/slow_conv_transpose3d_ops.h>
 #include <ATen/ops/smooth_l1_loss_backward_ops.h>
+#include <ATen/ops/std_mean_ops.h>
+#include <ATen/ops/std_ops.h>
+#include <ATen/ops/take_ops.h>
+#include <ATen/ops/trace_ops.h>
+#include <ATen/ops/tril_indices_ops.h>
+#include <ATen/ops/triu_indices_ops.h>
+#include <ATen/ops/unfold_backward_ops.h>
+#include <ATen/ops/uniform_ops.h>
+#include <ATen/ops/unique_dim_ops.h>
+#include <ATen/ops/var_mean_ops.h>
+#include <ATen/ops/var_ops.h>
+#include <ATen/ops/vdot_ops.h>
+#include <ATen/ops/where_ops.h>
+#include <ATen/ops/zero_ops.h>
 
 #include "kernels.h"
 
 namespace diopigen::backend {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    implement<at::_ops::__ilshift___Scalar, &kernels::ilshiftScalar>(library);
+    implement<at::_ops::__ilshift___Tensor, &kernels::ilshiftTensor>(library);
+    implement<at::_ops::__irshift___Scalar, &kernels::irshiftScalar>(library);
+    implement<at::_ops::__irshift___Tensor, &kernels::irshiftTensor>(library);
+    implement<at::_ops::__lshift___Scalar, &kernels::lshiftScalar>(library);
+    implement<at::_ops::__lshift___Tensor, &kernels::lshiftTensor>(library);
+    implement<at::_ops::__rshift___Scalar, &kernels::rshiftScalar>(library);
+    implement<at::_ops::__rshift___Tensor, &kernels::rshiftTensor>(library);
     implement<at::_ops::_adaptive_avg_pool2d, &kernels::adaptiveAvgPool2d>(library);
     implement<at::_ops::_adaptive_avg_pool2d_backward, &kernels::adaptiveAvgPool2dBackward>(library);
     implement<at::_ops::_adaptive_avg_pool3d, &kernels::adaptiveAvgPool3d>(library);
     implement<at::_ops::_adaptive_avg_pool3d_backward, &kernels::adaptiveAvgPool3dBackward>(library);
+    implement<at::_ops::_add_relu_Scalar, &kernels::addReluScalar>(library);
+    implement<at::_ops::_add_relu_Tensor, &kernels::addReluTensor>(library);
+    implement<at::_ops::_add_relu_out, &kernels::addReluOut>(library);
+    implement<at::_ops::_add_relu__Scalar, &kernels::addReluInplaceScalar>(library);
+    implement<at::_ops::_add_relu__Tensor, &kernels::addReluInplaceTensor>(library);
+    implement<at::_ops::_aminmax, &kernels::aminmax>(library);
+    implement<at::_ops::_aminmax_dim, &kernels::aminmaxDim>(library);
     implement<at::_ops::_amp_foreach_non_finite_check_and_unscale_, &kernels::unscale>(library);
     implement<at::_ops::_amp_update_scale_, &kernels::updateScale>(library);
     implement<at::_ops::_batch_norm_with_update, &kernels::batchNormWithUpdate>(library);
     implement<at::_ops::_batch_norm_with_update_out, &kernels::batchNormWithUpdateOut>(library);
+    implement<at::_ops::_cdist_backward, &kernels::cdistBackward>(library);
+    implement<at::_ops::_cdist_forward, &kernels::cdistForward>(library);
+    implement<at::_ops::_cholesky_solve_helper, &kernels::choleskySolveHelper>(library);
     implement<at::_ops::_conv_depthwise2d, &kernels::depthwiseConvolution>(library);
     implement<at::_ops::_conv_depthwise2d_out, &kernels::depthwiseConvolutionOut>(library);
     implement<at::_ops::_ctc_loss, &kernels::ctcLoss>(library);
@@ -96,10 +215,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_fused_sdp_choice, &kernels::attentionChoice>(library);
     implement<at::_ops::_fused_sgd_, &kernels::fusedSgd>(library);
     implement<at::_ops::_fused_sgd__tensor_lr, &kernels::fusedSgdTensorRate>(library);
+    implement<at::_ops::_index_put_impl_, &kernels::indexPutImplInplace>(library);
     implement<at::_ops::_native_batch_norm_legit, &kernels::batchNormLegit>(library);
     implement<at::_ops::_native_batch_norm_legit_no_stats, &kernels::batchNormNoStats>(library);
     implement<at::_ops::_native_batch_norm_legit_no_stats_out, &kernels::batchNormNoStatsOut>(library);
     implement<at::_ops::_native_batch_norm_legit_out, &kernels::batchNormLegitOut>(library);
+    implement<at::_ops::_prelu_kernel, &kernels::preluKernel>(library);
+    implement<at::_ops::_prelu_kernel_backward, &kernels::preluKernelBackward>(library);
     implement<at::_ops::_scaled_dot_product_fused_attention_overrideable, &kernels::attend>(library);
     implement<at::_ops::_scaled_dot_product_fused_attention_overrideable_backward, &kernels::attendBackward>(library);
     implement<at::_ops::_slow_conv2d_backward_grad_input, &kernels::slowConv2dBackwardOut>(library);
@@ -110,11 +232,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_thnn_fused_gru_cell_backward, &kernels::gruCellBackward>(library);
     implement<at::_ops::_thnn_fused_lstm_cell, &kernels::lstmCell>(library);
     implement<at::_ops::_thnn_fused_lstm_cell_backward_impl, &kernels::lstmCellBackward>(library);
+    implement<at::_ops::_unique, &kernels::unique>(library);
+    implement<at::_ops::_unique2, &kernels::unique2>(library);
     implement<at::_ops::_weight_norm_interface, &kernels::weightNorm>(library);
     implement<at::_ops::_weight_norm_interface_backward, &kernels::weightNormBackward>(library);
+    implement<at::_ops::abs_out, &kernels::absOut>(library);
     implement<at::_ops::adaptive_avg_pool2d_out, &kernels::adaptiveAvgPool2dOut>(library);
     implement<at::_ops::adaptive_avg_pool3d_out, &kernels::adaptiveAvgPool3dOut>(library);
     implement<at::_ops::adaptive_avg_pool3d_backward_grad_input, &kernels::adaptiveAvgPool3dBackwardOut>(library);
+    implement<at::_ops::addbmm, &kernels::addbmm>(library);
+    implement<at::_ops::addbmm_out, &kernels::addbmmOut>(library);
+    implement<at::_ops::angle, &kernels::angle>(library);
+    implement<at::_ops::angle_out, &kernels::angleOut>(library);
+    implement<at::_ops::arange_start_out, &kernels::arangeStartOut>(library);
     implement<at::_ops::batch_norm_backward, &kernels::batchNormBackward>(library);
     implement<at::_ops::batch_norm_backward_elemt, &kernels::batchNormBackwardElemt>(library);
     implement<at::_ops::batch_norm_backward_reduce, &kernels::batchNormBackwardReduce>(library);
@@ -123,28 +253,114 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::batch_norm_gather_stats, &kernels::batchNormGatherStats>(library);
     implement<at::_ops::batch_norm_gather_stats_with_counts, &kernels::batchNormGatherStatsWithCounts>(library);
     implement<at::_ops::batch_norm_stats, &kernels::batchNormStats>(library);
+    implement<at::_ops::bernoulli_out, &kernels::bernoulliOut>(library);
+    implement<at::_ops::bernoulli__Tensor, &kernels::bernoulliInplaceTensor>(library);
+    implement<at::_ops::bernoulli__float, &kernels::bernoulliInplaceFloat>(library);
     implement<at::_ops::binary_cross_entropy, &kernels::bceLoss>(library);
     implement<at::_ops::binary_cross_entropy_out, &kernels::bceLossOut>(library);
     implement<at::_ops::binary_cross_entropy_backward, &kernels::bceLossBackward>(library);
     implement<at::_ops::binary_cross_entropy_backward_grad_input, &kernels::bceLossBackwardOut>(library);
+    implement<at::_ops::bincount, &kernels::bincount>(library);
+    implement<at::_ops::bucketize_Scalar, &kernels::bucketizeScalar>(library);
+    implement<at::_ops::bucketize_Tensor, &kernels::bucketizeTensor>(library);
+    implement<at::_ops::bucketize_Tensor_out, &kernels::bucketizeTensorOut>(library);
+    implement<at::_ops::cauchy_, &kernels::cauchyInplace>(library);
+    implement<at::_ops::channel_shuffle, &kernels::channelShuffle>(library);
+    implement<at::_ops::cholesky, &kernels::cholesky>(library);
+    implement<at::_ops::cholesky_out, &kernels::choleskyOut>(library);
+    implement<at::_ops::cholesky_inverse, &kernels::choleskyInverse>(library);
+    implement<at::_ops::cholesky_inverse_out, &kernels::choleskyInverseOut>(library);
+    implement<at::_ops::col2im, &kernels::col2im>(library);
+    implement<at::_ops::col2im_out, &kernels::col2imOut>(library);
+    implement<at::_ops::complex_out, &kernels::complexOut>(library);
+    implement<at::_ops::conj_physical_out, &kernels::conjPhysicalOut>(library);
+    implement<at::_ops::conj_physical_, &kernels::conjPhysicalInplace>(library);
     implement<at::_ops::conv_depthwise3d, &kernels::depthwiseConvolution>(library);
     implement<at::_ops::convolution_backward_overrideable, &kernels::convolutionBackward>(library);
     implement<at::_ops::convolution_overrideable, &kernels::convolution>(library);
+    implement<at::_ops::count_nonzero_dim_IntList, &kernels::countNonzeroDimIntList>(library);
+    implement<at::_ops::dot, &kernels::dot>(library);
+    implement<at::_ops::embedding_dense_backward, &kernels::embeddingDenseBackward>(library);
+    implement<at::_ops::embedding_renorm_, &kernels::embeddingRenormInplace>(library);
+    implement<at::_ops::equal, &kernels::equal>(library);
+    implement<at::_ops::exponential_, &kernels::exponentialInplace>(library);
+    implement<at::_ops::eye_m_out, &kernels::eyeMOut>(library);
+    implement<at::_ops::eye_out, &kernels::eyeOut>(library);
+    implement<at::_ops::fill__Scalar, &kernels::fillInplaceScalar>(library);
+    implement<at::_ops::fill__Tensor, &kernels::fillInplaceTensor>(library);
+    implement<at::_ops::flip, &kernels::flip>(library);
+    implement<at::_ops::floor_divide, &kernels::floorDivide>(library);
+    implement<at::_ops::floor_divide_out, &kernels::floorDivideOut>(library);
+    implement<at::_ops::floor_divide__Tensor, &kernels::floorDivideInplaceTensor>(library);
+    implement<at::_ops::geometric_, &kernels::geometricInplace>(library);
+    implement<at::_ops::glu_backward, &kernels::gluBackward>(library);
+    implement<at::_ops::glu_backward_grad_input, &kernels::gluBackwardGradInput>(library);
+    implement<at::_ops::hardswish, &kernels::hardswish>(library);
+    implement<at::_ops::hardswish_out, &kernels::hardswishOut>(library);
+    implement<at::_ops::hardswish_, &kernels::hardswishInplace>(library);
+    implement<at::_ops::hardswish_backward, &kernels::hardswishBackward>(library);
+    implement<at::_ops::hardtanh, &kernels::hardtanh>(library);
+    implement<at::_ops::hardtanh_out, &kernels::hardtanhOut>(library);
+    implement<at::_ops::hardtanh_, &kernels::hardtanhInplace>(library);
+    implement<at::_ops::hardtanh_backward, &kernels::hardtanhBackward>(library);
+    implement<at::_ops::hardtanh_backward_grad_input, &kernels::hardtanhBackwardGradInput>(library);
     implement<at::_ops::huber_loss, &kernels::huberLoss>(library);
     implement<at::_ops::huber_loss_out, &kernels::huberLossOut>(library);
     implement<at::_ops::huber_loss_backward_out, &kernels::huberLossBackwardOut>(library);
+    implement<at::_ops::im2col, &kernels::im2col>(library);
+    implement<at::_ops::im2col_out, &kernels::im2colOut>(library);
+    implement<at::_ops::index_fill__int_Scalar, &kernels::indexFillInplaceIntScalar>(library);
+    implement<at::_ops::index_fill__int_Tensor, &kernels::indexFillInplaceIntTensor>(library);
+    implement<at::_ops::index_select, &kernels::indexSelect>(library);
+    implement<at::_ops::index_select_out, &kernels::indexSelectOut>(library);
+    implement<at::_ops::isnan, &kernels::isnan>(library);
+    implement<at::_ops::kthvalue_values, &kernels::kthvalueValues>(library);
+    implement<at::_ops::linalg_solve_triangular, &kernels::linalgSolveTriangular>(library);
+    implement<at::_ops::linalg_solve_triangular_out, &kernels::linalgSolveTriangularOut>(library);
     implement<at::_ops::linear_backward, &kernels::linearBackward>(library);
+    implement<at::_ops::linspace_out, &kernels::linspaceOut>(library);
+    implement<at::_ops::log_normal_, &kernels::logNormalInplace>(library);
+    implement<at::_ops::log_sigmoid_backward, &kernels::logSigmoidBackward>(library);
+    implement<at::_ops::log_sigmoid_backward_grad_input, &kernels::logSigmoidBackwardGradInput>(library);
+    implement<at::_ops::log_sigmoid_forward, &kernels::logSigmoidForward>(library);
+    implement<at::_ops::log_sigmoid_forward_output, &kernels::logSigmoidForwardOutput>(library);
+    implement<at::_ops::logical_and_out, &kernels::logicalAndOut>(library);
+    implement<at::_ops::logical_not_out, &kernels::logicalNotOut>(library);
+    implement<at::_ops::logical_or_out, &kernels::logicalOrOut>(library);
+    implement<at::_ops::logical_xor_out, &kernels::logicalXorOut>(library);
+    implement<at::_ops::logit, &kernels::logit>(library);
+    implement<at::_ops::logit_out, &kernels::logitOut>(library);
+    implement<at::_ops::logit_, &kernels::logitInplace>(library);
+    implement<at::_ops::logspace_out, &kernels::logspaceOut>(library);
+    implement<at::_ops::masked_fill__Scalar, &kernels::maskedFillInplaceScalar>(library);
+    implement<at::_ops::masked_fill__Tensor, &kernels::maskedFillInplaceTensor>(library);
+    implement<at::_ops::masked_scatter_, &kernels::maskedScatterInplace>(library);
+    implement<at::_ops::masked_select, &kernels::maskedSelect>(library);
+    implement<at::_ops::masked_select_out, &kernels::maskedSelectOut>(library);
     implement<at::_ops::matmul_backward, &kernels::matmulBackward>(library);
+    implement<at::_ops::max, &kernels::max>(library);
+    implement<at::_ops::max_unary_out, &kernels::maxUnaryOut>(library);
     implement<at::_ops::max_pool2d_backward, &kernels::maxPool2dBackward>(library);
     implement<at::_ops::max_pool3d_with_indices, &kernels::maxPool3d>(library);
     implement<at::_ops::max_pool3d_with_indices_out, &kernels::maxPool3dOut>(library);
     implement<at::_ops::max_pool3d_with_indices_backward, &kernels::maxPool3dBackward>(library);
     implement<at::_ops::max_pool3d_with_indices_backward_grad_input, &kernels::maxPool3dBackwardOut>(library);
+    implement<at::_ops::median, &kernels::median>(library);
+    implement<at::_ops::median_dim_values, &kernels::medianDimValues>(library);
+    implement<at::_ops::min, &kernels::min>(library);
+    implement<at::_ops::min_unary_out, &kernels::minUnaryOut>(library);
     implement<at::_ops::mse_loss_backward, &kernels::mseLossBackward>(library);
     implement<at::_ops::mse_loss_backward_grad_input, &kernels::mseLossBackwardOut>(library);
+    implement<at::_ops::multinomial, &kernels::multinomial>(library);
+    implement<at::_ops::multinomial_out, &kernels::multinomialOut>(library);
+    implement<at::_ops::nansum, &kernels::nansum>(library);
+    implement<at::_ops::nansum_out, &kernels::nansumOut>(library);
+    implement<at::_ops::narrow_copy_out, &kernels::narrowCopyOut>(library);
     implement<at::_ops::native_batch_norm, &kernels::nativeBatchNorm>(library);
     implement<at::_ops::native_batch_norm_out, &kernels::nativeBatchNormOut>(library);
     implement<at::_ops::native_batch_norm_backward, &kernels::nativeBatchNormBackward>(library);
+    implement<at::_ops::native_dropout, &kernels::nativeDropout>(library);
+    implement<at::_ops::native_dropout_backward, &kernels::nativeDropoutBackward>(library);
     implement<at::_ops::native_group_norm, &kernels::nativeGroupNorm>(library);
     implement<at::_ops::native_group_norm_backward, &kernels::nativeGroupNormBackward>(library);
     implement<at::_ops::native_layer_norm, &kernels::nativeLayerNorm>(library);
@@ -153,8 +369,43 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::nll_loss2d_backward_grad_input, &kernels::nllLoss2dBackwardOut>(library);
     implement<at::_ops::nll_loss2d_forward, &kernels::nllLoss2d>(library);
     implement<at::_ops::nll_loss2d_forward_output, &kernels::nllLoss2dOut>(library);
+    implement<at::_ops::nonzero, &kernels::nonzero>(library);
+    implement<at::_ops::nonzero_out, &kernels::nonzeroOut>(library);
+    implement<at::_ops::nonzero_static, &kernels::nonzeroStatic>(library);
+    implement<at::_ops::nonzero_static_out, &kernels::nonzeroStaticOut>(library);
+    implement<at::_ops::normal_Tensor_Tensor, &kernels::normalTensorTensor>(library);
+    implement<at::_ops::normal_Tensor_Tensor_out, &kernels::normalTensorTensorOut>(library);
+    implement<at::_ops::normal_Tensor_float, &kernels::normalTensorFloat>(library);
+    implement<at::_ops::normal_Tensor_float_out, &kernels::normalTensorFloatOut>(library);
+    implement<at::_ops::normal_float_Tensor, &kernels::normalFloatTensor>(library);
+    implement<at::_ops::normal_float_Tensor_out, &kernels::normalFloatTensorOut>(library);
+    implement<at::_ops::normal_, &kernels::normalInplace>(library);
+    implement<at::_ops::polar_out, &kernels::polarOut>(library);
+    implement<at::_ops::prod, &kernels::prod>(library);
+    implement<at::_ops::put_, &kernels::putInplace>(library);
+    implement<at::_ops::random_, &kernels::randomInplace>(library);
+    implement<at::_ops::random__from, &kernels::randomInplaceFrom>(library);
+    implement<at::_ops::random__to, &kernels::randomInplaceTo>(library);
+    implement<at::_ops::randperm_generator_out, &kernels::randpermGeneratorOut>(library);
+    implement<at::_ops::range_out, &kernels::rangeOut>(library);
+    implement<at::_ops::reflection_pad2d, &kernels::reflectionPad2d>(library);
+    implement<at::_ops::reflection_pad2d_out, &kernels::reflectionPad2dOut>(library);
+    implement<at::_ops::reflection_pad2d_backward, &kernels::reflectionPad2dBackward>(library);
+    implement<at::_ops::reflection_pad2d_backward_grad_input, &kernels::reflectionPad2dBackwardGradInput>(library);
     implement<at::_ops::relu, &kernels::relu>(library);
     implement<at::_ops::relu_, &kernels::reluInplace>(library);
+    implement<at::_ops::remainder_Scalar_Tensor, &kernels::remainderScalarTensor>(library);
+    implement<at::_ops::repeat_interleave_Tensor, &kernels::repeatInterleaveTensor>(library);
+    implement<at::_ops::replication_pad2d_backward, &kernels::replicationPad2dBackward>(library);
+    implement<at::_ops::replication_pad2d_backward_grad_input, &kernels::replicationPad2dBackwardGradInput>(library);
+    implement<at::_ops::replication_pad3d_backward, &kernels::replicationPad3dBackward>(library);
+    implement<at::_ops::replication_pad3d_backward_grad_input, &kernels::replicationPad3dBackwardGradInput>(library);
+    implement<at::_ops::roll, &kernels::roll>(library);
+    implement<at::_ops::rsub_Tensor, &kernels::rsubTensor>(library);
+    implement<at::_ops::searchsorted_Scalar, &kernels::searchsortedScalar>(library);
+    implement<at::_ops::searchsorted_Scalar_out, &kernels::searchsortedScalarOut>(library);
+    implement<at::_ops::searchsorted_Tensor, &kernels::searchsortedTensor>(library);
+    implement<at::_ops::searchsorted_Tensor_out, &kernels::searchsortedTensorOut>(library);
     implement<at::_ops::slow_conv3d_forward, &kernels::slowConv3d>(library);
     implement<at::_ops::slow_conv3d_forward_output, &kernels::slowConv3dOut>(library);
     implement<at::_ops::slow_conv_dilated2d, &kernels::dilatedConvolution>(library);
@@ -162,6 +413,24 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::slow_conv_transpose3d, &kernels::transposedConvolution3d>(library);
     implement<at::_ops::slow_conv_transpose3d_out, &kernels::transposedConvolution3dOut>(library);
     implement<at::_ops::smooth_l1_loss_backward_grad_input, &kernels::smoothL1LossBackwardOut>(library);
+    implement<at::_ops::std_correction, &kernels::stdCorrection>(library);
+    implement<at::_ops::std_correction_out, &kernels::stdCorrectionOut>(library);
+    implement<at::_ops::std_mean_correction, &kernels::stdMeanCorrection>(library);
+    implement<at::_ops::take, &kernels::take>(library);
+    implement<at::_ops::take_out, &kernels::takeOut>(library);
+    implement<at::_ops::trace, &kernels::trace>(library);
+    implement<at::_ops::tril_indices, &kernels::trilIndices>(library);
+    implement<at::_ops::triu_indices, &kernels::triuIndices>(library);
+    implement<at::_ops::unfold_backward, &kernels::unfoldBackward>(library);
+    implement<at::_ops::uniform_, &kernels::uniformInplace>(library);
+    implement<at::_ops::unique_dim, &kernels::uniqueDim>(library);
+    implement<at::_ops::var_correction, &kernels::varCorrection>(library);
+    implement<at::_ops::var_correction_out, &kernels::varCorrectionOut>(library);
+    implement<at::_ops::var_mean_correction, &kernels::varMeanCorrection>(library);
+    implement<at::_ops::vdot, &kernels::vdot>(library);
+    implement<at::_ops::where_self, &kernels::whereSelf>(library);
+    implement<at::_ops::where_self_out, &kernels::whereSelfOut>(library);
+    implement<at::_ops::zero_, &kernels::zeroInplace>(library);
 }
 
 }  // namespace diopigen::backend

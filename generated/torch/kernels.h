@@ -15,6 +15,30 @@
 
 namespace diopigen::backend::kernels {
 
+// __ilshift__.Scalar
+at::Tensor& ilshiftScalar(at::Tensor& self, const at::Scalar& other);
+
+// __ilshift__.Tensor
+at::Tensor& ilshiftTensor(at::Tensor& self, const at::Tensor& other);
+
+// __irshift__.Scalar
+at::Tensor& irshiftScalar(at::Tensor& self, const at::Scalar& other);
+
+// __irshift__.Tensor
+at::Tensor& irshiftTensor(at::Tensor& self, const at::Tensor& other);
+
+// __lshift__.Scalar
+at::Tensor lshiftScalar(const at::Tensor& self, const at::Scalar& other);
+
+// __lshift__.Tensor
+at::Tensor lshiftTensor(const at::Tensor& self, const at::Tensor& other);
+
+// __rshift__.Scalar
+at::Tensor rshiftScalar(const at::Tensor& self, const at::Scalar& other);
+
+// __rshift__.Tensor
+at::Tensor rshiftTensor(const at::Tensor& self, const at::Tensor& other);
+
 // _adaptive_avg_pool2d
 at::Tensor adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size);
 
@@ -26,6 +50,27 @@ at::Tensor adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size
 
 // _adaptive_avg_pool3d_backward
 at::Tensor adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self);
+
+// _add_relu.Scalar
+at::Tensor addReluScalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
+
+// _add_relu.Tensor
+at::Tensor addReluTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+
+// _add_relu.out
+at::Tensor& addReluOut(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out);
+
+// _add_relu_.Scalar
+at::Tensor& addReluInplaceScalar(at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
+
+// _add_relu_.Tensor
+at::Tensor& addReluInplaceTensor(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+
+// _aminmax
+std::tuple<at::Tensor, at::Tensor> aminmax(const at::Tensor& self);
+
+// _aminmax.dim
+std::tuple<at::Tensor, at::Tensor> aminmaxDim(const at::Tensor& self, int64_t dim, bool keepdim);
 
 // _amp_foreach_non_finite_check_and_unscale_
 void unscale(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_scale);
@@ -44,6 +89,16 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> batchNormWithUpda
     const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps, at::Tensor& out,
     at::Tensor& save_mean, at::Tensor& save_invstd, at::Tensor& reserve);
+
+// _cdist_backward
+at::Tensor cdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p,
+                         const at::Tensor& cdist);
+
+// _cdist_forward
+at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode);
+
+// _cholesky_solve_helper
+at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool upper);
 
 // _conv_depthwise2d
 at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
@@ -128,6 +183,10 @@ void fusedSgdTensorRate(at::TensorList self, at::TensorList grads, at::TensorLis
                         bool maximize, bool is_first_step, const std::optional<at::Tensor>& grad_scale,
                         const std::optional<at::Tensor>& found_inf);
 
+// _index_put_impl_
+at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
+                                const at::Tensor& values, bool accumulate, bool unsafe);
+
 // _native_batch_norm_legit
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormLegit(const at::Tensor& input,
                                                               const std::optional<at::Tensor>& weight,
@@ -151,6 +210,13 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormLegitOut(
     const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum, double eps, at::Tensor& out,
     at::Tensor& save_mean, at::Tensor& save_invstd);
+
+// _prelu_kernel
+at::Tensor preluKernel(const at::Tensor& self, const at::Tensor& weight);
+
+// _prelu_kernel_backward
+std::tuple<at::Tensor, at::Tensor> preluKernelBackward(const at::Tensor& grad_output, const at::Tensor& self,
+                                                       const at::Tensor& weight);
 
 // _scaled_dot_product_fused_attention_overrideable
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt, c10::SymInt, at::Tensor, at::Tensor, at::Tensor>
@@ -209,6 +275,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(const std::optio
                                                                 const at::Tensor& cx, const at::Tensor& cy,
                                                                 const at::Tensor& workspace, bool has_bias);
 
+// _unique
+std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse);
+
+// _unique2
+std::tuple<at::Tensor, at::Tensor, at::Tensor> unique2(const at::Tensor& self, bool sorted, bool return_inverse,
+                                                       bool return_counts);
+
 // _weight_norm_interface
 std::tuple<at::Tensor, at::Tensor> weightNorm(const at::Tensor& v, const at::Tensor& g, int64_t dim);
 
@@ -216,6 +289,9 @@ std::tuple<at::Tensor, at::Tensor> weightNorm(const at::Tensor& v, const at::Ten
 std::tuple<at::Tensor, at::Tensor> weightNormBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
                                                       const at::Tensor& saved_g, const at::Tensor& saved_norms,
                                                       int64_t dim);
+
+// abs.out
+at::Tensor& absOut(const at::Tensor& self, at::Tensor& out);
 
 // adaptive_avg_pool2d.out
 at::Tensor& adaptiveAvgPool2dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
@@ -225,6 +301,23 @@ at::Tensor& adaptiveAvgPool3dOut(const at::Tensor& self, at::IntArrayRef output_
 
 // adaptive_avg_pool3d_backward.grad_input
 at::Tensor& adaptiveAvgPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input);
+
+// addbmm
+at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
+                  const at::Scalar& alpha);
+
+// addbmm.out
+at::Tensor& addbmmOut(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
+                      const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out);
+
+// angle
+at::Tensor angle(const at::Tensor& self);
+
+// angle.out
+at::Tensor& angleOut(const at::Tensor& self, at::Tensor& out);
+
+// arange.start_out
+at::Tensor& arangeStartOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
 
 // batch_norm_backward
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
@@ -271,6 +364,15 @@ std::tuple<at::Tensor, at::Tensor> batchNormGatherStatsWithCounts(const at::Tens
 // batch_norm_stats
 std::tuple<at::Tensor, at::Tensor> batchNormStats(const at::Tensor& input, double eps);
 
+// bernoulli.out
+at::Tensor& bernoulliOut(const at::Tensor& self, std::optional<at::Generator> generator, at::Tensor& out);
+
+// bernoulli_.Tensor
+at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, std::optional<at::Generator> generator);
+
+// bernoulli_.float
+at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, std::optional<at::Generator> generator);
+
 // binary_cross_entropy
 at::Tensor bceLoss(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight,
                    int64_t reduction);
@@ -286,6 +388,54 @@ at::Tensor bceLossBackward(const at::Tensor& grad_output, const at::Tensor& self
 // binary_cross_entropy_backward.grad_input
 at::Tensor& bceLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                const std::optional<at::Tensor>& weight, int64_t reduction, at::Tensor& grad_input);
+
+// bincount
+at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, int64_t minlength);
+
+// bucketize.Scalar
+at::Tensor bucketizeScalar(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right);
+
+// bucketize.Tensor
+at::Tensor bucketizeTensor(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right);
+
+// bucketize.Tensor_out
+at::Tensor& bucketizeTensorOut(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right,
+                               at::Tensor& out);
+
+// cauchy_
+at::Tensor& cauchyInplace(at::Tensor& self, double median, double sigma, std::optional<at::Generator> generator);
+
+// channel_shuffle
+at::Tensor channelShuffle(const at::Tensor& self, int64_t groups);
+
+// cholesky
+at::Tensor cholesky(const at::Tensor& self, bool upper);
+
+// cholesky.out
+at::Tensor& choleskyOut(const at::Tensor& self, bool upper, at::Tensor& out);
+
+// cholesky_inverse
+at::Tensor choleskyInverse(const at::Tensor& self, bool upper);
+
+// cholesky_inverse.out
+at::Tensor& choleskyInverseOut(const at::Tensor& self, bool upper, at::Tensor& out);
+
+// col2im
+at::Tensor col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
+                  at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride);
+
+// col2im.out
+at::Tensor& col2imOut(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
+                      at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
+
+// complex.out
+at::Tensor& complexOut(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out);
+
+// conj_physical.out
+at::Tensor& conjPhysicalOut(const at::Tensor& self, at::Tensor& out);
+
+// conj_physical_
+at::Tensor& conjPhysicalInplace(at::Tensor& self);
 
 // conv_depthwise3d
 at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
@@ -305,6 +455,88 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                        at::IntArrayRef output_padding, int64_t groups);
 
+// count_nonzero.dim_IntList
+at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim);
+
+// dot
+at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor);
+
+// embedding_dense_backward
+at::Tensor embeddingDenseBackward(const at::Tensor& grad_output, const at::Tensor& indices, int64_t num_weights,
+                                  int64_t padding_idx, bool scale_grad_by_freq);
+
+// embedding_renorm_
+at::Tensor& embeddingRenormInplace(at::Tensor& self, const at::Tensor& indices, double max_norm, double norm_type);
+
+// equal
+bool equal(const at::Tensor& self, const at::Tensor& other);
+
+// exponential_
+at::Tensor& exponentialInplace(at::Tensor& self, double lambd, std::optional<at::Generator> generator);
+
+// eye.m_out
+at::Tensor& eyeMOut(int64_t n, int64_t m, at::Tensor& out);
+
+// eye.out
+at::Tensor& eyeOut(int64_t n, at::Tensor& out);
+
+// fill_.Scalar
+at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value);
+
+// fill_.Tensor
+at::Tensor& fillInplaceTensor(at::Tensor& self, const at::Tensor& value);
+
+// flip
+at::Tensor flip(const at::Tensor& self, at::IntArrayRef dims);
+
+// floor_divide
+at::Tensor floorDivide(const at::Tensor& self, const at::Tensor& other);
+
+// floor_divide.out
+at::Tensor& floorDivideOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+
+// floor_divide_.Tensor
+at::Tensor& floorDivideInplaceTensor(at::Tensor& self, const at::Tensor& other);
+
+// geometric_
+at::Tensor& geometricInplace(at::Tensor& self, double p, std::optional<at::Generator> generator);
+
+// glu_backward
+at::Tensor gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim);
+
+// glu_backward.grad_input
+at::Tensor& gluBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim,
+                                 at::Tensor& grad_input);
+
+// hardswish
+at::Tensor hardswish(const at::Tensor& self);
+
+// hardswish.out
+at::Tensor& hardswishOut(const at::Tensor& self, at::Tensor& out);
+
+// hardswish_
+at::Tensor& hardswishInplace(at::Tensor& self);
+
+// hardswish_backward
+at::Tensor hardswishBackward(const at::Tensor& grad_output, const at::Tensor& self);
+
+// hardtanh
+at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val);
+
+// hardtanh.out
+at::Tensor& hardtanhOut(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out);
+
+// hardtanh_
+at::Tensor& hardtanhInplace(at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val);
+
+// hardtanh_backward
+at::Tensor hardtanhBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
+                            const at::Scalar& max_val);
+
+// hardtanh_backward.grad_input
+at::Tensor& hardtanhBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
+                                      const at::Scalar& max_val, at::Tensor& grad_input);
+
 // huber_loss
 at::Tensor huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
 
@@ -316,14 +548,114 @@ at::Tensor& huberLossOut(const at::Tensor& self, const at::Tensor& target, int64
 at::Tensor& huberLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                  int64_t reduction, double delta, at::Tensor& grad_input);
 
+// im2col
+at::Tensor im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
+                  at::IntArrayRef padding, at::IntArrayRef stride);
+
+// im2col.out
+at::Tensor& im2colOut(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
+                      at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
+
+// index_fill_.int_Scalar
+at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value);
+
+// index_fill_.int_Tensor
+at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& value);
+
+// index_select
+at::Tensor indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index);
+
+// index_select.out
+at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out);
+
+// isnan
+at::Tensor isnan(const at::Tensor& self);
+
+// kthvalue.values
+std::tuple<at::Tensor&, at::Tensor&> kthvalueValues(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
+                                                    at::Tensor& values, at::Tensor& indices);
+
+// linalg_solve_triangular
+at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
+                                 bool unitriangular);
+
+// linalg_solve_triangular.out
+at::Tensor& linalgSolveTriangularOut(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
+                                     bool unitriangular, at::Tensor& out);
+
 // linear_backward
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& self, const at::Tensor& grad_output,
                                                               const at::Tensor& weight,
                                                               std::array<bool, 3> output_mask);
 
+// linspace.out
+at::Tensor& linspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, at::Tensor& out);
+
+// log_normal_
+at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
+
+// log_sigmoid_backward
+at::Tensor logSigmoidBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer);
+
+// log_sigmoid_backward.grad_input
+at::Tensor& logSigmoidBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
+                                        at::Tensor& grad_input);
+
+// log_sigmoid_forward
+std::tuple<at::Tensor, at::Tensor> logSigmoidForward(const at::Tensor& self);
+
+// log_sigmoid_forward.output
+std::tuple<at::Tensor&, at::Tensor&> logSigmoidForwardOutput(const at::Tensor& self, at::Tensor& output,
+                                                             at::Tensor& buffer);
+
+// logical_and.out
+at::Tensor& logicalAndOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+
+// logical_not.out
+at::Tensor& logicalNotOut(const at::Tensor& self, at::Tensor& out);
+
+// logical_or.out
+at::Tensor& logicalOrOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+
+// logical_xor.out
+at::Tensor& logicalXorOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+
+// logit
+at::Tensor logit(const at::Tensor& self, std::optional<double> eps);
+
+// logit.out
+at::Tensor& logitOut(const at::Tensor& self, std::optional<double> eps, at::Tensor& out);
+
+// logit_
+at::Tensor& logitInplace(at::Tensor& self, std::optional<double> eps);
+
+// logspace.out
+at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out);
+
+// masked_fill_.Scalar
+at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
+
+// masked_fill_.Tensor
+at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
+
+// masked_scatter_
+at::Tensor& maskedScatterInplace(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source);
+
+// masked_select
+at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask);
+
+// masked_select.out
+at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out);
+
 // matmul_backward
 std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const at::Tensor& self,
                                                   const at::Tensor& other, std::array<bool, 2> mask);
+
+// max
+at::Tensor max(const at::Tensor& self);
+
+// max.unary_out
+at::Tensor& maxUnaryOut(const at::Tensor& self, at::Tensor& out);
 
 // max_pool2d_backward
 at::Tensor maxPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
@@ -350,6 +682,19 @@ at::Tensor& maxPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor
                                  at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                                  bool ceil_mode, const at::Tensor& indices, at::Tensor& grad_input);
 
+// median
+at::Tensor median(const at::Tensor& self);
+
+// median.dim_values
+std::tuple<at::Tensor&, at::Tensor&> medianDimValues(const at::Tensor& self, int64_t dim, bool keepdim,
+                                                     at::Tensor& values, at::Tensor& indices);
+
+// min
+at::Tensor min(const at::Tensor& self);
+
+// min.unary_out
+at::Tensor& minUnaryOut(const at::Tensor& self, at::Tensor& out);
+
 // mse_loss_backward
 at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                            int64_t reduction);
@@ -357,6 +702,25 @@ at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self
 // mse_loss_backward.grad_input
 at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                int64_t reduction, at::Tensor& grad_input);
+
+// multinomial
+at::Tensor multinomial(const at::Tensor& self, int64_t num_samples, bool replacement,
+                       std::optional<at::Generator> generator);
+
+// multinomial.out
+at::Tensor& multinomialOut(const at::Tensor& self, int64_t num_samples, bool replacement,
+                           std::optional<at::Generator> generator, at::Tensor& out);
+
+// nansum
+at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                  std::optional<at::ScalarType> dtype);
+
+// nansum.out
+at::Tensor& nansumOut(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                      std::optional<at::ScalarType> dtype, at::Tensor& out);
+
+// narrow_copy.out
+at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out);
 
 // native_batch_norm
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor& input,
@@ -378,6 +742,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormBackward(
     const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
     const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_invstd, bool train, double eps,
     std::array<bool, 3> output_mask);
+
+// native_dropout
+std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double p, std::optional<bool> train);
+
+// native_dropout_backward
+at::Tensor nativeDropoutBackward(const at::Tensor& grad_output, const at::Tensor& mask, double scale);
 
 // native_group_norm
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor& input,
@@ -425,11 +795,129 @@ std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(const at::Tensor& self, const 
                                                   const std::optional<at::Tensor>& weight, int64_t reduction,
                                                   int64_t ignore_index, at::Tensor& output, at::Tensor& total_weight);
 
+// nonzero
+at::Tensor nonzero(const at::Tensor& self);
+
+// nonzero.out
+at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out);
+
+// nonzero_static
+at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value);
+
+// nonzero_static.out
+at::Tensor& nonzeroStaticOut(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out);
+
+// normal.Tensor_Tensor
+at::Tensor normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator);
+
+// normal.Tensor_Tensor_out
+at::Tensor& normalTensorTensorOut(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator,
+                                  at::Tensor& out);
+
+// normal.Tensor_float
+at::Tensor normalTensorFloat(const at::Tensor& mean, double std, std::optional<at::Generator> generator);
+
+// normal.Tensor_float_out
+at::Tensor& normalTensorFloatOut(const at::Tensor& mean, double std, std::optional<at::Generator> generator,
+                                 at::Tensor& out);
+
+// normal.float_Tensor
+at::Tensor normalFloatTensor(double mean, const at::Tensor& std, std::optional<at::Generator> generator);
+
+// normal.float_Tensor_out
+at::Tensor& normalFloatTensorOut(double mean, const at::Tensor& std, std::optional<at::Generator> generator,
+                                 at::Tensor& out);
+
+// normal_
+at::Tensor& normalInplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
+
+// polar.out
+at::Tensor& polarOut(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out);
+
+// prod
+at::Tensor prod(const at::Tensor& self, std::optional<at::ScalarType> dtype);
+
+// put_
+at::Tensor& putInplace(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate);
+
+// random_
+at::Tensor& randomInplace(at::Tensor& self, std::optional<at::Generator> generator);
+
+// random_.from
+at::Tensor& randomInplaceFrom(at::Tensor& self, int64_t from, std::optional<int64_t> to,
+                              std::optional<at::Generator> generator);
+
+// random_.to
+at::Tensor& randomInplaceTo(at::Tensor& self, int64_t to, std::optional<at::Generator> generator);
+
+// randperm.generator_out
+at::Tensor& randpermGeneratorOut(int64_t n, std::optional<at::Generator> generator, at::Tensor& out);
+
+// range.out
+at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
+
+// reflection_pad2d
+at::Tensor reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding);
+
+// reflection_pad2d.out
+at::Tensor& reflectionPad2dOut(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out);
+
+// reflection_pad2d_backward
+at::Tensor reflectionPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding);
+
+// reflection_pad2d_backward.grad_input
+at::Tensor& reflectionPad2dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
+                                             at::IntArrayRef padding, at::Tensor& grad_input);
+
 // relu
 at::Tensor relu(const at::Tensor& self);
 
 // relu_
 at::Tensor& reluInplace(at::Tensor& self);
+
+// remainder.Scalar_Tensor
+at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other);
+
+// repeat_interleave.Tensor
+at::Tensor repeatInterleaveTensor(const at::Tensor& repeats, std::optional<int64_t> output_size);
+
+// replication_pad2d_backward
+at::Tensor replicationPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding);
+
+// replication_pad2d_backward.grad_input
+at::Tensor& replicationPad2dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
+                                              at::IntArrayRef padding, at::Tensor& grad_input);
+
+// replication_pad3d_backward
+at::Tensor replicationPad3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding);
+
+// replication_pad3d_backward.grad_input
+at::Tensor& replicationPad3dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
+                                              at::IntArrayRef padding, at::Tensor& grad_input);
+
+// roll
+at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dims);
+
+// rsub.Tensor
+at::Tensor rsubTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+
+// searchsorted.Scalar
+at::Tensor searchsortedScalar(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
+                              std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
+
+// searchsorted.Scalar_out
+at::Tensor& searchsortedScalarOut(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
+                                  std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter,
+                                  at::Tensor& out);
+
+// searchsorted.Tensor
+at::Tensor searchsortedTensor(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
+                              std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
+
+// searchsorted.Tensor_out
+at::Tensor& searchsortedTensorOut(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
+                                  std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter,
+                                  at::Tensor& out);
 
 // slow_conv3d_forward
 at::Tensor slowConv3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
@@ -465,15 +953,249 @@ at::Tensor& transposedConvolution3dOut(const at::Tensor& self, const at::Tensor&
 at::Tensor& smoothL1LossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                     int64_t reduction, double beta, at::Tensor& grad_input);
 
+// std.correction
+at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                         const std::optional<at::Scalar>& correction, bool keepdim);
+
+// std.correction_out
+at::Tensor& stdCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out);
+
+// std_mean.correction
+std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                     const std::optional<at::Scalar>& correction, bool keepdim);
+
+// take
+at::Tensor take(const at::Tensor& self, const at::Tensor& index);
+
+// take.out
+at::Tensor& takeOut(const at::Tensor& self, const at::Tensor& index, at::Tensor& out);
+
+// trace
+at::Tensor trace(const at::Tensor& self);
+
+// tril_indices
+at::Tensor trilIndices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                       std::optional<at::Layout> layout, std::optional<at::Device> device,
+                       std::optional<bool> pin_memory);
+
+// triu_indices
+at::Tensor triuIndices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                       std::optional<at::Layout> layout, std::optional<at::Device> device,
+                       std::optional<bool> pin_memory);
+
+// unfold_backward
+at::Tensor unfoldBackward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size,
+                          int64_t step);
+
+// uniform_
+at::Tensor& uniformInplace(at::Tensor& self, double from, double to, std::optional<at::Generator> generator);
+
+// unique_dim
+std::tuple<at::Tensor, at::Tensor, at::Tensor> uniqueDim(const at::Tensor& self, int64_t dim, bool sorted,
+                                                         bool return_inverse, bool return_counts);
+
+// var.correction
+at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                         const std::optional<at::Scalar>& correction, bool keepdim);
+
+// var.correction_out
+at::Tensor& varCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out);
+
+// var_mean.correction
+std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                     const std::optional<at::Scalar>& correction, bool keepdim);
+
+// vdot
+at::Tensor vdot(const at::Tensor& self, const at::Tensor& other);
+
+// where.self
+at::Tensor whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other);
+
+// where.self_out
+at::Tensor& whereSelfOut(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+
+// zero_
+at::Tensor& zeroInplace(at::Tensor& self);
+
 // _log_softmax.out: fills its outputs
 void logSoftmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
 
 // _softmax.out: fills its outputs
 void softmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
 
+// addmv.out: fills its outputs
+void addmvOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
+              const at::Scalar& beta, const at::Scalar& alpha);
+
+// amin.out: fills its outputs
+void aminOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim);
+
+// aminmax.out: fills its outputs
+void aminmaxOut(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim);
+
+// atan2.out: fills its outputs
+void atan2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// bitwise_left_shift.Tensor_out: fills its outputs
+void bitwiseLeftShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// bitwise_right_shift.Tensor_out: fills its outputs
+void bitwiseRightShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// bitwise_xor.Tensor_out: fills its outputs
+void bitwiseXorTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// copysign.out: fills its outputs
+void copysignOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// elu.out: fills its outputs
+void eluOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha,
+            const at::Scalar& scale, const at::Scalar& input_scale);
+
+// elu_backward.grad_input: fills its outputs
+void eluBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                          const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
+                          bool is_result, const at::Tensor& self_or_result);
+
+// exp2.out: fills its outputs
+void exp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// fmax.out: fills its outputs
+void fmaxOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// fmin.out: fills its outputs
+void fminOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// fmod.Tensor_out: fills its outputs
+void fmodTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// frac.out: fills its outputs
+void fracOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// gather.out: fills its outputs
+void gatherOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad);
+
+// glu.out: fills its outputs
+void gluOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim);
+
+// hardshrink.out: fills its outputs
+void hardshrinkOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
+
+// hardshrink_backward.grad_input: fills its outputs
+void hardshrinkBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out,
+                                 const at::Tensor& self, const at::Scalar& lambd);
+
+// hardsigmoid.out: fills its outputs
+void hardsigmoidOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// hardsigmoid_backward.grad_input: fills its outputs
+void hardsigmoidBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                                  const at::Tensor& self);
+
+// heaviside.out: fills its outputs
+void heavisideOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values);
+
+// hypot.out: fills its outputs
+void hypotOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// index.Tensor_out: fills its outputs
+void indexTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
+                    const c10::List<std::optional<at::Tensor>>& indices);
+
+// index_add.out: fills its outputs
+void indexAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                 const at::Tensor& source, const at::Scalar& alpha);
+
+// index_copy.out: fills its outputs
+void indexCopyOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                  const at::Tensor& source);
+
+// isin.Scalar_Tensor_out: fills its outputs
+void isinScalarTensorOut(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements,
+                         bool assume_unique, bool invert);
+
+// isin.Tensor_Scalar_out: fills its outputs
+void isinTensorScalarOut(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element,
+                         bool assume_unique, bool invert);
+
+// isin.Tensor_Tensor_out: fills its outputs
+void isinTensorTensorOut(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements,
+                         bool assume_unique, bool invert);
+
+// isneginf.out: fills its outputs
+void isneginfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// isposinf.out: fills its outputs
+void isposinfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// linalg_cross.out: fills its outputs
+void linalgCrossOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim);
+
+// logaddexp.out: fills its outputs
+void logaddexpOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// logaddexp2.out: fills its outputs
+void logaddexp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// logit_backward.grad_input: fills its outputs
+void logitBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                            const at::Tensor& self, std::optional<double> eps);
+
+// mish.out: fills its outputs
+void mishOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
 // mse_loss.out: fills its outputs
 void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
                 int64_t reduction);
+
+// reflection_pad1d.out: fills its outputs
+void reflectionPad1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+
+// reflection_pad1d_backward.grad_input: fills its outputs
+void reflectionPad1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                                      at::IntArrayRef padding);
+
+// reflection_pad3d.out: fills its outputs
+void reflectionPad3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+
+// reflection_pad3d_backward.grad_input: fills its outputs
+void reflectionPad3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                                      at::IntArrayRef padding);
+
+// replication_pad1d.out: fills its outputs
+void replicationPad1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+
+// replication_pad1d_backward.grad_input: fills its outputs
+void replicationPad1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                                       at::IntArrayRef padding);
+
+// replication_pad2d.out: fills its outputs
+void replicationPad2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+
+// replication_pad3d.out: fills its outputs
+void replicationPad3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+
+// round.decimals_out: fills its outputs
+void roundDecimalsOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals);
+
+// round.out: fills its outputs
+void roundOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// scatter_add.out: fills its outputs
+void scatterAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                   const at::Tensor& src);
+
+// scatter_reduce.two_out: fills its outputs
+void scatterReduceTwoOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                         const at::Tensor& src, std::string_view reduce, bool include_self);
+
+// signbit.out: fills its outputs
+void signbitOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// sinc.out: fills its outputs
+void sincOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // slow_conv_transpose2d.out: fills its outputs
 void transposedConvolution2dOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
@@ -484,6 +1206,100 @@ void transposedConvolution2dOut(at::Tensor& out, const at::Tensor& self, const a
 // smooth_l1_loss.out: fills its outputs
 void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
                      int64_t reduction, double beta);
+
+// softplus.out: fills its outputs
+void softplusOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
+                 const at::Scalar& threshold);
+
+// softplus_backward.grad_input: fills its outputs
+void softplusBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                               const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold);
+
+// softshrink.out: fills its outputs
+void softshrinkOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
+
+// softshrink_backward.grad_input: fills its outputs
+void softshrinkBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                                 const at::Tensor& self, const at::Scalar& lambd);
+
+// special_entr.out: fills its outputs
+void specialEntrOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// special_xlog1py.out: fills its outputs
+void specialXlog1pyOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+
+// trunc.out: fills its outputs
+void truncOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+
+// upsample_bicubic2d.out: fills its outputs
+void upsampleBicubic2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                          std::optional<double> scales_h, std::optional<double> scales_w);
+
+// upsample_bicubic2d_backward.grad_input: fills its outputs
+void upsampleBicubic2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                        at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
+                                        std::optional<double> scales_h, std::optional<double> scales_w);
+
+// upsample_bilinear2d.out: fills its outputs
+void upsampleBilinear2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                           std::optional<double> scales_h, std::optional<double> scales_w);
+
+// upsample_bilinear2d_backward.grad_input: fills its outputs
+void upsampleBilinear2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                         at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
+                                         std::optional<double> scales_h, std::optional<double> scales_w);
+
+// upsample_linear1d.out: fills its outputs
+void upsampleLinear1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                         std::optional<double> scales);
+
+// upsample_linear1d_backward.grad_input: fills its outputs
+void upsampleLinear1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                       at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
+                                       std::optional<double> scales);
+
+// upsample_nearest1d.out: fills its outputs
+void upsampleNearest1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
+                          std::optional<double> scales);
+
+// upsample_nearest1d_backward.grad_input: fills its outputs
+void upsampleNearest1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                        at::IntArrayRef output_size, at::IntArrayRef input_size,
+                                        std::optional<double> scales);
+
+// upsample_nearest2d.out: fills its outputs
+void upsampleNearest2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
+                          std::optional<double> scales_h, std::optional<double> scales_w);
+
+// upsample_nearest2d_backward.grad_input: fills its outputs
+void upsampleNearest2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                        at::IntArrayRef output_size, at::IntArrayRef input_size,
+                                        std::optional<double> scales_h, std::optional<double> scales_w);
+
+// upsample_nearest3d.out: fills its outputs
+void upsampleNearest3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
+                          std::optional<double> scales_d, std::optional<double> scales_h,
+                          std::optional<double> scales_w);
+
+// upsample_nearest3d_backward.grad_input: fills its outputs
+void upsampleNearest3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                        at::IntArrayRef output_size, at::IntArrayRef input_size,
+                                        std::optional<double> scales_d, std::optional<double> scales_h,
+                                        std::optional<double> scales_w);
+
+// upsample_trilinear3d.out: fills its outputs
+void upsampleTrilinear3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                            std::optional<double> scales_d, std::optional<double> scales_h,
+                            std::optional<double> scales_w);
+
+// upsample_trilinear3d_backward.grad_input: fills its outputs
+void upsampleTrilinear3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
+                                          at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
+                                          std::optional<double> scales_d, std::optional<double> scales_h,
+                                          std::optional<double> scales_w);
+
+// xlogy.OutTensor: fills its outputs
+void xlogyOutTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 }  // namespace diopigen::backend::kernels
 

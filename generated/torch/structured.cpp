@@ -33,10 +33,16 @@
 #include <ATen/ops/addcmul_ops.h>
 #include <ATen/ops/addmm_meta.h>
 #include <ATen/ops/addmm_ops.h>
+#include <ATen/ops/addmv_meta.h>
+#include <ATen/ops/addmv_ops.h>
 #include <ATen/ops/all_meta.h>
 #include <ATen/ops/all_ops.h>
 #include <ATen/ops/amax_meta.h>
 #include <ATen/ops/amax_ops.h>
+#include <ATen/ops/amin_meta.h>
+#include <ATen/ops/amin_ops.h>
+#include <ATen/ops/aminmax_meta.h>
+#include <ATen/ops/aminmax_ops.h>
 #include <ATen/ops/any_meta.h>
 #include <ATen/ops/any_ops.h>
 #include <ATen/ops/argmax_meta.h>
@@ -47,6 +53,8 @@
 #include <ATen/ops/asin_ops.h>
 #include <ATen/ops/asinh_meta.h>
 #include <ATen/ops/asinh_ops.h>
+#include <ATen/ops/atan2_meta.h>
+#include <ATen/ops/atan2_ops.h>
 #include <ATen/ops/atan_meta.h>
 #include <ATen/ops/atan_ops.h>
 #include <ATen/ops/atanh_meta.h>
@@ -63,10 +71,16 @@
 #include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/bitwise_and_meta.h>
 #include <ATen/ops/bitwise_and_ops.h>
+#include <ATen/ops/bitwise_left_shift_meta.h>
+#include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_meta.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_meta.h>
 #include <ATen/ops/bitwise_or_ops.h>
+#include <ATen/ops/bitwise_right_shift_meta.h>
+#include <ATen/ops/bitwise_right_shift_ops.h>
+#include <ATen/ops/bitwise_xor_meta.h>
+#include <ATen/ops/bitwise_xor_ops.h>
 #include <ATen/ops/bmm_meta.h>
 #include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/cat_meta.h>
@@ -79,6 +93,8 @@
 #include <ATen/ops/clamp_min_meta.h>
 #include <ATen/ops/clamp_min_ops.h>
 #include <ATen/ops/clamp_ops.h>
+#include <ATen/ops/copysign_meta.h>
+#include <ATen/ops/copysign_ops.h>
 #include <ATen/ops/cos_meta.h>
 #include <ATen/ops/cos_ops.h>
 #include <ATen/ops/cosh_meta.h>
@@ -87,26 +103,68 @@
 #include <ATen/ops/cumsum_ops.h>
 #include <ATen/ops/div_meta.h>
 #include <ATen/ops/div_ops.h>
+#include <ATen/ops/elu_backward_meta.h>
+#include <ATen/ops/elu_backward_ops.h>
+#include <ATen/ops/elu_meta.h>
+#include <ATen/ops/elu_ops.h>
 #include <ATen/ops/eq_meta.h>
 #include <ATen/ops/eq_ops.h>
 #include <ATen/ops/erf_meta.h>
 #include <ATen/ops/erf_ops.h>
 #include <ATen/ops/erfinv_meta.h>
 #include <ATen/ops/erfinv_ops.h>
+#include <ATen/ops/exp2_meta.h>
+#include <ATen/ops/exp2_ops.h>
 #include <ATen/ops/exp_meta.h>
 #include <ATen/ops/exp_ops.h>
 #include <ATen/ops/expm1_meta.h>
 #include <ATen/ops/expm1_ops.h>
 #include <ATen/ops/floor_meta.h>
 #include <ATen/ops/floor_ops.h>
+#include <ATen/ops/fmax_meta.h>
+#include <ATen/ops/fmax_ops.h>
+#include <ATen/ops/fmin_meta.h>
+#include <ATen/ops/fmin_ops.h>
+#include <ATen/ops/fmod_meta.h>
+#include <ATen/ops/fmod_ops.h>
+#include <ATen/ops/frac_meta.h>
+#include <ATen/ops/frac_ops.h>
+#include <ATen/ops/gather_meta.h>
+#include <ATen/ops/gather_ops.h>
 #include <ATen/ops/ge_meta.h>
 #include <ATen/ops/ge_ops.h>
 #include <ATen/ops/gelu_backward_meta.h>
 #include <ATen/ops/gelu_backward_ops.h>
 #include <ATen/ops/gelu_meta.h>
 #include <ATen/ops/gelu_ops.h>
+#include <ATen/ops/glu_meta.h>
+#include <ATen/ops/glu_ops.h>
 #include <ATen/ops/gt_meta.h>
 #include <ATen/ops/gt_ops.h>
+#include <ATen/ops/hardshrink_backward_meta.h>
+#include <ATen/ops/hardshrink_backward_ops.h>
+#include <ATen/ops/hardshrink_meta.h>
+#include <ATen/ops/hardshrink_ops.h>
+#include <ATen/ops/hardsigmoid_backward_meta.h>
+#include <ATen/ops/hardsigmoid_backward_ops.h>
+#include <ATen/ops/hardsigmoid_meta.h>
+#include <ATen/ops/hardsigmoid_ops.h>
+#include <ATen/ops/heaviside_meta.h>
+#include <ATen/ops/heaviside_ops.h>
+#include <ATen/ops/hypot_meta.h>
+#include <ATen/ops/hypot_ops.h>
+#include <ATen/ops/index_add_meta.h>
+#include <ATen/ops/index_add_ops.h>
+#include <ATen/ops/index_copy_meta.h>
+#include <ATen/ops/index_copy_ops.h>
+#include <ATen/ops/index_meta.h>
+#include <ATen/ops/index_ops.h>
+#include <ATen/ops/isin_meta.h>
+#include <ATen/ops/isin_ops.h>
+#include <ATen/ops/isneginf_meta.h>
+#include <ATen/ops/isneginf_ops.h>
+#include <ATen/ops/isposinf_meta.h>
+#include <ATen/ops/isposinf_ops.h>
 #include <ATen/ops/le_meta.h>
 #include <ATen/ops/le_ops.h>
 #include <ATen/ops/leaky_relu_backward_meta.h>
@@ -117,6 +175,8 @@
 #include <ATen/ops/lerp_ops.h>
 #include <ATen/ops/linalg_cholesky_ex_meta.h>
 #include <ATen/ops/linalg_cholesky_ex_ops.h>
+#include <ATen/ops/linalg_cross_meta.h>
+#include <ATen/ops/linalg_cross_ops.h>
 #include <ATen/ops/linalg_qr_meta.h>
 #include <ATen/ops/linalg_qr_ops.h>
 #include <ATen/ops/linalg_vector_norm_meta.h>
@@ -129,6 +189,12 @@
 #include <ATen/ops/log2_ops.h>
 #include <ATen/ops/log_meta.h>
 #include <ATen/ops/log_ops.h>
+#include <ATen/ops/logaddexp2_meta.h>
+#include <ATen/ops/logaddexp2_ops.h>
+#include <ATen/ops/logaddexp_meta.h>
+#include <ATen/ops/logaddexp_ops.h>
+#include <ATen/ops/logit_backward_meta.h>
+#include <ATen/ops/logit_backward_ops.h>
 #include <ATen/ops/lt_meta.h>
 #include <ATen/ops/lt_ops.h>
 #include <ATen/ops/max_meta.h>
@@ -145,6 +211,8 @@
 #include <ATen/ops/min_ops.h>
 #include <ATen/ops/minimum_meta.h>
 #include <ATen/ops/minimum_ops.h>
+#include <ATen/ops/mish_meta.h>
+#include <ATen/ops/mish_ops.h>
 #include <ATen/ops/mm_meta.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mse_loss_meta.h>
@@ -167,12 +235,34 @@
 #include <ATen/ops/prod_ops.h>
 #include <ATen/ops/reciprocal_meta.h>
 #include <ATen/ops/reciprocal_ops.h>
+#include <ATen/ops/reflection_pad1d_backward_meta.h>
+#include <ATen/ops/reflection_pad1d_backward_ops.h>
+#include <ATen/ops/reflection_pad1d_meta.h>
+#include <ATen/ops/reflection_pad1d_ops.h>
+#include <ATen/ops/reflection_pad3d_backward_meta.h>
+#include <ATen/ops/reflection_pad3d_backward_ops.h>
+#include <ATen/ops/reflection_pad3d_meta.h>
+#include <ATen/ops/reflection_pad3d_ops.h>
 #include <ATen/ops/remainder_meta.h>
 #include <ATen/ops/remainder_ops.h>
+#include <ATen/ops/replication_pad1d_backward_meta.h>
+#include <ATen/ops/replication_pad1d_backward_ops.h>
+#include <ATen/ops/replication_pad1d_meta.h>
+#include <ATen/ops/replication_pad1d_ops.h>
+#include <ATen/ops/replication_pad2d_meta.h>
+#include <ATen/ops/replication_pad2d_ops.h>
+#include <ATen/ops/replication_pad3d_meta.h>
+#include <ATen/ops/replication_pad3d_ops.h>
+#include <ATen/ops/round_meta.h>
+#include <ATen/ops/round_ops.h>
 #include <ATen/ops/rsqrt_meta.h>
 #include <ATen/ops/rsqrt_ops.h>
+#include <ATen/ops/scatter_add_meta.h>
+#include <ATen/ops/scatter_add_ops.h>
 #include <ATen/ops/scatter_meta.h>
 #include <ATen/ops/scatter_ops.h>
+#include <ATen/ops/scatter_reduce_meta.h>
+#include <ATen/ops/scatter_reduce_ops.h>
 #include <ATen/ops/sgn_meta.h>
 #include <ATen/ops/sgn_ops.h>
 #include <ATen/ops/sigmoid_backward_meta.h>
@@ -181,20 +271,36 @@
 #include <ATen/ops/sigmoid_ops.h>
 #include <ATen/ops/sign_meta.h>
 #include <ATen/ops/sign_ops.h>
+#include <ATen/ops/signbit_meta.h>
+#include <ATen/ops/signbit_ops.h>
 #include <ATen/ops/silu_backward_meta.h>
 #include <ATen/ops/silu_backward_ops.h>
 #include <ATen/ops/silu_meta.h>
 #include <ATen/ops/silu_ops.h>
 #include <ATen/ops/sin_meta.h>
 #include <ATen/ops/sin_ops.h>
+#include <ATen/ops/sinc_meta.h>
+#include <ATen/ops/sinc_ops.h>
 #include <ATen/ops/sinh_meta.h>
 #include <ATen/ops/sinh_ops.h>
 #include <ATen/ops/slow_conv_transpose2d_meta.h>
 #include <ATen/ops/slow_conv_transpose2d_ops.h>
 #include <ATen/ops/smooth_l1_loss_meta.h>
 #include <ATen/ops/smooth_l1_loss_ops.h>
+#include <ATen/ops/softplus_backward_meta.h>
+#include <ATen/ops/softplus_backward_ops.h>
+#include <ATen/ops/softplus_meta.h>
+#include <ATen/ops/softplus_ops.h>
+#include <ATen/ops/softshrink_backward_meta.h>
+#include <ATen/ops/softshrink_backward_ops.h>
+#include <ATen/ops/softshrink_meta.h>
+#include <ATen/ops/softshrink_ops.h>
 #include <ATen/ops/sort_meta.h>
 #include <ATen/ops/sort_ops.h>
+#include <ATen/ops/special_entr_meta.h>
+#include <ATen/ops/special_entr_ops.h>
+#include <ATen/ops/special_xlog1py_meta.h>
+#include <ATen/ops/special_xlog1py_ops.h>
 #include <ATen/ops/sqrt_meta.h>
 #include <ATen/ops/sqrt_ops.h>
 #include <ATen/ops/sub_meta.h>
@@ -219,6 +325,38 @@
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/triu_meta.h>
 #include <ATen/ops/triu_ops.h>
+#include <ATen/ops/trunc_meta.h>
+#include <ATen/ops/trunc_ops.h>
+#include <ATen/ops/upsample_bicubic2d_backward_meta.h>
+#include <ATen/ops/upsample_bicubic2d_backward_ops.h>
+#include <ATen/ops/upsample_bicubic2d_meta.h>
+#include <ATen/ops/upsample_bicubic2d_ops.h>
+#include <ATen/ops/upsample_bilinear2d_backward_meta.h>
+#include <ATen/ops/upsample_bilinear2d_backward_ops.h>
+#include <ATen/ops/upsample_bilinear2d_meta.h>
+#include <ATen/ops/upsample_bilinear2d_ops.h>
+#include <ATen/ops/upsample_linear1d_backward_meta.h>
+#include <ATen/ops/upsample_linear1d_backward_ops.h>
+#include <ATen/ops/upsample_linear1d_meta.h>
+#include <ATen/ops/upsample_linear1d_ops.h>
+#include <ATen/ops/upsample_nearest1d_backward_meta.h>
+#include <ATen/ops/upsample_nearest1d_backward_ops.h>
+#include <ATen/ops/upsample_nearest1d_meta.h>
+#include <ATen/ops/upsample_nearest1d_ops.h>
+#include <ATen/ops/upsample_nearest2d_backward_meta.h>
+#include <ATen/ops/upsample_nearest2d_backward_ops.h>
+#include <ATen/ops/upsample_nearest2d_meta.h>
+#include <ATen/ops/upsample_nearest2d_ops.h>
+#include <ATen/ops/upsample_nearest3d_backward_meta.h>
+#include <ATen/ops/upsample_nearest3d_backward_ops.h>
+#include <ATen/ops/upsample_nearest3d_meta.h>
+#include <ATen/ops/upsample_nearest3d_ops.h>
+#include <ATen/ops/upsample_trilinear3d_backward_meta.h>
+#include <ATen/ops/upsample_trilinear3d_backward_ops.h>
+#include <ATen/ops/upsample_trilinear3d_meta.h>
+#include <ATen/ops/upsample_trilinear3d_ops.h>
+#include <ATen/ops/xlogy_meta.h>
+#include <ATen/ops/xlogy_ops.h>
 
 #include "kernels.h"
 
@@ -677,6 +815,35 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor
 
 }  // namespace addmm
 
+// addmv, addmv_, addmv.out: diopiGetVersion.
+namespace addmv {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
+                      const at::Scalar& alpha) {
+    Shaped<at::meta::structured_addmv, 1, Form::functional> op;
+    op.meta(self, mat, vec, beta, alpha);
+    kernels::addmvOut(op.output(0), self, mat, vec, beta, alpha);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
+                    const at::Scalar& alpha) {
+    Shaped<at::meta::structured_addmv, 1, Form::inplace> op(self);
+    op.meta(self, mat, vec, beta, alpha);
+    kernels::addmvOut(op.output(0), self, mat, vec, beta, alpha);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
+                const at::Scalar& alpha, at::Tensor& out) {
+    Shaped<at::meta::structured_addmv, 1, Form::out> op(out);
+    op.meta(self, mat, vec, beta, alpha);
+    kernels::addmvOut(op.output(0), self, mat, vec, beta, alpha);
+    return out;
+}
+
+}  // namespace addmv
+
 // all, all.all_out: diopiAll.
 namespace all {
 
@@ -757,6 +924,45 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::T
 }
 
 }  // namespace amax
+
+// amin, amin.out: diopiGetVersion.
+namespace amin {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
+    Shaped<at::meta::structured_amin, 1, Form::functional> op;
+    op.meta(self, dim, keepdim);
+    kernels::aminOut(op.output(0), self, dim, keepdim);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
+    Shaped<at::meta::structured_amin, 1, Form::out> op(out);
+    op.meta(self, dim, keepdim);
+    kernels::aminOut(op.output(0), self, dim, keepdim);
+    return out;
+}
+
+}  // namespace amin
+
+// aminmax, aminmax.out: diopiGetVersion.
+namespace aminmax {
+
+std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+    Shaped<at::meta::structured_aminmax, 2, Form::functional> op;
+    op.meta(self, dim, keepdim);
+    kernels::aminmaxOut(op.output(0), op.output(1), self, dim, keepdim);
+    return {std::move(op.output(0)), std::move(op.output(1))};
+}
+
+std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                                         at::Tensor& min, at::Tensor& max) {
+    Shaped<at::meta::structured_aminmax, 2, Form::out> op(min, max);
+    op.meta(self, dim, keepdim);
+    kernels::aminmaxOut(op.output(0), op.output(1), self, dim, keepdim);
+    return std::tie(min, max);
+}
+
+}  // namespace aminmax
 
 // any, any.all_out: diopiAny.
 namespace any {
@@ -967,6 +1173,32 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 }
 
 }  // namespace atan
+
+// atan2, atan2_, atan2.out: diopiGetVersion.
+namespace atan2 {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_atan2, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::atan2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_atan2, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::atan2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_atan2, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::atan2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace atan2
 
 // atanh, atanh_, atanh.out: diopiAtanh.
 namespace atanh {
@@ -1219,6 +1451,32 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace bitwise_and_Tensor
 
+// bitwise_left_shift.Tensor, bitwise_left_shift_.Tensor, bitwise_left_shift.Tensor_out: diopiGetVersion.
+namespace bitwise_left_shift_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::bitwiseLeftShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::bitwiseLeftShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::bitwiseLeftShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace bitwise_left_shift_Tensor
+
 // bitwise_not, bitwise_not_, bitwise_not.out: diopiBitwiseNot.
 namespace bitwise_not {
 
@@ -1292,6 +1550,58 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 }
 
 }  // namespace bitwise_or_Tensor
+
+// bitwise_right_shift.Tensor, bitwise_right_shift_.Tensor, bitwise_right_shift.Tensor_out: diopiGetVersion.
+namespace bitwise_right_shift_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::bitwiseRightShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::bitwiseRightShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::bitwiseRightShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace bitwise_right_shift_Tensor
+
+// bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out: diopiGetVersion.
+namespace bitwise_xor_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::bitwiseXorTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::bitwiseXorTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::bitwiseXorTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace bitwise_xor_Tensor
 
 // bmm, bmm.out: diopiBmm.
 namespace bmm {
@@ -1606,6 +1916,32 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& min, at::Tensor& out) 
 
 }  // namespace clamp_min_Tensor
 
+// copysign.Tensor, copysign_.Tensor, copysign.out: diopiGetVersion.
+namespace copysign_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_copysign_Tensor, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::copysignOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_copysign_Tensor, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::copysignOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_copysign_Tensor, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::copysignOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace copysign_Tensor
+
 // cos, cos_, cos.out: diopiCos.
 namespace cos {
 
@@ -1791,6 +2127,58 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, std::optional<s
 
 }  // namespace div_Tensor_mode
 
+// elu, elu_, elu.out: diopiGetVersion.
+namespace elu {
+
+at::Tensor functional(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
+                      const at::Scalar& input_scale) {
+    Shaped<at::meta::structured_elu, 1, Form::functional> op;
+    op.meta(self, alpha, scale, input_scale);
+    kernels::eluOut(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale) {
+    Shaped<at::meta::structured_elu, 1, Form::inplace> op(self);
+    op.meta(self, alpha, scale, input_scale);
+    kernels::eluOut(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_elu, 1, Form::out> op(out);
+    op.meta(self, alpha, scale, input_scale);
+    kernels::eluOut(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
+    return out;
+}
+
+}  // namespace elu
+
+// elu_backward, elu_backward.grad_input: diopiGetVersion.
+namespace elu_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
+                      const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result) {
+    Shaped<at::meta::structured_elu_backward, 1, Form::functional> op;
+    op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
+    kernels::eluBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale,
+                                  input_scale, is_result, self_or_result);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
+                const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_elu_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
+    kernels::eluBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale,
+                                  input_scale, is_result, self_or_result);
+    return grad_input;
+}
+
+}  // namespace elu_backward
+
 // eq.Scalar, eq_.Scalar, eq.Scalar_out: diopiEqScalar.
 namespace eq_Scalar {
 
@@ -1967,6 +2355,32 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace exp
 
+// exp2, exp2_, exp2.out: diopiGetVersion.
+namespace exp2 {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_exp2, 1, Form::functional> op;
+    op.meta(self);
+    kernels::exp2Out(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_exp2, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::exp2Out(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_exp2, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::exp2Out(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace exp2
+
 // expm1, expm1_, expm1.out: diopiExpm1.
 namespace expm1 {
 
@@ -2034,6 +2448,115 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 }
 
 }  // namespace floor
+
+// fmax, fmax.out: diopiGetVersion.
+namespace fmax {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_fmax, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::fmaxOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_fmax, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::fmaxOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace fmax
+
+// fmin, fmin.out: diopiGetVersion.
+namespace fmin {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_fmin, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::fminOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_fmin, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::fminOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace fmin
+
+// fmod.Tensor, fmod_.Tensor, fmod.Tensor_out: diopiGetVersion.
+namespace fmod_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_fmod_Tensor, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::fmodTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_fmod_Tensor, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::fmodTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_fmod_Tensor, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::fmodTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace fmod_Tensor
+
+// frac, frac_, frac.out: diopiGetVersion.
+namespace frac {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_frac, 1, Form::functional> op;
+    op.meta(self);
+    kernels::fracOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_frac, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::fracOut(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_frac, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::fracOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace frac
+
+// gather, gather.out: diopiGather.
+namespace gather {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
+    Shaped<at::meta::structured_gather, 1, Form::functional> op;
+    op.meta(self, dim, index, sparse_grad);
+    kernels::gatherOut(op.output(0), self, dim, index, sparse_grad);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad, at::Tensor& out) {
+    Shaped<at::meta::structured_gather, 1, Form::out> op(out);
+    op.meta(self, dim, index, sparse_grad);
+    kernels::gatherOut(op.output(0), self, dim, index, sparse_grad);
+    return out;
+}
+
+}  // namespace gather
 
 // ge.Scalar, ge_.Scalar, ge.Scalar_out: diopiGeScalar.
 namespace ge_Scalar {
@@ -2174,6 +2697,25 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::stri
 
 }  // namespace gelu_backward
 
+// glu, glu.out: diopiGetVersion.
+namespace glu {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim) {
+    Shaped<at::meta::structured_glu, 1, Form::functional> op;
+    op.meta(self, dim);
+    kernels::gluOut(op.output(0), op.type(self.scalar_type()), self, dim);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, at::Tensor& out) {
+    Shaped<at::meta::structured_glu, 1, Form::out> op(out);
+    op.meta(self, dim);
+    kernels::gluOut(op.output(0), op.type(self.scalar_type()), self, dim);
+    return out;
+}
+
+}  // namespace glu
+
 // gt.Scalar, gt_.Scalar, gt.Scalar_out: diopiGtScalar.
 namespace gt_Scalar {
 
@@ -2247,6 +2789,314 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 }
 
 }  // namespace gt_Tensor
+
+// hardshrink, hardshrink.out: diopiGetVersion.
+namespace hardshrink {
+
+at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
+    Shaped<at::meta::structured_hardshrink, 1, Form::functional> op;
+    op.meta(self, lambd);
+    kernels::hardshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
+    Shaped<at::meta::structured_hardshrink, 1, Form::out> op(out);
+    op.meta(self, lambd);
+    kernels::hardshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    return out;
+}
+
+}  // namespace hardshrink
+
+// hardshrink_backward, hardshrink_backward.grad_input: diopiGetVersion.
+namespace hardshrink_backward {
+
+at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
+    Shaped<at::meta::structured_hardshrink_backward, 1, Form::functional> op;
+    op.meta(grad_out, self, lambd);
+    kernels::hardshrinkBackwardGradInput(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_hardshrink_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_out, self, lambd);
+    kernels::hardshrinkBackwardGradInput(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
+    return grad_input;
+}
+
+}  // namespace hardshrink_backward
+
+// hardsigmoid, hardsigmoid_, hardsigmoid.out: diopiGetVersion.
+namespace hardsigmoid {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_hardsigmoid, 1, Form::functional> op;
+    op.meta(self);
+    kernels::hardsigmoidOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_hardsigmoid, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::hardsigmoidOut(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_hardsigmoid, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::hardsigmoidOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace hardsigmoid
+
+// hardsigmoid_backward, hardsigmoid_backward.grad_input: diopiGetVersion.
+namespace hardsigmoid_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
+    Shaped<at::meta::structured_hardsigmoid_backward, 1, Form::functional> op;
+    op.meta(grad_output, self);
+    kernels::hardsigmoidBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_hardsigmoid_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self);
+    kernels::hardsigmoidBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
+    return grad_input;
+}
+
+}  // namespace hardsigmoid_backward
+
+// heaviside, heaviside_, heaviside.out: diopiGetVersion.
+namespace heaviside {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& values) {
+    Shaped<at::meta::structured_heaviside, 1, Form::functional> op;
+    op.meta(self, values);
+    kernels::heavisideOut(op.output(0), op.type(self.scalar_type()), self, values);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& values) {
+    Shaped<at::meta::structured_heaviside, 1, Form::inplace> op(self);
+    op.meta(self, values);
+    kernels::heavisideOut(op.output(0), op.type(self.scalar_type()), self, values);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& values, at::Tensor& out) {
+    Shaped<at::meta::structured_heaviside, 1, Form::out> op(out);
+    op.meta(self, values);
+    kernels::heavisideOut(op.output(0), op.type(self.scalar_type()), self, values);
+    return out;
+}
+
+}  // namespace heaviside
+
+// hypot, hypot_, hypot.out: diopiGetVersion.
+namespace hypot {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_hypot, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::hypotOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_hypot, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::hypotOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_hypot, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::hypotOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace hypot
+
+// index.Tensor, index.Tensor_out: diopiIndex.
+namespace index_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
+    Shaped<at::meta::structured_index_Tensor, 1, Form::functional> op;
+    op.meta(self, at::IOptTensorListRef(indices));
+    kernels::indexTensorOut(op.output(0), op.type(self.scalar_type()), self, indices);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, at::Tensor& out) {
+    Shaped<at::meta::structured_index_Tensor, 1, Form::out> op(out);
+    op.meta(self, at::IOptTensorListRef(indices));
+    kernels::indexTensorOut(op.output(0), op.type(self.scalar_type()), self, indices);
+    return out;
+}
+
+}  // namespace index_Tensor
+
+// index_add, index_add_, index_add.out: diopiGetVersion.
+namespace index_add {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+                      const at::Scalar& alpha) {
+    Shaped<at::meta::structured_index_add, 1, Form::functional> op;
+    op.meta(self, dim, index, source, alpha);
+    kernels::indexAddOut(op.output(0), self, dim, index, source, alpha);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+                    const at::Scalar& alpha) {
+    Shaped<at::meta::structured_index_add, 1, Form::inplace> op(self);
+    op.meta(self, dim, index, source, alpha);
+    kernels::indexAddOut(op.output(0), self, dim, index, source, alpha);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+                const at::Scalar& alpha, at::Tensor& out) {
+    Shaped<at::meta::structured_index_add, 1, Form::out> op(out);
+    op.meta(self, dim, index, source, alpha);
+    kernels::indexAddOut(op.output(0), self, dim, index, source, alpha);
+    return out;
+}
+
+}  // namespace index_add
+
+// index_copy, index_copy_, index_copy.out: diopiGetVersion.
+namespace index_copy {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
+    Shaped<at::meta::structured_index_copy, 1, Form::functional> op;
+    op.meta(self, dim, index, source);
+    kernels::indexCopyOut(op.output(0), self, dim, index, source);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
+    Shaped<at::meta::structured_index_copy, 1, Form::inplace> op(self);
+    op.meta(self, dim, index, source);
+    kernels::indexCopyOut(op.output(0), self, dim, index, source);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_index_copy, 1, Form::out> op(out);
+    op.meta(self, dim, index, source);
+    kernels::indexCopyOut(op.output(0), self, dim, index, source);
+    return out;
+}
+
+}  // namespace index_copy
+
+// isin.Scalar_Tensor, isin.Scalar_Tensor_out: diopiGetVersion.
+namespace isin_Scalar_Tensor {
+
+at::Tensor functional(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert) {
+    Shaped<at::meta::structured_isin_Scalar_Tensor, 1, Form::functional> op;
+    op.meta(element, test_elements, assume_unique, invert);
+    kernels::isinScalarTensorOut(op.output(0), element, test_elements, assume_unique, invert);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_isin_Scalar_Tensor, 1, Form::out> op(out);
+    op.meta(element, test_elements, assume_unique, invert);
+    kernels::isinScalarTensorOut(op.output(0), element, test_elements, assume_unique, invert);
+    return out;
+}
+
+}  // namespace isin_Scalar_Tensor
+
+// isin.Tensor_Scalar, isin.Tensor_Scalar_out: diopiGetVersion.
+namespace isin_Tensor_Scalar {
+
+at::Tensor functional(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert) {
+    Shaped<at::meta::structured_isin_Tensor_Scalar, 1, Form::functional> op;
+    op.meta(elements, test_element, assume_unique, invert);
+    kernels::isinTensorScalarOut(op.output(0), elements, test_element, assume_unique, invert);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_isin_Tensor_Scalar, 1, Form::out> op(out);
+    op.meta(elements, test_element, assume_unique, invert);
+    kernels::isinTensorScalarOut(op.output(0), elements, test_element, assume_unique, invert);
+    return out;
+}
+
+}  // namespace isin_Tensor_Scalar
+
+// isin.Tensor_Tensor, isin.Tensor_Tensor_out: diopiGetVersion.
+namespace isin_Tensor_Tensor {
+
+at::Tensor functional(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert) {
+    Shaped<at::meta::structured_isin_Tensor_Tensor, 1, Form::functional> op;
+    op.meta(elements, test_elements, assume_unique, invert);
+    kernels::isinTensorTensorOut(op.output(0), elements, test_elements, assume_unique, invert);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_isin_Tensor_Tensor, 1, Form::out> op(out);
+    op.meta(elements, test_elements, assume_unique, invert);
+    kernels::isinTensorTensorOut(op.output(0), elements, test_elements, assume_unique, invert);
+    return out;
+}
+
+}  // namespace isin_Tensor_Tensor
+
+// isneginf, isneginf.out: diopiGetVersion.
+namespace isneginf {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_isneginf, 1, Form::functional> op;
+    op.meta(self);
+    kernels::isneginfOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_isneginf, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::isneginfOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace isneginf
+
+// isposinf, isposinf.out: diopiGetVersion.
+namespace isposinf {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_isposinf, 1, Form::functional> op;
+    op.meta(self);
+    kernels::isposinfOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_isposinf, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::isposinfOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace isposinf
 
 // le.Scalar, le_.Scalar, le.Scalar_out: diopiLeScalar.
 namespace le_Scalar {
@@ -2496,6 +3346,25 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, bool upper, boo
 
 }  // namespace linalg_cholesky_ex
 
+// linalg_cross, linalg_cross.out: diopiGetVersion.
+namespace linalg_cross {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+    Shaped<at::meta::structured_linalg_cross, 1, Form::functional> op;
+    op.meta(self, other, dim);
+    kernels::linalgCrossOut(op.output(0), self, other, dim);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
+    Shaped<at::meta::structured_linalg_cross, 1, Form::out> op(out);
+    op.meta(self, other, dim);
+    kernels::linalgCrossOut(op.output(0), self, other, dim);
+    return out;
+}
+
+}  // namespace linalg_cross
+
 // linalg_qr, linalg_qr.out: diopiLinalgQR.
 namespace linalg_qr {
 
@@ -2690,6 +3559,64 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 }
 
 }  // namespace log2
+
+// logaddexp, logaddexp.out: diopiGetVersion.
+namespace logaddexp {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_logaddexp, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::logaddexpOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_logaddexp, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::logaddexpOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace logaddexp
+
+// logaddexp2, logaddexp2.out: diopiGetVersion.
+namespace logaddexp2 {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_logaddexp2, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::logaddexp2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_logaddexp2, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::logaddexp2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace logaddexp2
+
+// logit_backward, logit_backward.grad_input: diopiGetVersion.
+namespace logit_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps) {
+    Shaped<at::meta::structured_logit_backward, 1, Form::functional> op;
+    op.meta(grad_output, self, eps);
+    kernels::logitBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_logit_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self, eps);
+    kernels::logitBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
+    return grad_input;
+}
+
+}  // namespace logit_backward
 
 // lt.Scalar, lt_.Scalar, lt.Scalar_out: diopiLtScalar.
 namespace lt_Scalar {
@@ -2982,6 +3909,32 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 }
 
 }  // namespace minimum
+
+// mish, mish_, mish.out: diopiGetVersion.
+namespace mish {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_mish, 1, Form::functional> op;
+    op.meta(self);
+    kernels::mishOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_mish, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::mishOut(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_mish, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::mishOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace mish
 
 // mm, mm.out: diopiMm.
 namespace mm {
@@ -3451,6 +4404,84 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace reciprocal
 
+// reflection_pad1d, reflection_pad1d.out: diopiGetVersion.
+namespace reflection_pad1d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_reflection_pad1d, 1, Form::functional> op;
+    op.meta(self, padding);
+    kernels::reflectionPad1dOut(op.output(0), self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
+    Shaped<at::meta::structured_reflection_pad1d, 1, Form::out> op(out);
+    op.meta(self, padding);
+    kernels::reflectionPad1dOut(op.output(0), self, padding);
+    return out;
+}
+
+}  // namespace reflection_pad1d
+
+// reflection_pad1d_backward, reflection_pad1d_backward.grad_input: diopiGetVersion.
+namespace reflection_pad1d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_reflection_pad1d_backward, 1, Form::functional> op;
+    op.meta(grad_output, self, padding);
+    kernels::reflectionPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_reflection_pad1d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self, padding);
+    kernels::reflectionPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    return grad_input;
+}
+
+}  // namespace reflection_pad1d_backward
+
+// reflection_pad3d, reflection_pad3d.out: diopiGetVersion.
+namespace reflection_pad3d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_reflection_pad3d, 1, Form::functional> op;
+    op.meta(self, padding);
+    kernels::reflectionPad3dOut(op.output(0), self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
+    Shaped<at::meta::structured_reflection_pad3d, 1, Form::out> op(out);
+    op.meta(self, padding);
+    kernels::reflectionPad3dOut(op.output(0), self, padding);
+    return out;
+}
+
+}  // namespace reflection_pad3d
+
+// reflection_pad3d_backward, reflection_pad3d_backward.grad_input: diopiGetVersion.
+namespace reflection_pad3d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_reflection_pad3d_backward, 1, Form::functional> op;
+    op.meta(grad_output, self, padding);
+    kernels::reflectionPad3dBackwardGradInput(op.output(0), grad_output, self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_reflection_pad3d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self, padding);
+    kernels::reflectionPad3dBackwardGradInput(op.output(0), grad_output, self, padding);
+    return grad_input;
+}
+
+}  // namespace reflection_pad3d_backward
+
 // remainder.Tensor, remainder_.Tensor, remainder.Tensor_out: diopiRemainderTensor, diopiRemainderScalar,
 // diopiRemainder.
 namespace remainder_Tensor {
@@ -3497,6 +4528,135 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace remainder_Tensor
 
+// replication_pad1d, replication_pad1d.out: diopiGetVersion.
+namespace replication_pad1d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_replication_pad1d, 1, Form::functional> op;
+    op.meta(self, padding);
+    kernels::replicationPad1dOut(op.output(0), self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
+    Shaped<at::meta::structured_replication_pad1d, 1, Form::out> op(out);
+    op.meta(self, padding);
+    kernels::replicationPad1dOut(op.output(0), self, padding);
+    return out;
+}
+
+}  // namespace replication_pad1d
+
+// replication_pad1d_backward, replication_pad1d_backward.grad_input: diopiGetVersion.
+namespace replication_pad1d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_replication_pad1d_backward, 1, Form::functional> op;
+    op.meta(grad_output, self, padding);
+    kernels::replicationPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_replication_pad1d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self, padding);
+    kernels::replicationPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    return grad_input;
+}
+
+}  // namespace replication_pad1d_backward
+
+// replication_pad2d, replication_pad2d.out: diopiGetVersion.
+namespace replication_pad2d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_replication_pad2d, 1, Form::functional> op;
+    op.meta(self, padding);
+    kernels::replicationPad2dOut(op.output(0), self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
+    Shaped<at::meta::structured_replication_pad2d, 1, Form::out> op(out);
+    op.meta(self, padding);
+    kernels::replicationPad2dOut(op.output(0), self, padding);
+    return out;
+}
+
+}  // namespace replication_pad2d
+
+// replication_pad3d, replication_pad3d.out: diopiGetVersion.
+namespace replication_pad3d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
+    Shaped<at::meta::structured_replication_pad3d, 1, Form::functional> op;
+    op.meta(self, padding);
+    kernels::replicationPad3dOut(op.output(0), self, padding);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
+    Shaped<at::meta::structured_replication_pad3d, 1, Form::out> op(out);
+    op.meta(self, padding);
+    kernels::replicationPad3dOut(op.output(0), self, padding);
+    return out;
+}
+
+}  // namespace replication_pad3d
+
+// round, round_, round.out: diopiGetVersion.
+namespace round {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_round, 1, Form::functional> op;
+    op.meta(self);
+    kernels::roundOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_round, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::roundOut(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_round, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::roundOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace round
+
+// round.decimals, round_.decimals, round.decimals_out: diopiGetVersion.
+namespace round_decimals {
+
+at::Tensor functional(const at::Tensor& self, int64_t decimals) {
+    Shaped<at::meta::structured_round_decimals, 1, Form::functional> op;
+    op.meta(self, decimals);
+    kernels::roundDecimalsOut(op.output(0), op.type(self.scalar_type()), self, decimals);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, int64_t decimals) {
+    Shaped<at::meta::structured_round_decimals, 1, Form::inplace> op(self);
+    op.meta(self, decimals);
+    kernels::roundDecimalsOut(op.output(0), op.type(self.scalar_type()), self, decimals);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t decimals, at::Tensor& out) {
+    Shaped<at::meta::structured_round_decimals, 1, Form::out> op(out);
+    op.meta(self, decimals);
+    kernels::roundDecimalsOut(op.output(0), op.type(self.scalar_type()), self, decimals);
+    return out;
+}
+
+}  // namespace round_decimals
+
 // rsqrt, rsqrt_, rsqrt.out: diopiRsqrt.
 namespace rsqrt {
 
@@ -3530,6 +4690,32 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 }
 
 }  // namespace rsqrt
+
+// scatter_add, scatter_add_, scatter_add.out: diopiGetVersion.
+namespace scatter_add {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
+    Shaped<at::meta::structured_scatter_add, 1, Form::functional> op;
+    op.meta(self, dim, index, src);
+    kernels::scatterAddOut(op.output(0), self, dim, index, src);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
+    Shaped<at::meta::structured_scatter_add, 1, Form::inplace> op(self);
+    op.meta(self, dim, index, src);
+    kernels::scatterAddOut(op.output(0), self, dim, index, src);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src, at::Tensor& out) {
+    Shaped<at::meta::structured_scatter_add, 1, Form::out> op(out);
+    op.meta(self, dim, index, src);
+    kernels::scatterAddOut(op.output(0), self, dim, index, src);
+    return out;
+}
+
+}  // namespace scatter_add
 
 // scatter.reduce, scatter_.reduce, scatter.reduce_out: diopiScatter.
 namespace scatter_reduce {
@@ -3570,6 +4756,35 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 }
 
 }  // namespace scatter_reduce
+
+// scatter_reduce.two, scatter_reduce_.two, scatter_reduce.two_out: diopiGetVersion.
+namespace scatter_reduce_two {
+
+at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
+                      std::string_view reduce, bool include_self) {
+    Shaped<at::meta::structured_scatter_reduce_two, 1, Form::functional> op;
+    op.meta(self, dim, index, src, reduce, include_self);
+    kernels::scatterReduceTwoOut(op.output(0), self, dim, index, src, reduce, include_self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
+                    std::string_view reduce, bool include_self) {
+    Shaped<at::meta::structured_scatter_reduce_two, 1, Form::inplace> op(self);
+    op.meta(self, dim, index, src, reduce, include_self);
+    kernels::scatterReduceTwoOut(op.output(0), self, dim, index, src, reduce, include_self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
+                std::string_view reduce, bool include_self, at::Tensor& out) {
+    Shaped<at::meta::structured_scatter_reduce_two, 1, Form::out> op(out);
+    op.meta(self, dim, index, src, reduce, include_self);
+    kernels::scatterReduceTwoOut(op.output(0), self, dim, index, src, reduce, include_self);
+    return out;
+}
+
+}  // namespace scatter_reduce_two
 
 // scatter.src, scatter_.src, scatter.src_out: diopiScatter.
 namespace scatter_src {
@@ -3813,6 +5028,25 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sign
 
+// signbit, signbit.out: diopiGetVersion.
+namespace signbit {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_signbit, 1, Form::functional> op;
+    op.meta(self);
+    kernels::signbitOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_signbit, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::signbitOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace signbit
+
 // silu, silu_, silu.out: diopiSilu.
 namespace silu {
 
@@ -3909,6 +5143,32 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sin
 
+// sinc, sinc_, sinc.out: diopiGetVersion.
+namespace sinc {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_sinc, 1, Form::functional> op;
+    op.meta(self);
+    kernels::sincOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_sinc, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::sincOut(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_sinc, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::sincOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace sinc
+
 // sinh, sinh_, sinh.out: diopiSinh.
 namespace sinh {
 
@@ -3987,6 +5247,87 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduct
 
 }  // namespace smooth_l1_loss
 
+// softplus, softplus.out: diopiGetVersion.
+namespace softplus {
+
+at::Tensor functional(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
+    Shaped<at::meta::structured_softplus, 1, Form::functional> op;
+    op.meta(self, beta, threshold);
+    kernels::softplusOut(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold, at::Tensor& out) {
+    Shaped<at::meta::structured_softplus, 1, Form::out> op(out);
+    op.meta(self, beta, threshold);
+    kernels::softplusOut(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
+    return out;
+}
+
+}  // namespace softplus
+
+// softplus_backward, softplus_backward.grad_input: diopiGetVersion.
+namespace softplus_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
+                      const at::Scalar& threshold) {
+    Shaped<at::meta::structured_softplus_backward, 1, Form::functional> op;
+    op.meta(grad_output, self, beta, threshold);
+    kernels::softplusBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta,
+                                       threshold);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
+                const at::Scalar& threshold, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_softplus_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self, beta, threshold);
+    kernels::softplusBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta,
+                                       threshold);
+    return grad_input;
+}
+
+}  // namespace softplus_backward
+
+// softshrink, softshrink.out: diopiGetVersion.
+namespace softshrink {
+
+at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
+    Shaped<at::meta::structured_softshrink, 1, Form::functional> op;
+    op.meta(self, lambd);
+    kernels::softshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
+    Shaped<at::meta::structured_softshrink, 1, Form::out> op(out);
+    op.meta(self, lambd);
+    kernels::softshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    return out;
+}
+
+}  // namespace softshrink
+
+// softshrink_backward, softshrink_backward.grad_input: diopiGetVersion.
+namespace softshrink_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
+    Shaped<at::meta::structured_softshrink_backward, 1, Form::functional> op;
+    op.meta(grad_output, self, lambd);
+    kernels::softshrinkBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_softshrink_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, self, lambd);
+    kernels::softshrinkBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
+    return grad_input;
+}
+
+}  // namespace softshrink_backward
+
 // sort.stable, sort.values_stable: diopiSort.
 namespace sort_stable {
 
@@ -4018,6 +5359,44 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<b
 }
 
 }  // namespace sort_stable
+
+// special_entr, special_entr.out: diopiGetVersion.
+namespace special_entr {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_special_entr, 1, Form::functional> op;
+    op.meta(self);
+    kernels::specialEntrOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_special_entr, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::specialEntrOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace special_entr
+
+// special_xlog1py, special_xlog1py.out: diopiGetVersion.
+namespace special_xlog1py {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_special_xlog1py, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::specialXlog1pyOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_special_xlog1py, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::specialXlog1pyOut(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace special_xlog1py
 
 // sqrt, sqrt_, sqrt.out: diopiSqrt.
 namespace sqrt {
@@ -4421,6 +5800,365 @@ at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
 
 }  // namespace triu
 
+// trunc, trunc_, trunc.out: diopiGetVersion.
+namespace trunc {
+
+at::Tensor functional(const at::Tensor& self) {
+    Shaped<at::meta::structured_trunc, 1, Form::functional> op;
+    op.meta(self);
+    kernels::truncOut(op.output(0), op.type(self.scalar_type()), self);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self) {
+    Shaped<at::meta::structured_trunc, 1, Form::inplace> op(self);
+    op.meta(self);
+    kernels::truncOut(op.output(0), op.type(self.scalar_type()), self);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
+    Shaped<at::meta::structured_trunc, 1, Form::out> op(out);
+    op.meta(self);
+    kernels::truncOut(op.output(0), op.type(self.scalar_type()), self);
+    return out;
+}
+
+}  // namespace trunc
+
+// upsample_bicubic2d, upsample_bicubic2d.out: diopiGetVersion.
+namespace upsample_bicubic2d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                      std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_bicubic2d, 1, Form::functional> op;
+    op.meta(self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBicubic2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
+                std::optional<double> scales_w, at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_bicubic2d, 1, Form::out> op(out);
+    op.meta(self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBicubic2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    return out;
+}
+
+}  // namespace upsample_bicubic2d
+
+// upsample_bicubic2d_backward, upsample_bicubic2d_backward.grad_input: diopiGetVersion.
+namespace upsample_bicubic2d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBicubic2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                                scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBicubic2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                                scales_h, scales_w);
+    return grad_input;
+}
+
+}  // namespace upsample_bicubic2d_backward
+
+// upsample_bilinear2d, upsample_bilinear2d.out: diopiUpsampleLinear.
+namespace upsample_bilinear2d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                      std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_bilinear2d, 1, Form::functional> op;
+    op.meta(self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBilinear2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
+                std::optional<double> scales_w, at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_bilinear2d, 1, Form::out> op(out);
+    op.meta(self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBilinear2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    return out;
+}
+
+}  // namespace upsample_bilinear2d
+
+// upsample_bilinear2d_backward, upsample_bilinear2d_backward.grad_input: diopiUpsampleLinearBackward.
+namespace upsample_bilinear2d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBilinear2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                                 scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBilinear2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                                 scales_h, scales_w);
+    return grad_input;
+}
+
+}  // namespace upsample_bilinear2d_backward
+
+// upsample_linear1d, upsample_linear1d.out: diopiGetVersion.
+namespace upsample_linear1d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                      std::optional<double> scales) {
+    Shaped<at::meta::structured_upsample_linear1d, 1, Form::functional> op;
+    op.meta(self, output_size, align_corners, scales);
+    kernels::upsampleLinear1dOut(op.output(0), self, output_size, align_corners, scales);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_linear1d, 1, Form::out> op(out);
+    op.meta(self, output_size, align_corners, scales);
+    kernels::upsampleLinear1dOut(op.output(0), self, output_size, align_corners, scales);
+    return out;
+}
+
+}  // namespace upsample_linear1d
+
+// upsample_linear1d_backward, upsample_linear1d_backward.grad_input: diopiGetVersion.
+namespace upsample_linear1d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      bool align_corners, std::optional<double> scales) {
+    Shaped<at::meta::structured_upsample_linear1d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, align_corners, scales);
+    kernels::upsampleLinear1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                               scales);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                bool align_corners, std::optional<double> scales, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_linear1d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, align_corners, scales);
+    kernels::upsampleLinear1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                               scales);
+    return grad_input;
+}
+
+}  // namespace upsample_linear1d_backward
+
+// upsample_nearest1d, upsample_nearest1d.out: diopiUpsampleNearest.
+namespace upsample_nearest1d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales) {
+    Shaped<at::meta::structured_upsample_nearest1d, 1, Form::functional> op;
+    op.meta(self, output_size, scales);
+    kernels::upsampleNearest1dOut(op.output(0), self, output_size, scales);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales, at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_nearest1d, 1, Form::out> op(out);
+    op.meta(self, output_size, scales);
+    kernels::upsampleNearest1dOut(op.output(0), self, output_size, scales);
+    return out;
+}
+
+}  // namespace upsample_nearest1d
+
+// upsample_nearest1d_backward, upsample_nearest1d_backward.grad_input: diopiUpsampleNearestBackward.
+namespace upsample_nearest1d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      std::optional<double> scales) {
+    Shaped<at::meta::structured_upsample_nearest1d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, scales);
+    kernels::upsampleNearest1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                std::optional<double> scales, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_nearest1d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, scales);
+    kernels::upsampleNearest1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales);
+    return grad_input;
+}
+
+}  // namespace upsample_nearest1d_backward
+
+// upsample_nearest2d, upsample_nearest2d.out: diopiUpsampleNearest.
+namespace upsample_nearest2d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_h,
+                      std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_nearest2d, 1, Form::functional> op;
+    op.meta(self, output_size, scales_h, scales_w);
+    kernels::upsampleNearest2dOut(op.output(0), self, output_size, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_h,
+                std::optional<double> scales_w, at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_nearest2d, 1, Form::out> op(out);
+    op.meta(self, output_size, scales_h, scales_w);
+    kernels::upsampleNearest2dOut(op.output(0), self, output_size, scales_h, scales_w);
+    return out;
+}
+
+}  // namespace upsample_nearest2d
+
+// upsample_nearest2d_backward, upsample_nearest2d_backward.grad_input: diopiUpsampleNearestBackward.
+namespace upsample_nearest2d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_nearest2d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, scales_h, scales_w);
+    kernels::upsampleNearest2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_nearest2d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, scales_h, scales_w);
+    kernels::upsampleNearest2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
+    return grad_input;
+}
+
+}  // namespace upsample_nearest2d_backward
+
+// upsample_nearest3d, upsample_nearest3d.out: diopiUpsampleNearest.
+namespace upsample_nearest3d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_d,
+                      std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_nearest3d, 1, Form::functional> op;
+    op.meta(self, output_size, scales_d, scales_h, scales_w);
+    kernels::upsampleNearest3dOut(op.output(0), self, output_size, scales_d, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_d,
+                std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_nearest3d, 1, Form::out> op(out);
+    op.meta(self, output_size, scales_d, scales_h, scales_w);
+    kernels::upsampleNearest3dOut(op.output(0), self, output_size, scales_d, scales_h, scales_w);
+    return out;
+}
+
+}  // namespace upsample_nearest3d
+
+// upsample_nearest3d_backward, upsample_nearest3d_backward.grad_input: diopiUpsampleNearestBackward.
+namespace upsample_nearest3d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_nearest3d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
+    kernels::upsampleNearest3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_d, scales_h,
+                                                scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w,
+                at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_nearest3d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
+    kernels::upsampleNearest3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_d, scales_h,
+                                                scales_w);
+    return grad_input;
+}
+
+}  // namespace upsample_nearest3d_backward
+
+// upsample_trilinear3d, upsample_trilinear3d.out: diopiGetVersion.
+namespace upsample_trilinear3d {
+
+at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                      std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_trilinear3d, 1, Form::functional> op;
+    op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3dOut(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_d,
+                std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
+    Shaped<at::meta::structured_upsample_trilinear3d, 1, Form::out> op(out);
+    op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3dOut(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
+    return out;
+}
+
+}  // namespace upsample_trilinear3d
+
+// upsample_trilinear3d_backward, upsample_trilinear3d_backward.grad_input: diopiGetVersion.
+namespace upsample_trilinear3d_backward {
+
+at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                      bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
+                      std::optional<double> scales_w) {
+    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1, Form::functional> op;
+    op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                                  scales_d, scales_h, scales_w);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
+                bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
+                std::optional<double> scales_w, at::Tensor& grad_input) {
+    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1, Form::out> op(grad_input);
+    op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
+                                                  scales_d, scales_h, scales_w);
+    return grad_input;
+}
+
+}  // namespace upsample_trilinear3d_backward
+
+// xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor: diopiGetVersion.
+namespace xlogy_Tensor {
+
+at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_xlogy_Tensor, 1, Form::functional> op;
+    op.meta(self, other);
+    kernels::xlogyOutTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    return std::move(op.output(0));
+}
+
+at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
+    Shaped<at::meta::structured_xlogy_Tensor, 1, Form::inplace> op(self);
+    op.meta(self, other);
+    kernels::xlogyOutTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    return self;
+}
+
+at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    Shaped<at::meta::structured_xlogy_Tensor, 1, Form::out> op(out);
+    op.meta(self, other);
+    kernels::xlogyOutTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    return out;
+}
+
+}  // namespace xlogy_Tensor
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_log_softmax, &_log_softmax::functional>(library);
     implement<at::_ops::_log_softmax_out, &_log_softmax::out>(library);
@@ -4456,12 +6194,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::addmm, &addmm::functional>(library);
     implement<at::_ops::addmm_, &addmm::inplace>(library);
     implement<at::_ops::addmm_out, &addmm::out>(library);
+    implement<at::_ops::addmv, &addmv::functional>(library);
+    implement<at::_ops::addmv_, &addmv::inplace>(library);
+    implement<at::_ops::addmv_out, &addmv::out>(library);
     implement<at::_ops::all, &all::functional>(library);
     implement<at::_ops::all_all_out, &all::out>(library);
     implement<at::_ops::all_dim, &all_dim::functional>(library);
     implement<at::_ops::all_out, &all_dim::out>(library);
     implement<at::_ops::amax, &amax::functional>(library);
     implement<at::_ops::amax_out, &amax::out>(library);
+    implement<at::_ops::amin, &amin::functional>(library);
+    implement<at::_ops::amin_out, &amin::out>(library);
+    implement<at::_ops::aminmax, &aminmax::functional>(library);
+    implement<at::_ops::aminmax_out, &aminmax::out>(library);
     implement<at::_ops::any, &any::functional>(library);
     implement<at::_ops::any_all_out, &any::out>(library);
     implement<at::_ops::any_dim, &any_dim::functional>(library);
@@ -4479,6 +6224,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::atan, &atan::functional>(library);
     implement<at::_ops::atan_, &atan::inplace>(library);
     implement<at::_ops::atan_out, &atan::out>(library);
+    implement<at::_ops::atan2, &atan2::functional>(library);
+    implement<at::_ops::atan2_, &atan2::inplace>(library);
+    implement<at::_ops::atan2_out, &atan2::out>(library);
     implement<at::_ops::atanh, &atanh::functional>(library);
     implement<at::_ops::atanh_, &atanh::inplace>(library);
     implement<at::_ops::atanh_out, &atanh::out>(library);
@@ -4496,12 +6244,21 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::bitwise_and_Tensor, &bitwise_and_Tensor::functional>(library);
     implement<at::_ops::bitwise_and__Tensor, &bitwise_and_Tensor::inplace>(library);
     implement<at::_ops::bitwise_and_Tensor_out, &bitwise_and_Tensor::out>(library);
+    implement<at::_ops::bitwise_left_shift_Tensor, &bitwise_left_shift_Tensor::functional>(library);
+    implement<at::_ops::bitwise_left_shift__Tensor, &bitwise_left_shift_Tensor::inplace>(library);
+    implement<at::_ops::bitwise_left_shift_Tensor_out, &bitwise_left_shift_Tensor::out>(library);
     implement<at::_ops::bitwise_not, &bitwise_not::functional>(library);
     implement<at::_ops::bitwise_not_, &bitwise_not::inplace>(library);
     implement<at::_ops::bitwise_not_out, &bitwise_not::out>(library);
     implement<at::_ops::bitwise_or_Tensor, &bitwise_or_Tensor::functional>(library);
     implement<at::_ops::bitwise_or__Tensor, &bitwise_or_Tensor::inplace>(library);
     implement<at::_ops::bitwise_or_Tensor_out, &bitwise_or_Tensor::out>(library);
+    implement<at::_ops::bitwise_right_shift_Tensor, &bitwise_right_shift_Tensor::functional>(library);
+    implement<at::_ops::bitwise_right_shift__Tensor, &bitwise_right_shift_Tensor::inplace>(library);
+    implement<at::_ops::bitwise_right_shift_Tensor_out, &bitwise_right_shift_Tensor::out>(library);
+    implement<at::_ops::bitwise_xor_Tensor, &bitwise_xor_Tensor::functional>(library);
+    implement<at::_ops::bitwise_xor__Tensor, &bitwise_xor_Tensor::inplace>(library);
+    implement<at::_ops::bitwise_xor_Tensor_out, &bitwise_xor_Tensor::out>(library);
     implement<at::_ops::bmm, &bmm::functional>(library);
     implement<at::_ops::bmm_out, &bmm::out>(library);
     implement<at::_ops::cat, &cat::functional>(library);
@@ -4527,6 +6284,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::clamp_min_Tensor, &clamp_min_Tensor::functional>(library);
     implement<at::_ops::clamp_min__Tensor, &clamp_min_Tensor::inplace>(library);
     implement<at::_ops::clamp_min_Tensor_out, &clamp_min_Tensor::out>(library);
+    implement<at::_ops::copysign_Tensor, &copysign_Tensor::functional>(library);
+    implement<at::_ops::copysign__Tensor, &copysign_Tensor::inplace>(library);
+    implement<at::_ops::copysign_out, &copysign_Tensor::out>(library);
     implement<at::_ops::cos, &cos::functional>(library);
     implement<at::_ops::cos_, &cos::inplace>(library);
     implement<at::_ops::cos_out, &cos::out>(library);
@@ -4542,6 +6302,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::div_Tensor_mode, &div_Tensor_mode::functional>(library);
     implement<at::_ops::div__Tensor_mode, &div_Tensor_mode::inplace>(library);
     implement<at::_ops::div_out_mode, &div_Tensor_mode::out>(library);
+    implement<at::_ops::elu, &elu::functional>(library);
+    implement<at::_ops::elu_, &elu::inplace>(library);
+    implement<at::_ops::elu_out, &elu::out>(library);
+    implement<at::_ops::elu_backward, &elu_backward::functional>(library);
+    implement<at::_ops::elu_backward_grad_input, &elu_backward::out>(library);
     implement<at::_ops::eq_Scalar, &eq_Scalar::functional>(library);
     implement<at::_ops::eq__Scalar, &eq_Scalar::inplace>(library);
     implement<at::_ops::eq_Scalar_out, &eq_Scalar::out>(library);
@@ -4557,12 +6322,27 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::exp, &exp::functional>(library);
     implement<at::_ops::exp_, &exp::inplace>(library);
     implement<at::_ops::exp_out, &exp::out>(library);
+    implement<at::_ops::exp2, &exp2::functional>(library);
+    implement<at::_ops::exp2_, &exp2::inplace>(library);
+    implement<at::_ops::exp2_out, &exp2::out>(library);
     implement<at::_ops::expm1, &expm1::functional>(library);
     implement<at::_ops::expm1_, &expm1::inplace>(library);
     implement<at::_ops::expm1_out, &expm1::out>(library);
     implement<at::_ops::floor, &floor::functional>(library);
     implement<at::_ops::floor_, &floor::inplace>(library);
     implement<at::_ops::floor_out, &floor::out>(library);
+    implement<at::_ops::fmax, &fmax::functional>(library);
+    implement<at::_ops::fmax_out, &fmax::out>(library);
+    implement<at::_ops::fmin, &fmin::functional>(library);
+    implement<at::_ops::fmin_out, &fmin::out>(library);
+    implement<at::_ops::fmod_Tensor, &fmod_Tensor::functional>(library);
+    implement<at::_ops::fmod__Tensor, &fmod_Tensor::inplace>(library);
+    implement<at::_ops::fmod_Tensor_out, &fmod_Tensor::out>(library);
+    implement<at::_ops::frac, &frac::functional>(library);
+    implement<at::_ops::frac_, &frac::inplace>(library);
+    implement<at::_ops::frac_out, &frac::out>(library);
+    implement<at::_ops::gather, &gather::functional>(library);
+    implement<at::_ops::gather_out, &gather::out>(library);
     implement<at::_ops::ge_Scalar, &ge_Scalar::functional>(library);
     implement<at::_ops::ge__Scalar, &ge_Scalar::inplace>(library);
     implement<at::_ops::ge_Scalar_out, &ge_Scalar::out>(library);
@@ -4574,12 +6354,47 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::gelu_out, &gelu::out>(library);
     implement<at::_ops::gelu_backward, &gelu_backward::functional>(library);
     implement<at::_ops::gelu_backward_grad_input, &gelu_backward::out>(library);
+    implement<at::_ops::glu, &glu::functional>(library);
+    implement<at::_ops::glu_out, &glu::out>(library);
     implement<at::_ops::gt_Scalar, &gt_Scalar::functional>(library);
     implement<at::_ops::gt__Scalar, &gt_Scalar::inplace>(library);
     implement<at::_ops::gt_Scalar_out, &gt_Scalar::out>(library);
     implement<at::_ops::gt_Tensor, &gt_Tensor::functional>(library);
     implement<at::_ops::gt__Tensor, &gt_Tensor::inplace>(library);
     implement<at::_ops::gt_Tensor_out, &gt_Tensor::out>(library);
+    implement<at::_ops::hardshrink, &hardshrink::functional>(library);
+    implement<at::_ops::hardshrink_out, &hardshrink::out>(library);
+    implement<at::_ops::hardshrink_backward, &hardshrink_backward::functional>(library);
+    implement<at::_ops::hardshrink_backward_grad_input, &hardshrink_backward::out>(library);
+    implement<at::_ops::hardsigmoid, &hardsigmoid::functional>(library);
+    implement<at::_ops::hardsigmoid_, &hardsigmoid::inplace>(library);
+    implement<at::_ops::hardsigmoid_out, &hardsigmoid::out>(library);
+    implement<at::_ops::hardsigmoid_backward, &hardsigmoid_backward::functional>(library);
+    implement<at::_ops::hardsigmoid_backward_grad_input, &hardsigmoid_backward::out>(library);
+    implement<at::_ops::heaviside, &heaviside::functional>(library);
+    implement<at::_ops::heaviside_, &heaviside::inplace>(library);
+    implement<at::_ops::heaviside_out, &heaviside::out>(library);
+    implement<at::_ops::hypot, &hypot::functional>(library);
+    implement<at::_ops::hypot_, &hypot::inplace>(library);
+    implement<at::_ops::hypot_out, &hypot::out>(library);
+    implement<at::_ops::index_Tensor, &index_Tensor::functional>(library);
+    implement<at::_ops::index_Tensor_out, &index_Tensor::out>(library);
+    implement<at::_ops::index_add, &index_add::functional>(library);
+    implement<at::_ops::index_add_, &index_add::inplace>(library);
+    implement<at::_ops::index_add_out, &index_add::out>(library);
+    implement<at::_ops::index_copy, &index_copy::functional>(library);
+    implement<at::_ops::index_copy_, &index_copy::inplace>(library);
+    implement<at::_ops::index_copy_out, &index_copy::out>(library);
+    implement<at::_ops::isin_Scalar_Tensor, &isin_Scalar_Tensor::functional>(library);
+    implement<at::_ops::isin_Scalar_Tensor_out, &isin_Scalar_Tensor::out>(library);
+    implement<at::_ops::isin_Tensor_Scalar, &isin_Tensor_Scalar::functional>(library);
+    implement<at::_ops::isin_Tensor_Scalar_out, &isin_Tensor_Scalar::out>(library);
+    implement<at::_ops::isin_Tensor_Tensor, &isin_Tensor_Tensor::functional>(library);
+    implement<at::_ops::isin_Tensor_Tensor_out, &isin_Tensor_Tensor::out>(library);
+    implement<at::_ops::isneginf, &isneginf::functional>(library);
+    implement<at::_ops::isneginf_out, &isneginf::out>(library);
+    implement<at::_ops::isposinf, &isposinf::functional>(library);
+    implement<at::_ops::isposinf_out, &isposinf::out>(library);
     implement<at::_ops::le_Scalar, &le_Scalar::functional>(library);
     implement<at::_ops::le__Scalar, &le_Scalar::inplace>(library);
     implement<at::_ops::le_Scalar_out, &le_Scalar::out>(library);
@@ -4599,6 +6414,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::lerp_Tensor_out, &lerp_Tensor::out>(library);
     implement<at::_ops::linalg_cholesky_ex, &linalg_cholesky_ex::functional>(library);
     implement<at::_ops::linalg_cholesky_ex_L, &linalg_cholesky_ex::out>(library);
+    implement<at::_ops::linalg_cross, &linalg_cross::functional>(library);
+    implement<at::_ops::linalg_cross_out, &linalg_cross::out>(library);
     implement<at::_ops::linalg_qr, &linalg_qr::functional>(library);
     implement<at::_ops::linalg_qr_out, &linalg_qr::out>(library);
     implement<at::_ops::linalg_vector_norm, &linalg_vector_norm::functional>(library);
@@ -4615,6 +6432,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::log2, &log2::functional>(library);
     implement<at::_ops::log2_, &log2::inplace>(library);
     implement<at::_ops::log2_out, &log2::out>(library);
+    implement<at::_ops::logaddexp, &logaddexp::functional>(library);
+    implement<at::_ops::logaddexp_out, &logaddexp::out>(library);
+    implement<at::_ops::logaddexp2, &logaddexp2::functional>(library);
+    implement<at::_ops::logaddexp2_out, &logaddexp2::out>(library);
+    implement<at::_ops::logit_backward, &logit_backward::functional>(library);
+    implement<at::_ops::logit_backward_grad_input, &logit_backward::out>(library);
     implement<at::_ops::lt_Scalar, &lt_Scalar::functional>(library);
     implement<at::_ops::lt__Scalar, &lt_Scalar::inplace>(library);
     implement<at::_ops::lt_Scalar_out, &lt_Scalar::out>(library);
@@ -4635,6 +6458,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::min_dim_min, &min_dim::out>(library);
     implement<at::_ops::minimum, &minimum::functional>(library);
     implement<at::_ops::minimum_out, &minimum::out>(library);
+    implement<at::_ops::mish, &mish::functional>(library);
+    implement<at::_ops::mish_, &mish::inplace>(library);
+    implement<at::_ops::mish_out, &mish::out>(library);
     implement<at::_ops::mm, &mm::functional>(library);
     implement<at::_ops::mm_out, &mm::out>(library);
     implement<at::_ops::mse_loss, &mse_loss::functional>(library);
@@ -4670,15 +6496,43 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::reciprocal, &reciprocal::functional>(library);
     implement<at::_ops::reciprocal_, &reciprocal::inplace>(library);
     implement<at::_ops::reciprocal_out, &reciprocal::out>(library);
+    implement<at::_ops::reflection_pad1d, &reflection_pad1d::functional>(library);
+    implement<at::_ops::reflection_pad1d_out, &reflection_pad1d::out>(library);
+    implement<at::_ops::reflection_pad1d_backward, &reflection_pad1d_backward::functional>(library);
+    implement<at::_ops::reflection_pad1d_backward_grad_input, &reflection_pad1d_backward::out>(library);
+    implement<at::_ops::reflection_pad3d, &reflection_pad3d::functional>(library);
+    implement<at::_ops::reflection_pad3d_out, &reflection_pad3d::out>(library);
+    implement<at::_ops::reflection_pad3d_backward, &reflection_pad3d_backward::functional>(library);
+    implement<at::_ops::reflection_pad3d_backward_grad_input, &reflection_pad3d_backward::out>(library);
     implement<at::_ops::remainder_Tensor, &remainder_Tensor::functional>(library);
     implement<at::_ops::remainder__Tensor, &remainder_Tensor::inplace>(library);
     implement<at::_ops::remainder_Tensor_out, &remainder_Tensor::out>(library);
+    implement<at::_ops::replication_pad1d, &replication_pad1d::functional>(library);
+    implement<at::_ops::replication_pad1d_out, &replication_pad1d::out>(library);
+    implement<at::_ops::replication_pad1d_backward, &replication_pad1d_backward::functional>(library);
+    implement<at::_ops::replication_pad1d_backward_grad_input, &replication_pad1d_backward::out>(library);
+    implement<at::_ops::replication_pad2d, &replication_pad2d::functional>(library);
+    implement<at::_ops::replication_pad2d_out, &replication_pad2d::out>(library);
+    implement<at::_ops::replication_pad3d, &replication_pad3d::functional>(library);
+    implement<at::_ops::replication_pad3d_out, &replication_pad3d::out>(library);
+    implement<at::_ops::round, &round::functional>(library);
+    implement<at::_ops::round_, &round::inplace>(library);
+    implement<at::_ops::round_out, &round::out>(library);
+    implement<at::_ops::round_decimals, &round_decimals::functional>(library);
+    implement<at::_ops::round__decimals, &round_decimals::inplace>(library);
+    implement<at::_ops::round_decimals_out, &round_decimals::out>(library);
     implement<at::_ops::rsqrt, &rsqrt::functional>(library);
     implement<at::_ops::rsqrt_, &rsqrt::inplace>(library);
     implement<at::_ops::rsqrt_out, &rsqrt::out>(library);
+    implement<at::_ops::scatter_add, &scatter_add::functional>(library);
+    implement<at::_ops::scatter_add_, &scatter_add::inplace>(library);
+    implement<at::_ops::scatter_add_out, &scatter_add::out>(library);
     implement<at::_ops::scatter_reduce, &scatter_reduce::functional>(library);
     implement<at::_ops::scatter__reduce, &scatter_reduce::inplace>(library);
     implement<at::_ops::scatter_reduce_out, &scatter_reduce::out>(library);
+    implement<at::_ops::scatter_reduce_two, &scatter_reduce_two::functional>(library);
+    implement<at::_ops::scatter_reduce__two, &scatter_reduce_two::inplace>(library);
+    implement<at::_ops::scatter_reduce_two_out, &scatter_reduce_two::out>(library);
     implement<at::_ops::scatter_src, &scatter_src::functional>(library);
     implement<at::_ops::scatter__src, &scatter_src::inplace>(library);
     implement<at::_ops::scatter_src_out, &scatter_src::out>(library);
@@ -4699,6 +6553,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::sign, &sign::functional>(library);
     implement<at::_ops::sign_, &sign::inplace>(library);
     implement<at::_ops::sign_out, &sign::out>(library);
+    implement<at::_ops::signbit, &signbit::functional>(library);
+    implement<at::_ops::signbit_out, &signbit::out>(library);
     implement<at::_ops::silu, &silu::functional>(library);
     implement<at::_ops::silu_, &silu::inplace>(library);
     implement<at::_ops::silu_out, &silu::out>(library);
@@ -4707,6 +6563,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::sin, &sin::functional>(library);
     implement<at::_ops::sin_, &sin::inplace>(library);
     implement<at::_ops::sin_out, &sin::out>(library);
+    implement<at::_ops::sinc, &sinc::functional>(library);
+    implement<at::_ops::sinc_, &sinc::inplace>(library);
+    implement<at::_ops::sinc_out, &sinc::out>(library);
     implement<at::_ops::sinh, &sinh::functional>(library);
     implement<at::_ops::sinh_, &sinh::inplace>(library);
     implement<at::_ops::sinh_out, &sinh::out>(library);
@@ -4714,8 +6573,20 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::slow_conv_transpose2d_out, &slow_conv_transpose2d::out>(library);
     implement<at::_ops::smooth_l1_loss, &smooth_l1_loss::functional>(library);
     implement<at::_ops::smooth_l1_loss_out, &smooth_l1_loss::out>(library);
+    implement<at::_ops::softplus, &softplus::functional>(library);
+    implement<at::_ops::softplus_out, &softplus::out>(library);
+    implement<at::_ops::softplus_backward, &softplus_backward::functional>(library);
+    implement<at::_ops::softplus_backward_grad_input, &softplus_backward::out>(library);
+    implement<at::_ops::softshrink, &softshrink::functional>(library);
+    implement<at::_ops::softshrink_out, &softshrink::out>(library);
+    implement<at::_ops::softshrink_backward, &softshrink_backward::functional>(library);
+    implement<at::_ops::softshrink_backward_grad_input, &softshrink_backward::out>(library);
     implement<at::_ops::sort_stable, &sort_stable::functional>(library);
     implement<at::_ops::sort_values_stable, &sort_stable::out>(library);
+    implement<at::_ops::special_entr, &special_entr::functional>(library);
+    implement<at::_ops::special_entr_out, &special_entr::out>(library);
+    implement<at::_ops::special_xlog1py, &special_xlog1py::functional>(library);
+    implement<at::_ops::special_xlog1py_out, &special_xlog1py::out>(library);
     implement<at::_ops::sqrt, &sqrt::functional>(library);
     implement<at::_ops::sqrt_, &sqrt::inplace>(library);
     implement<at::_ops::sqrt_out, &sqrt::out>(library);
@@ -4747,6 +6618,40 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::triu, &triu::functional>(library);
     implement<at::_ops::triu_, &triu::inplace>(library);
     implement<at::_ops::triu_out, &triu::out>(library);
+    implement<at::_ops::trunc, &trunc::functional>(library);
+    implement<at::_ops::trunc_, &trunc::inplace>(library);
+    implement<at::_ops::trunc_out, &trunc::out>(library);
+    implement<at::_ops::upsample_bicubic2d, &upsample_bicubic2d::functional>(library);
+    implement<at::_ops::upsample_bicubic2d_out, &upsample_bicubic2d::out>(library);
+    implement<at::_ops::upsample_bicubic2d_backward, &upsample_bicubic2d_backward::functional>(library);
+    implement<at::_ops::upsample_bicubic2d_backward_grad_input, &upsample_bicubic2d_backward::out>(library);
+    implement<at::_ops::upsample_bilinear2d, &upsample_bilinear2d::functional>(library);
+    implement<at::_ops::upsample_bilinear2d_out, &upsample_bilinear2d::out>(library);
+    implement<at::_ops::upsample_bilinear2d_backward, &upsample_bilinear2d_backward::functional>(library);
+    implement<at::_ops::upsample_bilinear2d_backward_grad_input, &upsample_bilinear2d_backward::out>(library);
+    implement<at::_ops::upsample_linear1d, &upsample_linear1d::functional>(library);
+    implement<at::_ops::upsample_linear1d_out, &upsample_linear1d::out>(library);
+    implement<at::_ops::upsample_linear1d_backward, &upsample_linear1d_backward::functional>(library);
+    implement<at::_ops::upsample_linear1d_backward_grad_input, &upsample_linear1d_backward::out>(library);
+    implement<at::_ops::upsample_nearest1d, &upsample_nearest1d::functional>(library);
+    implement<at::_ops::upsample_nearest1d_out, &upsample_nearest1d::out>(library);
+    implement<at::_ops::upsample_nearest1d_backward, &upsample_nearest1d_backward::functional>(library);
+    implement<at::_ops::upsample_nearest1d_backward_grad_input, &upsample_nearest1d_backward::out>(library);
+    implement<at::_ops::upsample_nearest2d, &upsample_nearest2d::functional>(library);
+    implement<at::_ops::upsample_nearest2d_out, &upsample_nearest2d::out>(library);
+    implement<at::_ops::upsample_nearest2d_backward, &upsample_nearest2d_backward::functional>(library);
+    implement<at::_ops::upsample_nearest2d_backward_grad_input, &upsample_nearest2d_backward::out>(library);
+    implement<at::_ops::upsample_nearest3d, &upsample_nearest3d::functional>(library);
+    implement<at::_ops::upsample_nearest3d_out, &upsample_nearest3d::out>(library);
+    implement<at::_ops::upsample_nearest3d_backward, &upsample_nearest3d_backward::functional>(library);
+    implement<at::_ops::upsample_nearest3d_backward_grad_input, &upsample_nearest3d_backward::out>(library);
+    implement<at::_ops::upsample_trilinear3d, &upsample_trilinear3d::functional>(library);
+    implement<at::_ops::upsample_trilinear3d_out, &upsample_trilinear3d::out>(library);
+    implement<at::_ops::upsample_trilinear3d_backward, &upsample_trilinear3d_backward::functional>(library);
+    implement<at::_ops::upsample_trilinear3d_backward_grad_input, &upsample_trilinear3d_backward::out>(library);
+    implement<at::_ops::xlogy_Tensor, &xlogy_Tensor::functional>(library);
+    implement<at::_ops::xlogy__Tensor, &xlogy_Tensor::inplace>(library);
+    implement<at::_ops::xlogy_OutTensor, &xlogy_Tensor::out>(library);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// Kernels that are made of other operators of the device.
+#ifndef DIOPIGEN_TORCH_COMPOSE_H_
+#define DIOPIGEN_TORCH_COMPOSE_H_
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+
+namespace diopigen::backend {
+
+/// The dtype to compute in: several steps in half precision would round several times, where PyTorch rounds once.
+inline at::ScalarType wide(at::ScalarType type) { return at::isReducedFloatingType(type) ? at::kFloat : type; }
+
+/// An operand on the device of `out`, in the dtype to compute in. It may be a number that PyTorch keeps on the CPU.
+inline at::Tensor operand(const at::Tensor& out, const at::Tensor& tensor, at::ScalarType type) {
+    return tensor.to(out.device(), wide(type));
+}
+
+/// Writes a result, which may be of a wider dtype.
+inline void put(at::Tensor& out, const at::Tensor& result) { out.copy_(result); }
+
+/// `chosen` where `condition` holds, a number elsewhere; and the other way round.
+inline at::Tensor elseNumber(const at::Tensor& condition, const at::Tensor& chosen, const at::Scalar& otherwise) {
+    return chosen.masked_fill(condition.logical_not(), otherwise);
+}
+inline at::Tensor select(const at::Tensor& condition, const at::Tensor& chosen, const at::Tensor& otherwise) {
+    return chosen.where(condition, otherwise);
+}
+
+/// Whether the sign of a number is negative, of zeros too.
+inline at::Tensor isNegative(const at::Tensor& tensor) {
+    const at::Tensor below = tensor.lt(0);
+    return tensor.is_floating_point() ? below.logical_or(tensor.eq(0).logical_and(tensor.reciprocal().lt(0))) : below;
+}
+
+/// Rounds towards zero.
+inline at::Tensor truncated(const at::Tensor& tensor) { return select(tensor.lt(0), tensor.ceil(), tensor.floor()); }
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_COMPOSE_H_

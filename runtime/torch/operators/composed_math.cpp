@@ -1,0 +1,281 @@
+// Mathematical functions of elements that compose operators of the device.
+#include <ATen/ScalarOps.h>
+#include <ATen/ops/tensor.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/compose.h>
+#include <diopigen_torch/iterate.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// To the nearest integer, halves to the even one.
+at::Tensor rounded(const at::Tensor& tensor) {
+    const at::Tensor below = tensor.floor();
+    const at::Tensor rest = tensor.sub(below);
+    const at::Tensor above = below.add(1);
+    const at::Tensor half = below.mul(0.5);
+    const at::Tensor even = select(half.eq(half.floor()), below, above);
+    return select(rest.lt(0.5), below, select(rest.gt(0.5), above, even));
+}
+
+void requireReal(at::ScalarType type) {
+    if (at::isComplexType(type)) {
+        decline("complex numbers");
+    }
+}
+
+void fillAngle(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    const at::Tensor number = operand(out, self, type);
+    const at::Tensor turned = number.lt(0).to(wide(type)).mul(std::numbers::pi);
+    put(out, select(number.isnan(), number, turned));
+}
+
+// The larger or the smaller of two numbers; of a number and NaN, the number.
+void fillChosen(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other, bool larger) {
+    const at::Tensor first = operand(out, self, type);
+    const at::Tensor second = operand(out, other, type);
+    const at::Tensor chosen = larger ? first.maximum(second) : first.minimum(second);
+    put(out, select(first.isnan(), second, select(second.isnan(), first, chosen)));
+}
+
+// Powers of two as the bits of an integer: the highest one is negative where there is a sign.
+at::Tensor powersOfTwo(const at::Tensor& like, int64_t bits) {
+    std::vector<int64_t> powers;
+    for (int64_t bit = 0; bit < bits; ++bit) {
+        powers.push_back(static_cast<int64_t>(uint64_t{1} << bit));
+    }
+    return at::tensor(powers, at::kLong).to(at::kCPU, like.scalar_type()).to(like.device());
+}
+
+at::Tensor lookUp(const at::Tensor& table, const at::Tensor& position, int64_t last) {
+    return table.index_select(0, position.clamp(0, last).to(at::kLong).reshape({-1})).reshape(position.sizes());
+}
+
+int64_t bitsOf(at::ScalarType type) {
+    if (!isIn(kIntegral, type)) {
+        decline("shifts are of integers");
+    }
+    return static_cast<int64_t>(at::elementSize(type)) * 8;
+}
+
+at::Tensor shiftedLeft(const at::Tensor& number, const at::Tensor& places) {
+    const int64_t bits = bitsOf(number.scalar_type());
+    const at::Tensor factor = lookUp(powersOfTwo(number, bits), places, bits - 1);
+    return number.mul(factor).masked_fill(places.lt(0).logical_or(places.ge(bits)), 0);
+}
+
+at::Tensor shiftedRight(const at::Tensor& number, const at::Tensor& places) {
+    const int64_t bits = bitsOf(number.scalar_type());
+    // The highest power of two of a signed integer is negative: shifting that far leaves the sign alone.
+    const int64_t last = number.scalar_type() == at::kByte ? bits - 1 : bits - 2;
+    const at::Tensor divisor = lookUp(powersOfTwo(number, bits), places, last);
+    const at::Tensor sign = number.lt(0).to(number.scalar_type()).neg();
+    return select(places.lt(0).logical_or(places.gt(last)), sign, number.div(divisor, "floor"));
+}
+
+using Shift = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
+
+void fillShifted(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other, Shift shift) {
+    put(out, shift(operand(out, self, type), operand(out, other, type)));
+}
+
+at::Tensor newShifted(const at::Tensor& self, const at::Tensor& other, Shift shift) {
+    const at::TensorIterator shaped = iterate({}, {&self, &other});
+    at::Tensor out = shaped.output();
+    fillShifted(out, shaped.common_dtype(), self, other, shift);
+    return out;
+}
+
+at::Tensor& inplaceShifted(at::Tensor& self, const at::Tensor& other, Shift shift) {
+    const at::TensorIterator shaped = iterate(self, {&self, &other});
+    fillShifted(self, shaped.common_dtype(), self, other, shift);
+    return self;
+}
+
+}  // namespace
+
+void truncOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    put(out, at::isFloatingType(type) ? truncated(operand(out, self, type)) : self);
+}
+
+void fracOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    const at::Tensor number = operand(out, self, type);
+    put(out, number.sub(truncated(number)));
+}
+
+void roundOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    put(out, at::isFloatingType(type) ? rounded(operand(out, self, type)) : self);
+}
+
+void roundDecimalsOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals) {
+    const at::Tensor number = operand(out, self, type);
+    const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+    put(out, decimals < 0 ? rounded(number.div(power)).mul(power) : rounded(number.mul(power)).div(power));
+}
+
+void isneginfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    put(out, at::isFloatingType(self.scalar_type()) ? self.eq(-kInfinity) : self.ne(self));
+}
+
+void isposinfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    put(out, at::isFloatingType(self.scalar_type()) ? self.eq(kInfinity) : self.ne(self));
+}
+
+void signbitOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) { put(out, isNegative(self)); }
+
+void exp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    requireReal(type);
+    const at::Tensor exponent = operand(out, self, type);
+    put(out, at::native::wrapped_scalar_tensor(2).to(out.device(), wide(type)).pow(exponent));
+}
+
+void bitwiseXorTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor first = operand(out, self, type);
+    const at::Tensor second = operand(out, other, type);
+    put(out, first.bitwise_or(second).bitwise_and(first.bitwise_and(second).bitwise_not()));
+}
+
+void xlogyOutTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor factor = operand(out, self, type);
+    const at::Tensor number = operand(out, other, type);
+    const at::Tensor product = factor.mul(number.log());
+    put(out, product.masked_fill(factor.eq(0).logical_and(number.isnan().logical_not()), 0));
+}
+
+void logaddexpOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    requireReal(type);
+    const at::Tensor first = operand(out, self, type);
+    const at::Tensor second = operand(out, other, type);
+    const at::Tensor sum = first.maximum(second).add(first.sub(second).abs().neg().exp().log1p());
+    put(out, select(first.eq(second).logical_and(first.abs().eq(kInfinity)), first, sum));
+}
+
+void logaddexp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    requireReal(type);
+    const at::Tensor first = operand(out, self, type);
+    const at::Tensor second = operand(out, other, type);
+    const at::Tensor two = at::native::wrapped_scalar_tensor(2).to(out.device(), wide(type));
+    const at::Tensor rest = two.pow(first.sub(second).abs().neg()).log1p().mul(std::numbers::log2e);
+    const at::Tensor sum = first.maximum(second).add(rest);
+    put(out, select(first.eq(second).logical_and(first.abs().eq(kInfinity)), first, sum));
+}
+
+void hypotOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor first = operand(out, self, type).abs();
+    const at::Tensor second = operand(out, other, type).abs();
+    // Scaled by the larger side, so that no square overflows.
+    const at::Tensor larger = first.maximum(second);
+    const at::Tensor ratio = first.minimum(second).div(larger);
+    const at::Tensor length = larger.mul(ratio.mul(ratio).add(1).sqrt());
+    const at::Tensor isEnd = larger.eq(0).logical_or(larger.eq(kInfinity));
+    put(out, select(isEnd, larger, length));
+}
+
+void heavisideOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values) {
+    const at::Tensor number = operand(out, self, type);
+    put(out, select(number.eq(0), operand(out, values, type), number.gt(0).to(wide(type))));
+}
+
+void copysignOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor size = operand(out, self, type).abs();
+    put(out, select(isNegative(operand(out, other, type)), size.neg(), size));
+}
+
+void fmaxOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    fillChosen(out, type, self, other, /*larger=*/true);
+}
+
+void fminOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    fillChosen(out, type, self, other, /*larger=*/false);
+}
+
+void fmodTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor number = operand(out, self, type);
+    // The remainder of two positive numbers is exact, and has the sign that the number then gives it.
+    const at::Tensor rest = number.abs().remainder(operand(out, other, type).abs());
+    put(out, select(number.lt(0), rest.neg(), rest));
+}
+
+void sincOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    requireReal(type);
+    const at::Tensor number = operand(out, self, type);
+    const at::Tensor angle = number.mul(std::numbers::pi);
+    put(out, angle.sin().div(angle).masked_fill(number.eq(0), 1));
+}
+
+void atan2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor height = operand(out, self, type);
+    const at::Tensor width = operand(out, other, type);
+    const at::Tensor up = height.abs();
+    const at::Tensor along = width.abs();
+    // Equal sides: both may be zero or infinite, where the quotient says nothing.
+    const at::Tensor same = up.ne(0).to(wide(type)).mul(std::numbers::pi / 4);
+    const at::Tensor acute = select(up.eq(along), same, up.div(along).atan());
+    const at::Tensor turned = select(isNegative(width), acute.neg().add(std::numbers::pi), acute);
+    put(out, select(isNegative(height), turned.neg(), turned));
+}
+
+at::Tensor angle(const at::Tensor& self) {
+    requireReal(self.scalar_type());
+    const at::TensorIterator shaped = iterate({}, {&self}, Promotion::real);
+    at::Tensor out = shaped.output();
+    fillAngle(out, shaped.common_dtype(), self);
+    return out;
+}
+
+at::Tensor& angleOut(const at::Tensor& self, at::Tensor& out) {
+    requireReal(self.scalar_type());
+    fillAngle(out, iterate(out, {&self}, Promotion::real).common_dtype(), self);
+    return out;
+}
+
+void bitwiseLeftShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    fillShifted(out, type, self, other, shiftedLeft);
+}
+
+void bitwiseRightShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    fillShifted(out, type, self, other, shiftedRight);
+}
+
+at::Tensor lshiftTensor(const at::Tensor& self, const at::Tensor& other) {
+    return newShifted(self, other, shiftedLeft);
+}
+
+at::Tensor lshiftScalar(const at::Tensor& self, const at::Scalar& other) {
+    return newShifted(self, at::native::wrapped_scalar_tensor(other), shiftedLeft);
+}
+
+at::Tensor& ilshiftTensor(at::Tensor& self, const at::Tensor& other) {
+    return inplaceShifted(self, other, shiftedLeft);
+}
+
+at::Tensor& ilshiftScalar(at::Tensor& self, const at::Scalar& other) {
+    return inplaceShifted(self, at::native::wrapped_scalar_tensor(other), shiftedLeft);
+}
+
+at::Tensor rshiftTensor(const at::Tensor& self, const at::Tensor& other) {
+    return newShifted(self, other, shiftedRight);
+}
+
+at::Tensor rshiftScalar(const at::Tensor& self, const at::Scalar& other) {
+    return newShifted(self, at::native::wrapped_scalar_tensor(other), shiftedRight);
+}
+
+at::Tensor& irshiftTensor(at::Tensor& self, const at::Tensor& other) {
+    return inplaceShifted(self, other, shiftedRight);
+}
+
+at::Tensor& irshiftScalar(at::Tensor& self, const at::Scalar& other) {
+    return inplaceShifted(self, at::native::wrapped_scalar_tensor(other), shiftedRight);
+}
+
+}  // namespace diopigen::backend::kernels

@@ -1,0 +1,316 @@
+// Elementwise operators that have a function of the interface and no meta function of PyTorch.
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ScalarOps.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/result_type.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/iterate.h>
+#include <diopigen_torch/shaped.h>
+
+#include <limits>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+// A function of one tensor, and perhaps more, to an output of the dtype `type`.
+template <typename Function, typename... Rest>
+void fill(at::Tensor& out, at::ScalarType type, const at::Tensor& self, Dtypes dtypes, const char* name,
+          Function function, const Rest&... rest) {
+    Call call(self);
+    Output written(out, type);
+    call(name, function, written, Input(call, self, type, dtypes), rest...);
+    written.finish();
+}
+
+// A truth value of two tensors, whatever their dtypes are.
+template <typename Function>
+at::Tensor& fillTruth(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const char* name,
+                      Function function) {
+    const at::TensorIterator shaped = iterate(out, {&self, &other}, Promotion::boolean);
+    Call call(out);
+    Output written(out, at::kBool);
+    call(name, function, written, Input(call, self), Input(call, other));
+    written.finish();
+    return out;
+}
+
+// Integers that a number does not fit in are refused by PyTorch, not wrapped.
+void requireFits(at::ScalarType type, const at::Scalar& value) {
+    if (!at::isIntegralType(type, /*includeBool=*/false) || value.isBoolean()) {
+        return;
+    }
+    const int bits = static_cast<int>(at::elementSize(type)) * 8 - (type == at::kByte ? 0 : 1);
+    const double bound = std::ldexp(1.0, bits);
+    if (value.isComplex() || !(value.toDouble() < bound && value.toDouble() >= (type == at::kByte ? 0 : -bound))) {
+        decline("the number does not fit the dtype");
+    }
+}
+
+constexpr Dtypes kTanh = kFloating | kInt8 | kInt16 | kInt32 | kInt64;
+
+void requireTanh(const at::Tensor& self) {
+    if (!isIn(kTanh, self.scalar_type())) {
+        decline("hardtanh of this dtype");
+    }
+}
+
+void fillHardtanhBackward(at::Tensor& out, const at::Tensor& gradient, const at::Tensor& self, const at::Scalar& low,
+                          const at::Scalar& high) {
+    const at::ScalarType type = iterate(out, {&gradient, &self}).common_dtype();
+    Call call(self);
+    Output written(out, type);
+    call("diopiHardtanhBackward", diopiHardtanhBackward, written, Input(call, gradient, type, kFloating),
+         Input(call, self, type), Number(low), Number(high));
+    written.finish();
+}
+
+// The iterator that shapes the result of a choice.
+at::TensorIterator shapeOfChoice(const at::Tensor& out, at::ScalarType type, const at::Tensor& condition,
+                                 const at::Tensor& self, const at::Tensor& other) {
+    const at::Tensor& like = !condition.is_cpu() ? condition : !self.is_cpu() ? self : other;
+    at::TensorIteratorConfig config;
+    config.check_all_same_dtype(false).allow_cpu_scalars(true).set_check_mem_overlap(true).add_owned_output(out);
+    config.add_owned_const_input(condition).add_owned_const_input(self).add_owned_const_input(other);
+    if (!out.defined()) {
+        config.declare_static_dtype_and_device(type, like.device());
+    }
+    return config.build();
+}
+
+void fillChoice(at::Tensor& out, at::ScalarType type, const at::Tensor& condition, const at::Tensor& self,
+                const at::Tensor& other) {
+    TORCH_CHECK(condition.scalar_type() == at::kBool || condition.scalar_type() == at::kByte,
+                "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+                condition.scalar_type());
+    Call call(out);
+    call("diopiWhere", diopiWhere, Output(out), Input(call, condition), Input(call, self, type),
+         Input(call, other, type));
+}
+
+// The shape of two tensors of one floating dtype together, for a result that is complex.
+void shapeComplex(at::Tensor& out, const at::Tensor& first, const at::Tensor& second) {
+    const at::ScalarType type = first.scalar_type();
+    if (!isIn(kFloat32 | kFloat64, type) || second.scalar_type() != type) {
+        decline("complex numbers of this dtype");
+    }
+    shapeOutput(out, at::infer_size(first.sizes(), second.sizes()), {}, first.options().dtype(at::toComplexType(type)));
+}
+
+void fillQuotient(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    Call call(out);
+    Output written(out, type);
+    call("diopiDiv", diopiDiv, written, Input(call, self, type, kNumber), Input(call, other, type), RoundModeFloor);
+    written.finish();
+}
+
+}  // namespace
+
+at::Tensor& absOut(const at::Tensor& self, at::Tensor& out) {
+    if (!isIn(kNumber, self.scalar_type())) {
+        decline("the magnitude of this dtype");
+    }
+    const at::ScalarType type = iterate(out, {&self}).common_dtype();
+    fill(out, type, self, kNumber, "diopiAbs", diopiAbs);
+    return out;
+}
+
+at::Tensor& logicalAndOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    return fillTruth(out, self, other, "diopiLogicalAnd", diopiLogicalAnd);
+}
+
+at::Tensor& logicalOrOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    return fillTruth(out, self, other, "diopiLogicalOr", diopiLogicalOr);
+}
+
+at::Tensor& logicalXorOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    return fillTruth(out, self.to(at::kBool), other.to(at::kBool), "diopiNe", diopiNe);
+}
+
+at::Tensor& logicalNotOut(const at::Tensor& self, at::Tensor& out) {
+    const at::TensorIterator shaped = iterate(out, {&self}, Promotion::boolean);
+    Call call(out);
+    Output written(out, at::kBool);
+    call("diopiLogicalNot", diopiLogicalNot, written, Input(call, self));
+    written.finish();
+    return out;
+}
+
+at::Tensor& hardtanhOut(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out) {
+    requireTanh(self);
+    const at::ScalarType type = iterate(out, {&self}).common_dtype();
+    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val), Number(max_val));
+    return out;
+}
+
+at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
+    requireTanh(self);
+    at::Tensor out = at::empty_like(self);
+    return hardtanhOut(self, min_val, max_val, out);
+}
+
+at::Tensor& hardtanhInplace(at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
+    return hardtanhOut(self, min_val, max_val, self);
+}
+
+at::Tensor hardtanhBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
+                            const at::Scalar& max_val) {
+    at::Tensor out = at::empty_like(self);
+    fillHardtanhBackward(out, grad_output, self, min_val, max_val);
+    return out;
+}
+
+at::Tensor& hardtanhBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
+                                      const at::Scalar& max_val, at::Tensor& grad_input) {
+    fillHardtanhBackward(grad_input, grad_output, self, min_val, max_val);
+    return grad_input;
+}
+
+at::Tensor& hardswishOut(const at::Tensor& self, at::Tensor& out) {
+    const at::ScalarType type = iterate(out, {&self}).common_dtype();
+    fill(out, type, self, kFloating, "diopiHardswish", diopiHardswish);
+    return out;
+}
+
+at::Tensor hardswish(const at::Tensor& self) {
+    at::Tensor out = iterate({}, {&self}).output();
+    return hardswishOut(self, out);
+}
+
+at::Tensor& hardswishInplace(at::Tensor& self) { return hardswishOut(self, self); }
+
+at::Tensor hardswishBackward(const at::Tensor& grad_output, const at::Tensor& self) {
+    const at::TensorIterator shaped = iterate({}, {&grad_output, &self});
+    at::Tensor out = shaped.output();
+    const at::ScalarType type = shaped.common_dtype();
+    Call call(self);
+    call("diopiHardswishBackward", diopiHardswishBackward, Output(out), Input(call, grad_output, type, kFloating),
+         Input(call, self, type));
+    return out;
+}
+
+at::Tensor isnan(const at::Tensor& self) {
+    at::Tensor out = at::empty_like(self, self.options().dtype(at::kBool));
+    Call call(self);
+    call("diopiIsNan", diopiIsNan, Output(out), Input(call, self));
+    return out;
+}
+
+at::Tensor& conjPhysicalOut(const at::Tensor& self, at::Tensor& out) {
+    const at::ScalarType type = iterate(out, {&self}).common_dtype();
+    fill(out, type, self, kAnyDtype, "diopiConj", diopiConj);
+    return out;
+}
+
+at::Tensor& conjPhysicalInplace(at::Tensor& self) { return self.is_complex() ? conjPhysicalOut(self, self) : self; }
+
+at::Tensor& complexOut(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out) {
+    shapeComplex(out, real, imag);
+    Call call(out);
+    call("diopiComplex", diopiComplex, Output(out), Input(call, real), Input(call, imag));
+    return out;
+}
+
+at::Tensor& polarOut(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out) {
+    shapeComplex(out, abs, angle);
+    Call call(out);
+    call("diopiPolar", diopiPolar, Output(out), Input(call, abs), Input(call, angle));
+    return out;
+}
+
+at::Tensor whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
+    const at::ScalarType type = at::result_type(self, other);
+    at::Tensor out = shapeOfChoice({}, type, condition, self, other).output();
+    fillChoice(out, type, condition, self, other);
+    return out;
+}
+
+at::Tensor& whereSelfOut(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other,
+                         at::Tensor& out) {
+    const at::ScalarType type = at::result_type(self, other);
+    TORCH_CHECK(out.scalar_type() == type, "Expected out type to be ", type, " but got ", out.scalar_type());
+    const at::TensorIterator shaped = shapeOfChoice(out, type, condition, self, other);
+    fillChoice(out, type, condition, self, other);
+    return out;
+}
+
+at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
+    TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
+                mask.scalar_type());
+    at::assert_no_internal_overlap(self);
+    requireFits(self.scalar_type(), value);
+    const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
+    Call call(self);
+    call("diopiMaskedFillInpScalar", diopiMaskedFillInpScalar, Output(self), Input(call, *expanded), Number(value));
+    return self;
+}
+
+at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
+    TORCH_CHECK(value.dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+                value.dim(), " dimension(s).");
+    if (value.is_cpu()) {
+        return maskedFillInplaceScalar(self, mask, value.item());
+    }
+    TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
+                mask.scalar_type());
+    at::assert_no_internal_overlap(self);
+    const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
+    Call call(self);
+    call("diopiMaskedFillInp", diopiMaskedFillInp, Output(self), Input(call, *expanded),
+         Input(call, value, self.scalar_type()));
+    return self;
+}
+
+at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value) {
+    requireFits(self.scalar_type(), value);
+    Call call(self);
+    call("diopiFill", diopiFill, Output(self), Number(value));
+    return self;
+}
+
+at::Tensor& fillInplaceTensor(at::Tensor& self, const at::Tensor& value) {
+    TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+                " dimensions.");
+    return value.is_cpu() ? fillInplaceScalar(self, value.item()) : self.copy_(value.expand_as(self));
+}
+
+at::Tensor& zeroInplace(at::Tensor& self) {
+    Call call(self);
+    call("diopiZeroInp", diopiZeroInp, Output(self));
+    return self;
+}
+
+at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other) {
+    const at::Tensor number = at::native::wrapped_scalar_tensor(self);
+    const at::TensorIterator shaped = iterate({}, {&number, &other});
+    at::Tensor out = shaped.output();
+    Call call(other);
+    call("diopiRemainder", diopiRemainder, Output(out), Number(self),
+         Input(call, other, shaped.common_dtype(), kNumber));
+    return out;
+}
+
+at::Tensor rsubTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+    return other.sub(self, alpha);
+}
+
+at::Tensor floorDivide(const at::Tensor& self, const at::Tensor& other) {
+    const at::TensorIterator shaped = iterate({}, {&self, &other});
+    at::Tensor out = shaped.output();
+    fillQuotient(out, shaped.common_dtype(), self, other);
+    return out;
+}
+
+at::Tensor& floorDivideOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    fillQuotient(out, iterate(out, {&self, &other}).common_dtype(), self, other);
+    return out;
+}
+
+at::Tensor& floorDivideInplaceTensor(at::Tensor& self, const at::Tensor& other) {
+    return floorDivideOut(self, other, self);
+}
+
+}  // namespace diopigen::backend::kernels

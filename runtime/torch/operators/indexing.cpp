@@ -1,0 +1,318 @@
+// Elements, rows and positions that index tensors and masks name.
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/compose.h>
+
+#include <vector>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+using Indices = c10::List<std::optional<at::Tensor>>;
+
+// Index tensors of the device, null where a dimension is taken whole.
+class IndexList {
+  public:
+    IndexList(Call& call, const at::Tensor& self, const Indices& indices) {
+        tensors_.reserve(indices.size());
+        for (const std::optional<at::Tensor>& index : indices) {
+            tensors_.push_back(index.has_value() && index->defined() ? index->to(self.device()) : at::Tensor());
+        }
+        for (const at::Tensor& tensor : tensors_) {
+            if (tensor.defined() && !isIn(kIndex | kMask, tensor.scalar_type())) {
+                decline("positions of this dtype");
+            }
+            handles_.push_back(tensor.defined() ? handle(tensor) : nullptr);
+        }
+    }
+    diopiConstTensorHandle_t* data() { return handles_.data(); }
+    int64_t size() const { return static_cast<int64_t>(handles_.size()); }
+
+  private:
+    std::vector<at::Tensor> tensors_;
+    std::vector<diopiConstTensorHandle_t> handles_;
+};
+
+// Positions along one dimension: an integer tensor of at most one dimension.
+at::Tensor positions(const at::Tensor& self, const at::Tensor& index) {
+    if (self.dim() == 0 || index.dim() > 1 || !isIn(kIndex, index.scalar_type())) {
+        decline("PyTorch refuses this, or takes it by a rule of its own");
+    }
+    return index.reshape({-1});
+}
+
+at::DimVector sizesAfterSelect(const at::Tensor& self, int64_t dim, int64_t count) {
+    at::DimVector size(self.sizes());
+    size[static_cast<size_t>(dim)] = count;
+    return size;
+}
+
+void fillRows(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+    Call call(self);
+    call("diopiIndexSelect", diopiIndexSelect, Output(out), Input(call, self), dim, Input(call, index));
+}
+
+at::Tensor positionsOfNonzero(const at::Tensor& self) {
+    Call call(self);
+    const Made made;
+    call("diopiNonzero", diopiNonzero, made, Input(call, self));
+    return made.tensor();
+}
+
+// Full slices, and then positions.
+Indices along(int64_t dim, const at::Tensor& index) {
+    Indices indices;
+    for (int64_t i = 0; i < dim; ++i) {
+        indices.push_back(std::optional<at::Tensor>());
+    }
+    indices.push_back(index);
+    return indices;
+}
+
+void requireRefilled(const at::Tensor& self, const at::Tensor& index) {
+    at::assert_no_internal_overlap(self);
+    if (index.scalar_type() != at::kLong) {
+        decline("PyTorch refuses this");
+    }
+}
+
+at::Tensor chosenByMask(const at::Tensor& self, const at::Tensor& mask) {
+    TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
+    const auto [whole, flags] = at::expand_outplace(self, mask);
+    Call call(self);
+    const Made made;
+    call("diopiMaskedSelect", diopiMaskedSelect, made, Input(call, *whole), Input(call, *flags));
+    return made.tensor();
+}
+
+}  // namespace
+
+at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
+    const at::Tensor chosen = positions(self, index);
+    const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+                "index_select(): self and result must have the same scalar type");
+    at::native::resize_output(out, sizesAfterSelect(self, wrapped, chosen.numel()));
+    fillRows(out, self, wrapped, chosen);
+    return out;
+}
+
+at::Tensor indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+    at::Tensor out = at::empty({0}, self.options());
+    return indexSelectOut(self, dim, index, out);
+}
+
+at::Tensor nonzero(const at::Tensor& self) { return positionsOfNonzero(self); }
+
+at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out) {
+    TORCH_CHECK(out.scalar_type() == at::kLong, "nonzero: Expected out tensor to have scalar type ", at::kLong,
+                " but got scalar type ", out.scalar_type());
+    const at::Tensor found = positionsOfNonzero(self);
+    at::native::resize_output(out, found.sizes());
+    put(out, found);
+    return out;
+}
+
+at::Tensor& nonzeroStaticOut(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out) {
+    TORCH_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
+    TORCH_CHECK(out.scalar_type() == at::kLong,
+                "nonzero_static: Expected out tensor to have scalar type Long but got "
+                "scalar type ",
+                out.scalar_type());
+    const at::Tensor found = positionsOfNonzero(self);
+    const int64_t kept = std::min(size, found.size(0));
+    at::native::resize_output(out, {size, self.dim()});
+    out.fill_(fill_value);
+    out.narrow(0, 0, kept).copy_(found.narrow(0, 0, kept));
+    return out;
+}
+
+at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value) {
+    at::Tensor out = at::empty({0}, self.options().dtype(at::kLong));
+    return nonzeroStaticOut(self, size, fill_value, out);
+}
+
+at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask) { return chosenByMask(self, mask); }
+
+at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+                "masked_select(): self and result must have the same scalar type");
+    const at::Tensor chosen = chosenByMask(self, mask);
+    at::native::resize_output(out, chosen.sizes());
+    put(out, chosen);
+    return out;
+}
+
+void indexTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
+                    const c10::List<std::optional<at::Tensor>>& indices) {
+    Call call(self);
+    IndexList list(call, self, indices);
+    const Made made;
+    call("diopiIndex", diopiIndex, made, Input(call, self), list.data(), list.size());
+    put(out, made.tensor());
+}
+
+at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
+                                const at::Tensor& values, bool accumulate, bool unsafe) {
+    TORCH_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= self.dim(), "too many indices for tensor of dimension ",
+                      self.dim(), " (got ", indices.size(), ")");
+    TORCH_CHECK(self.scalar_type() == values.scalar_type(),
+                "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
+                " for the destination and ", values.scalar_type(), " for the source.");
+    at::assert_no_internal_overlap(self);
+    Call call(self);
+    IndexList list(call, self, indices);
+    const at::Tensor given = values.device() != self.device() && values.numel() == 1 && values.dim() == 0
+                                 ? values.to(self.device())
+                                 : values;
+    call("diopiIndexPutInp", diopiIndexPutInp, Output(self), Input(call, given), list.data(), list.size(), accumulate);
+    return self;
+}
+
+at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value) {
+    requireRefilled(self, index);
+    const at::Tensor chosen = positions(self, index);
+    Call call(self);
+    call("diopiIndexFillInpScalar", diopiIndexFillInpScalar, Output(self), at::maybe_wrap_dim(dim, self.dim()),
+         Input(call, chosen), Number(value));
+    return self;
+}
+
+at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& value) {
+    TORCH_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+                value.dim(), " dimension(s).");
+    return indexFillInplaceIntScalar(self, dim, index, value.item());
+}
+
+void gatherOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
+    if (index.numel() == 0) {
+        return;
+    }
+    if (self.dim() == 0 || index.dim() == 0) {
+        decline("tensors without dimensions");
+    }
+    Call call(self);
+    call("diopiGather", diopiGather, Output(out), Input(call, self), at::maybe_wrap_dim(dim, self.dim()),
+         Input(call, index, kIndex));
+}
+
+void scatterAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                   const at::Tensor& src) {
+    if (self.dim() == 0 || index.dim() == 0 || src.dim() == 0) {
+        decline("tensors without dimensions");
+    }
+    if (!out.is_same(self)) {
+        out.copy_(self);
+    }
+    if (index.numel() == 0) {
+        return;
+    }
+    Call call(self);
+    call("diopiScatterInp", diopiScatterInp, Output(out), at::maybe_wrap_dim(dim, self.dim()), Input(call, src),
+         Input(call, index, kIndex), "add");
+}
+
+void indexAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                 const at::Tensor& source, const at::Scalar& alpha) {
+    const at::Tensor chosen = positions(self, index);
+    const bool isOne = !alpha.isComplex() && alpha.toDouble() == 1;
+    const at::Tensor summand = isOne ? source : source.mul(alpha);
+    if (!out.is_same(self)) {
+        out.copy_(self);
+    }
+    if (chosen.numel() != 0) {
+        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), chosen), summand, /*accumulate=*/true,
+                            false);
+    }
+}
+
+void indexCopyOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                  const at::Tensor& source) {
+    const at::Tensor chosen = positions(self, index);
+    if (!out.is_same(self)) {
+        out.copy_(self);
+    }
+    if (chosen.numel() != 0) {
+        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), chosen), source, /*accumulate=*/false,
+                            false);
+    }
+}
+
+at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
+    TORCH_CHECK(index.scalar_type() == at::kLong, "take(): Expected a long tensor for index, but got ",
+                index.scalar_type());
+    if (self.numel() == 0) {
+        decline("PyTorch refuses this unless nothing is taken");
+    }
+    return self.reshape({-1}).index(along(0, index));
+}
+
+at::Tensor& takeOut(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+                "take(): self and out expected to have the same dtype, but got "
+                "self.dtype = ",
+                self.scalar_type(), " and out.dtype = ", out.scalar_type());
+    const at::Tensor taken = kernels::take(self, index);
+    at::native::resize_output(out, index.sizes());
+    put(out, taken);
+    return out;
+}
+
+at::Tensor& putInplace(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate) {
+    if (index.scalar_type() != at::kLong || self.scalar_type() != source.scalar_type() ||
+        index.numel() != source.numel() || (self.numel() == 0 && index.numel() != 0)) {
+        decline("PyTorch refuses this");
+    }
+    at::assert_no_internal_overlap(self);
+    if (index.numel() == 0) {
+        return self;
+    }
+    at::Tensor flat = self.is_contiguous() ? self.view({-1}) : self.reshape({-1});
+    indexPutImplInplace(flat, along(0, index.reshape({-1})), source.reshape({-1}), accumulate, false);
+    return self.is_contiguous() ? self : self.copy_(flat.view(self.sizes()));
+}
+
+at::Tensor& maskedScatterInplace(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
+    TORCH_CHECK(self.scalar_type() == source.scalar_type(),
+                "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
+                source.scalar_type());
+    TORCH_CHECK(mask.scalar_type() == at::kBool,
+                "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.scalar_type());
+    at::assert_no_internal_overlap(self);
+    const auto flags = at::expand_inplace(self, mask, "masked_scatter_");
+    at::Tensor result = at::empty(self.sizes(), self.options());
+    Call call(self);
+    call("diopiMaskedScatter", diopiMaskedScatter, Output(result), Input(call, self), Input(call, *flags),
+         Input(call, source));
+    return self.copy_(result);
+}
+
+at::Tensor embeddingDenseBackward(const at::Tensor& grad_output, const at::Tensor& indices, int64_t num_weights,
+                                  int64_t padding_idx, bool scale_grad_by_freq) {
+    Call call(grad_output);
+    const Input gradient(call, grad_output, kFloating);
+    const Input chosen(call, indices, kIndex);
+    at::Tensor out = at::empty({num_weights, grad_output.size(-1)}, grad_output.options());
+    call("diopiEmbeddingBackward", diopiEmbeddingBackward, Output(out), gradient, chosen, num_weights, padding_idx,
+         scale_grad_by_freq, false);
+    return out;
+}
+
+at::Tensor& embeddingRenormInplace(at::Tensor& self, const at::Tensor& indices, double max_norm, double norm_type) {
+    if (self.dim() != 2 || !isIn(kFloating, self.scalar_type())) {
+        decline("a table of this kind");
+    }
+    Call call(self);
+    call("diopiEmbeddingRenorm_", diopiEmbeddingRenorm_, Output(self), Input(call, indices, kIndex), max_norm,
+         norm_type);
+    return self;
+}
+
+}  // namespace diopigen::backend::kernels

@@ -1,0 +1,184 @@
+// Products and systems of vectors and matrices that have no meta function of PyTorch, and distances.
+#include <ATen/ExpandUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/compose.h>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+constexpr Dtypes kSolved = kFloat32 | kFloat64;
+
+void requireRows(const at::Tensor& first, const at::Tensor& second, double p) {
+    const bool sameBatch = first.dim() == second.dim() && first.dim() >= 2 && first.size(-1) == second.size(-1) &&
+                           first.sizes().slice(0, first.dim() - 2) == second.sizes().slice(0, first.dim() - 2);
+    if (!sameBatch || first.numel() == 0 || second.numel() == 0 || !(p >= 0)) {
+        decline("PyTorch has rules of its own for this");
+    }
+}
+
+// x of mat x = b, or of the transpose of mat.
+at::Tensor solved(const at::Tensor& mat, const at::Tensor& b, bool upper, bool transpose, bool ones) {
+    const bool isSystem = mat.dim() >= 2 && b.dim() >= 2 && mat.size(-1) == mat.size(-2) &&
+                          mat.size(-1) == b.size(-2) && mat.scalar_type() == b.scalar_type();
+    if (!isSystem || !isIn(kSolved, b.scalar_type())) {
+        decline("PyTorch refuses this");
+    }
+    const at::DimVector batch(at::infer_size(mat.sizes().slice(0, mat.dim() - 2), b.sizes().slice(0, b.dim() - 2)));
+    at::DimVector size = batch;
+    size.append({mat.size(-1), mat.size(-1)});
+    const at::Tensor factor = mat.expand(size).contiguous();
+    size.back() = b.size(-1);
+    const at::Tensor right = b.expand(size).contiguous();
+    at::Tensor out = at::empty(size, b.options());
+    if (out.numel() != 0) {
+        at::Tensor copy = at::empty_like(factor);
+        Call call(b);
+        call("diopiTriangularSolve", diopiTriangularSolve, Output(out), Output(copy), Input(call, right),
+             Input(call, factor), upper, transpose, ones);
+    }
+    return out;
+}
+
+// Factors of integers are whole numbers in the interface, and cut off by PyTorch.
+void requireWhole(const at::Tensor& like, const at::Scalar& beta, const at::Scalar& alpha) {
+    if (!like.is_floating_point() && !(beta.isIntegral(true) && alpha.isIntegral(true))) {
+        decline("factors that are cut off");
+    }
+}
+
+at::Tensor& resizedTo(at::Tensor& out, const at::Tensor& result) {
+    if (out.scalar_type() != result.scalar_type()) {
+        decline("PyTorch has rules for the dtypes of outputs");
+    }
+    at::native::resize_output(out, result.sizes());
+    put(out, result);
+    return out;
+}
+
+}  // namespace
+
+at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode) {
+    requireRows(x1, x2, p);
+    at::DimVector size(x1.sizes().slice(0, x1.dim() - 1));
+    size.push_back(x2.size(-2));
+    Call call(x1);
+    const Input first(call, x1, kFloat32 | kFloat64);
+    const Input second(call, x2, x1.scalar_type());
+    at::Tensor out = at::empty(size, x1.options());
+    call("diopiCdist", diopiCdist, Output(out), first, second, p, Optional<int64_t>(compute_mode));
+    return out;
+}
+
+at::Tensor cdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p,
+                         const at::Tensor& cdist) {
+    requireRows(x1, x2, p);
+    Call call(x1);
+    const Input first(call, x1, kFloat32 | kFloat64);
+    const Input second(call, x2, x1.scalar_type());
+    at::Tensor out = at::empty_like(x1, at::MemoryFormat::Contiguous);
+    call("diopiCdistBackward", diopiCdistBackward, Output(out), Input(call, grad), first, second, p,
+         Input(call, cdist));
+    return out;
+}
+
+at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor) {
+    if (self.dim() != 1 || tensor.dim() != 1 || self.scalar_type() != tensor.scalar_type() ||
+        self.numel() != tensor.numel() || self.device() != tensor.device()) {
+        decline("PyTorch refuses this");
+    }
+    at::Tensor out = at::empty({}, self.options());
+    Call call(self);
+    call("diopiMatmul", diopiMatmul, Output(out), Input(call, self, kNumber), Input(call, tensor));
+    return out;
+}
+
+at::Tensor vdot(const at::Tensor& self, const at::Tensor& other) { return kernels::dot(self, other); }
+
+void addmvOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
+              const at::Scalar& beta, const at::Scalar& alpha) {
+    if (out.numel() == 0) {
+        return;
+    }
+    requireWhole(out, beta, alpha);
+    const at::Tensor added = self.expand(out.sizes()).unsqueeze(1);
+    put(out, added.addmm(mat, vec.unsqueeze(1), beta, alpha).squeeze(1));
+}
+
+at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
+                  const at::Scalar& alpha) {
+    if (batch1.dim() != 3 || batch2.dim() != 3 || batch1.size(0) != batch2.size(0) ||
+        batch1.size(2) != batch2.size(1)) {
+        decline("PyTorch refuses this");
+    }
+    requireWhole(self, beta, alpha);
+    // The sum of products is the product of the matrices side by side.
+    const at::Tensor left = batch1.transpose(0, 1).reshape({batch1.size(1), -1});
+    const at::Tensor right = batch2.reshape({-1, batch2.size(2)});
+    return self.expand({batch1.size(1), batch2.size(2)}).addmm(left, right, beta, alpha);
+}
+
+at::Tensor& addbmmOut(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
+                      const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
+    return resizedTo(out, kernels::addbmm(self, batch1, batch2, beta, alpha));
+}
+
+at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
+                                 bool unitriangular) {
+    return left ? solved(self, B, upper, /*transpose=*/false, unitriangular)
+                : solved(self, B.mT(), upper, /*transpose=*/true, unitriangular).mT();
+}
+
+at::Tensor& linalgSolveTriangularOut(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
+                                     bool unitriangular, at::Tensor& out) {
+    return resizedTo(out, linalgSolveTriangular(self, B, upper, left, unitriangular));
+}
+
+at::Tensor cholesky(const at::Tensor& self, bool upper) {
+    if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0 || !isIn(kSolved, self.scalar_type())) {
+        decline("PyTorch refuses this, or has a rule of its own for it");
+    }
+    at::Tensor out = at::empty_like(self, at::MemoryFormat::Contiguous);
+    at::Tensor info = at::empty(self.sizes().slice(0, self.dim() - 2), self.options().dtype(at::kInt));
+    Call call(self);
+    call("diopiCholesky", diopiCholesky, Output(out), Output(info), Input(call, self), upper, false);
+    if (info.ne(0).any().item<bool>()) {
+        decline("PyTorch says which matrix is not positive definite");
+    }
+    return out;
+}
+
+at::Tensor& choleskyOut(const at::Tensor& self, bool upper, at::Tensor& out) {
+    return resizedTo(out, kernels::cholesky(self, upper));
+}
+
+at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool upper) {
+    const at::Tensor half = solved(A, self, upper, /*transpose=*/upper, false);
+    return solved(A, half, upper, /*transpose=*/!upper, false);
+}
+
+at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
+    if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0) {
+        decline("PyTorch refuses this, or has a rule of its own for it");
+    }
+    at::Tensor identity = at::empty(self.sizes(), self.options()).zero_();
+    identity.diagonal(0, -2, -1).fill_(1);
+    return choleskySolveHelper(identity, self, upper);
+}
+
+at::Tensor& choleskyInverseOut(const at::Tensor& self, bool upper, at::Tensor& out) {
+    return resizedTo(out, choleskyInverse(self, upper));
+}
+
+void linalgCrossOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+    const at::Tensor first = self.expand(out.sizes());
+    const at::Tensor second = other.expand(out.sizes());
+    put(out, first.roll(-1, dim).mul(second.roll(-2, dim)).sub(first.roll(-2, dim).mul(second.roll(-1, dim))));
+}
+
+}  // namespace diopigen::backend::kernels

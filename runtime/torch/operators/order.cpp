@@ -1,0 +1,153 @@
+// What follows from an order of elements: distinct ones, those at a place, members of a set.
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/compose.h>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+using Distinct = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+Distinct distinct(const at::Tensor& self, std::optional<int64_t> dim, bool inverse, bool counts) {
+    const auto options = self.options().dtype(at::kLong);
+    if (self.numel() == 0) {
+        decline("PyTorch has rules of its own for nothing");
+    }
+    at::Tensor places = at::empty({0}, options);
+    if (inverse) {
+        places = dim.has_value() ? at::empty({self.size(*dim)}, options) : at::empty(self.sizes(), options);
+    }
+    Call call(self);
+    const Made values;
+    const Made numbers;
+    call("diopiUnique", diopiUnique, values, Input(call, self, kNumber | kBool), Optional<int64_t>(dim), true, counts,
+         inverse ? handle(places) : nullptr, numbers);
+    return {values.tensor(), places, counts ? numbers.tensor() : at::empty({0}, options)};
+}
+
+// The elements at one place of each sorted row, NaN last; the place is the first NaN where there is one and
+// `stopAtNan`.
+void fillAt(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, int64_t place, int64_t dim, bool keepdim,
+            bool stopAtNan) {
+    if (self.dim() == 0 || self.numel() == 0 || !isIn(kNumber, self.scalar_type()) ||
+        values.scalar_type() != self.scalar_type() || indices.scalar_type() != at::kLong) {
+        decline("PyTorch has rules of its own for this");
+    }
+    const auto [ordered, order] = self.sort(/*stable=*/true, dim, /*descending=*/false);
+    at::Tensor value = ordered.narrow(dim, place, 1);
+    at::Tensor index = order.narrow(dim, place, 1);
+    if (stopAtNan && self.is_floating_point()) {
+        const at::Tensor numbers = ordered.isnan().logical_not().sum(dim, /*keepdim=*/true);
+        const at::Tensor chosen = select(numbers.eq(self.size(dim)), numbers.mul(0).add(place), numbers);
+        value = ordered.gather(dim, chosen);
+        index = order.gather(dim, chosen);
+    }
+    value = keepdim ? value : value.squeeze(dim);
+    index = keepdim ? index : index.squeeze(dim);
+    at::native::resize_output(values, value.sizes());
+    at::native::resize_output(indices, index.sizes());
+    put(values, value);
+    put(indices, index);
+}
+
+// Every element is compared with every other: too many are left to the CPU, which sorts them.
+constexpr int64_t kMostComparisons = int64_t{1} << 24;
+
+}  // namespace
+
+std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse) {
+    const auto [values, places, counts] = distinct(self, {}, return_inverse, false);
+    return {values, places};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> unique2(const at::Tensor& self, bool sorted, bool return_inverse,
+                                                       bool return_counts) {
+    return distinct(self, {}, return_inverse, return_counts);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> uniqueDim(const at::Tensor& self, int64_t dim, bool sorted,
+                                                         bool return_inverse, bool return_counts) {
+    return distinct(self, at::maybe_wrap_dim(dim, self.dim()), return_inverse, return_counts);
+}
+
+at::Tensor repeatInterleaveTensor(const at::Tensor& repeats, std::optional<int64_t> output_size) {
+    TORCH_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+    TORCH_CHECK(isIn(kIndex, repeats.scalar_type()), "repeats has to be Long or Int tensor");
+    if (repeats.size(0) == 0) {
+        return at::empty({0}, repeats.options());
+    }
+    TORCH_CHECK(repeats.min().item<int64_t>() >= 0, "repeats can not be negative");
+    const at::Tensor ends = repeats.cumsum(0);
+    const int64_t total = ends.narrow(0, ends.size(0) - 1, 1).item<int64_t>();
+    TORCH_CHECK(total == output_size.value_or(total), "allocated size does not match required size");
+    // A position belongs to as many elements as end at or before it.
+    at::Tensor marks = at::zeros({total + 1}, ends.options());
+    c10::List<std::optional<at::Tensor>> indices;
+    indices.push_back(ends);
+    marks.index_put_(indices, at::empty({}, ends.options()).fill_(1), /*accumulate=*/true);
+    return marks.narrow(0, 0, total).cumsum(0).to(repeats.scalar_type());
+}
+
+std::tuple<at::Tensor&, at::Tensor&> kthvalueValues(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
+                                                    at::Tensor& values, at::Tensor& indices) {
+    const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+    if (self.dim() == 0) {
+        decline("a tensor without dimensions");
+    }
+    TORCH_CHECK(k >= 1 && k <= self.size(wrapped), "kthvalue(): selected number k out of range for dimension ",
+                wrapped);
+    fillAt(values, indices, self, k - 1, wrapped, keepdim, /*stopAtNan=*/false);
+    return std::tie(values, indices);
+}
+
+std::tuple<at::Tensor&, at::Tensor&> medianDimValues(const at::Tensor& self, int64_t dim, bool keepdim,
+                                                     at::Tensor& values, at::Tensor& indices) {
+    const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+    if (self.dim() == 0) {
+        decline("a tensor without dimensions");
+    }
+    fillAt(values, indices, self, (self.size(wrapped) - 1) / 2, wrapped, keepdim, /*stopAtNan=*/true);
+    return std::tie(values, indices);
+}
+
+at::Tensor median(const at::Tensor& self) {
+    if (self.numel() == 0) {
+        decline("the median of nothing");
+    }
+    at::Tensor value = at::empty({}, self.options());
+    at::Tensor index = at::empty({}, self.options().dtype(at::kLong));
+    fillAt(value, index, self.reshape({-1}), (self.numel() - 1) / 2, 0, /*keepdim=*/false, /*stopAtNan=*/true);
+    return value;
+}
+
+void isinTensorTensorOut(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements,
+                         bool assume_unique, bool invert) {
+    if (elements.numel() * test_elements.numel() > kMostComparisons) {
+        decline("too many comparisons");
+    }
+    if (test_elements.numel() == 0) {
+        out.fill_(invert);
+        return;
+    }
+    const at::Tensor found = elements.unsqueeze(-1).eq(test_elements.reshape({-1})).any(-1);
+    put(out, invert ? found.logical_not() : found);
+}
+
+void isinTensorScalarOut(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element,
+                         bool assume_unique, bool invert) {
+    put(out, invert ? elements.ne(test_element) : elements.eq(test_element));
+}
+
+void isinScalarTensorOut(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements,
+                         bool assume_unique, bool invert) {
+    const at::Tensor found = test_elements.eq(element).any();
+    put(out, invert ? found.logical_not() : found);
+}
+
+}  // namespace diopigen::backend::kernels

@@ -1,0 +1,272 @@
+// Random numbers.
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/compose.h>
+
+#include <limits>
+#include <numbers>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+using Generator = std::optional<at::Generator>;
+
+void requireFloating(const at::Tensor& tensor) {
+    if (!isIn(kFloating, tensor.scalar_type())) {
+        decline("a distribution of floating numbers");
+    }
+}
+
+// The largest integer up to which a dtype holds all of them.
+int64_t largestOf(at::ScalarType type) {
+    switch (type) {
+        case at::kBool:
+            return 1;
+        case at::kByte:
+            return std::numeric_limits<uint8_t>::max();
+        case at::kChar:
+            return std::numeric_limits<int8_t>::max();
+        case at::kShort:
+            return std::numeric_limits<int16_t>::max();
+        case at::kInt:
+            return std::numeric_limits<int32_t>::max();
+        case at::kLong:
+            return std::numeric_limits<int64_t>::max();
+        case at::kHalf:
+            return int64_t{1} << 11;
+        case at::kBFloat16:
+            return int64_t{1} << 8;
+        case at::kFloat:
+            return int64_t{1} << 24;
+        case at::kDouble:
+            return int64_t{1} << 53;
+        default:
+            decline("integers of this dtype");
+    }
+}
+
+at::Tensor& fillIntegers(at::Tensor& self, int64_t from, std::optional<int64_t> to, const Generator& generator) {
+    at::assert_no_internal_overlap(self);
+    const int64_t largest = largestOf(self.scalar_type());
+    const int64_t smallest = self.scalar_type() == at::kByte || self.scalar_type() == at::kBool ? 0 : -largest;
+    // Bounds that the dtype does not hold, or holds but roughly, PyTorch refuses or moves.
+    if (from < smallest || (to.has_value() && (*to <= from || *to - 1 > largest))) {
+        decline("bounds of this dtype");
+    }
+    if (self.numel() != 0) {
+        Call call(self);
+        call("diopiRandomInp", diopiRandomInp, Output(self), from, Optional<int64_t>(to), call.generator(generator));
+    }
+    return self;
+}
+
+// Numbers from 0 up to but without 1, in the dtype to compute in.
+at::Tensor fractions(const at::Tensor& like, const Generator& generator) {
+    const at::ScalarType type = like.is_floating_point() ? wide(like.scalar_type()) : at::kFloat;
+    return at::empty_like(like, like.options().dtype(type)).uniform_(0, 1, generator);
+}
+
+void requireDeviations(const at::Tensor& std) {
+    TORCH_CHECK(!std.is_complex(), "normal expects standard deviation to be non-complex");
+    TORCH_CHECK(std.numel() == 0 || std.min().item().toDouble() >= 0, "normal expects all elements of std >= 0.0");
+}
+
+void requireDeviation(double std) { TORCH_CHECK(std >= 0.0, "normal expects std >= 0.0, but found std ", std); }
+
+bool canDraw(const at::Tensor& weights, int64_t count, bool replacement) {
+    return isIn(kFloating, weights.scalar_type()) && (weights.dim() == 1 || weights.dim() == 2) && count > 0 &&
+           weights.size(-1) > 0 && weights.size(-1) <= (int64_t{1} << 24) && (replacement || count <= weights.size(-1));
+}
+
+}  // namespace
+
+at::Tensor& randpermGeneratorOut(int64_t n, Generator generator, at::Tensor& out) {
+    TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
+    at::native::check_supported_max_int_with_precision(n, out);
+    out.resize_({n});
+    if (!isIn(kNumber, out.scalar_type())) {
+        decline("an order of this dtype");
+    }
+    Call call(out);
+    call("diopiRandperm", diopiRandperm, Output(out), n, call.generator(generator));
+    return out;
+}
+
+at::Tensor& randomInplace(at::Tensor& self, Generator generator) { return fillIntegers(self, 0, {}, generator); }
+
+at::Tensor& randomInplaceFrom(at::Tensor& self, int64_t from, std::optional<int64_t> to, Generator generator) {
+    TORCH_CHECK(!to.has_value() || from < *to, "random_ expects 'from' to be less than 'to', but got from=", from,
+                " >= to=", to.value_or(0));
+    return fillIntegers(self, from, to, generator);
+}
+
+at::Tensor& randomInplaceTo(at::Tensor& self, int64_t to, Generator generator) {
+    return randomInplaceFrom(self, 0, to, generator);
+}
+
+at::Tensor& uniformInplace(at::Tensor& self, double from, double to, Generator generator) {
+    at::assert_no_internal_overlap(self);
+    requireFloating(self);
+    TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+    if (!std::isfinite(to - from) || std::abs(from) > 65504 || std::abs(to) > 65504) {
+        decline("bounds that not every dtype holds");
+    }
+    Call call(self);
+    call("diopiUniformInp", diopiUniformInp, Output(self), from, to, call.generator(generator));
+    return self;
+}
+
+at::Tensor& normalInplace(at::Tensor& self, double mean, double std, Generator generator) {
+    requireDeviation(std);
+    requireFloating(self);
+    at::assert_no_internal_overlap(self);
+    Call call(self);
+    call("diopiNormalInp", diopiNormalInp, Output(self), mean, std, call.generator(generator));
+    return self;
+}
+
+at::Tensor& normalTensorTensorOut(const at::Tensor& mean, const at::Tensor& std, Generator generator, at::Tensor& out) {
+    requireDeviations(std);
+    const at::ScalarType type = mean.scalar_type();
+    Call call(mean);
+    const Input centre(call, mean, type, kFloating);
+    const Input width(call, std, type);
+    at::native::resize_output(out, at::infer_size(mean.sizes(), std.sizes()));
+    Output written(out, type);
+    call("diopiNormalTensor", diopiNormalTensor, written, centre, width, call.generator(generator));
+    written.finish();
+    return out;
+}
+
+at::Tensor normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, Generator generator) {
+    requireFloating(mean);
+    at::Tensor out = at::empty({0}, mean.options());
+    return normalTensorTensorOut(mean, std, generator, out);
+}
+
+at::Tensor& normalTensorFloatOut(const at::Tensor& mean, double std, Generator generator, at::Tensor& out) {
+    requireDeviation(std);
+    Call call(mean);
+    const Input centre(call, mean, kFloating);
+    at::native::resize_output(out, mean.sizes());
+    Output written(out, mean.scalar_type());
+    call("diopiNormalTensorScalar", diopiNormalTensorScalar, written, centre, std, call.generator(generator));
+    written.finish();
+    return out;
+}
+
+at::Tensor normalTensorFloat(const at::Tensor& mean, double std, Generator generator) {
+    requireFloating(mean);
+    at::Tensor out = at::empty_like(mean, at::MemoryFormat::Contiguous);
+    return normalTensorFloatOut(mean, std, generator, out);
+}
+
+at::Tensor& normalFloatTensorOut(double mean, const at::Tensor& std, Generator generator, at::Tensor& out) {
+    requireDeviations(std);
+    Call call(std);
+    const Input width(call, std, kFloating);
+    at::native::resize_output(out, std.sizes());
+    Output written(out, std.scalar_type());
+    call("diopiNormalScalarTensor", diopiNormalScalarTensor, written, mean, width, call.generator(generator));
+    written.finish();
+    return out;
+}
+
+at::Tensor normalFloatTensor(double mean, const at::Tensor& std, Generator generator) {
+    requireFloating(std);
+    at::Tensor out = at::empty_like(std, at::MemoryFormat::Contiguous);
+    return normalFloatTensorOut(mean, std, generator, out);
+}
+
+at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, Generator generator) {
+    at::assert_no_internal_overlap(self);
+    if (!isIn(kFloating, p.scalar_type()) || self.is_complex()) {
+        decline("probabilities of this dtype");
+    }
+    const at::Tensor chances = operand(self, p, p.scalar_type()).expand(self.sizes());
+    Call call(self);
+    Output written(self, chances.scalar_type());
+    call("diopiBernoulli", diopiBernoulli, written, Input(call, chances), call.generator(generator));
+    written.finish();
+    return self;
+}
+
+at::Tensor& bernoulliOut(const at::Tensor& self, Generator generator, at::Tensor& out) {
+    requireFloating(self);
+    at::native::resize_output(out, self.sizes());
+    return bernoulliInplaceTensor(out, self, generator);
+}
+
+at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, Generator generator) {
+    TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+    at::assert_no_internal_overlap(self);
+    if (!isIn(kNumber | kBool, self.scalar_type())) {
+        decline("draws of this dtype");
+    }
+    Call call(self);
+    call("diopiBernoulliScalar", diopiBernoulliScalar, Output(self), p, call.generator(generator));
+    return self;
+}
+
+at::Tensor& multinomialOut(const at::Tensor& self, int64_t num_samples, bool replacement, Generator generator,
+                           at::Tensor& out) {
+    if (!canDraw(self, num_samples, replacement) || out.scalar_type() != at::kLong) {
+        decline("PyTorch refuses this");
+    }
+    const bool isBatch = self.dim() == 2;
+    out.resize_(isBatch ? at::DimVector{self.size(0), num_samples} : at::DimVector{num_samples});
+    if (out.numel() != 0) {
+        Call call(self);
+        call("diopiMultinomial", diopiMultinomial, Output(out), Input(call, self), num_samples, replacement,
+             call.generator(generator));
+    }
+    return out;
+}
+
+at::Tensor multinomial(const at::Tensor& self, int64_t num_samples, bool replacement, Generator generator) {
+    at::Tensor out = at::empty({0}, self.options().dtype(at::kLong));
+    return multinomialOut(self, num_samples, replacement, generator, out);
+}
+
+at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, Generator generator) {
+    TORCH_CHECK(std > 0.0, "log_normal_ expects std > 0.0, but found std=", std);
+    requireFloating(self);
+    put(self,
+        at::empty_like(self, self.options().dtype(wide(self.scalar_type()))).normal_(mean, std, generator).exp_());
+    return self;
+}
+
+at::Tensor& exponentialInplace(at::Tensor& self, double lambd, Generator generator) {
+    TORCH_CHECK(lambd > 0.0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
+    requireFloating(self);
+    // Never zero, as PyTorch promises: others divide by these numbers.
+    const double least = -std::numeric_limits<float>::epsilon() / 2;
+    put(self, fractions(self, generator).neg().log1p().clamp_max(least).mul(-1.0 / lambd));
+    return self;
+}
+
+at::Tensor& geometricInplace(at::Tensor& self, double p, Generator generator) {
+    TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
+    if (!isIn(kNumber, self.scalar_type())) {
+        decline("counts of this dtype");
+    }
+    put(self, fractions(self, generator).neg().log1p().div(std::log1p(-p)).ceil().clamp_min(1));
+    return self;
+}
+
+at::Tensor& cauchyInplace(at::Tensor& self, double median, double sigma, Generator generator) {
+    TORCH_CHECK(sigma > 0.0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
+    requireFloating(self);
+    put(self, fractions(self, generator).sub(0.5).mul(std::numbers::pi).tan().mul(sigma).add(median));
+    return self;
+}
+
+}  // namespace diopigen::backend::kernels

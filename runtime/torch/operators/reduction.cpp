@@ -1,0 +1,243 @@
+// Reductions that have no meta function of PyTorch, or that the interface says of one dimension or of all.
+#include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/compose.h>
+
+#include "kernels.h"
+
+namespace diopigen::backend::kernels {
+
+namespace {
+
+// The dimensions of a reduction: none means all.
+at::DimVector dimensions(const at::Tensor& self, at::OptionalIntArrayRef dim) {
+    at::DimVector all;
+    if (dim.has_value() && !dim->empty()) {
+        at::dim_list_to_bitset(*dim, self.dim());
+        for (const int64_t one : *dim) {
+            all.push_back(at::maybe_wrap_dim(one, self.dim()));
+        }
+        return all;
+    }
+    for (int64_t i = 0; i < self.dim(); ++i) {
+        all.push_back(i);
+    }
+    return all;
+}
+
+at::DimVector reducedSize(const at::Tensor& self, const at::DimVector& dims, bool keepdim) {
+    at::DimVector size;
+    for (int64_t i = 0; i < self.dim(); ++i) {
+        const bool isReduced = std::find(dims.begin(), dims.end(), i) != dims.end();
+        if (!isReduced) {
+            size.push_back(self.size(i));
+        } else if (keepdim) {
+            size.push_back(1);
+        }
+    }
+    return size;
+}
+
+at::ScalarType summed(const at::Tensor& self, std::optional<at::ScalarType> type) {
+    return type.value_or(accumulated(self.scalar_type()));
+}
+
+// The smallest or largest element of a whole tensor.
+template <typename Function>
+void fillExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Function function) {
+    if (self.numel() == 0) {
+        decline("PyTorch refuses this");
+    }
+    Call call(self);
+    call(name, function, Output(out), Input(call, self, kNumber | kBool));
+}
+
+template <typename Function>
+at::Tensor extreme(const at::Tensor& self, const char* name, Function function) {
+    at::Tensor out = at::empty({}, self.options());
+    fillExtreme(out, self, name, function);
+    return out;
+}
+
+template <typename Function>
+at::Tensor& extremeOut(const at::Tensor& self, at::Tensor& out, const char* name, Function function) {
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ", self.scalar_type(),
+                ", but got ", out.scalar_type(), " instead");
+    at::native::resize_output(out, {});
+    fillExtreme(out, self, name, function);
+    return out;
+}
+
+void requireFloating(const at::Tensor& self) {
+    if (!isIn(kFloating, self.scalar_type()) || self.numel() == 0) {
+        decline("a deviation of this dtype, or of nothing");
+    }
+}
+
+// The standard deviation in the dtype to compute in.
+at::Tensor deviation(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction,
+                     bool keepdim) {
+    requireFloating(self);
+    const at::DimVector dims = dimensions(self, dim);
+    const at::ScalarType type = wide(self.scalar_type());
+    at::Tensor out = at::empty(reducedSize(self, dims, keepdim), self.options().dtype(type));
+    Call call(self);
+    call("diopiStd", diopiStd, Output(out), Input(call, self, type), sizes(at::IntArrayRef(dims)), Number(correction));
+    return out;
+}
+
+at::Tensor& putResized(at::Tensor& out, const at::Tensor& self, const at::Tensor& result) {
+    at::native::resize_output(out, result.sizes());
+    if (out.scalar_type() != self.scalar_type()) {
+        decline("PyTorch has rules for the dtypes of outputs");
+    }
+    put(out, result);
+    return out;
+}
+
+at::Tensor sumOfNumbers(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                        std::optional<at::ScalarType> dtype) {
+    if (self.is_complex()) {
+        decline("PyTorch refuses this");
+    }
+    const at::Tensor numbers = self.is_floating_point() ? self.masked_fill(self.isnan(), 0) : self;
+    return numbers.sum(dim, keepdim, summed(self, dtype));
+}
+
+}  // namespace
+
+at::Tensor max(const at::Tensor& self) { return extreme(self, "diopiMaxAll", diopiMaxAll); }
+
+at::Tensor& maxUnaryOut(const at::Tensor& self, at::Tensor& out) {
+    return extremeOut(self, out, "diopiMaxAll", diopiMaxAll);
+}
+
+at::Tensor min(const at::Tensor& self) { return extreme(self, "diopiMinAll", diopiMinAll); }
+
+at::Tensor& minUnaryOut(const at::Tensor& self, at::Tensor& out) {
+    return extremeOut(self, out, "diopiMinAll", diopiMinAll);
+}
+
+void aminOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
+    if (out.numel() == 0 || self.numel() == 0) {
+        return;
+    }
+    if (self.dim() == 0) {
+        put(out, self);
+        return;
+    }
+    const at::DimVector reduced = dimensions(self, dim);
+    if (reduced.size() == static_cast<size_t>(self.dim())) {
+        put(out, extreme(self, "diopiMinAll", diopiMinAll).reshape(out.sizes()));
+        return;
+    }
+    // The dimensions that go stand last, as one.
+    at::DimVector order;
+    at::DimVector size;
+    for (int64_t i = 0; i < self.dim(); ++i) {
+        if (std::find(reduced.begin(), reduced.end(), i) == reduced.end()) {
+            order.push_back(i);
+            size.push_back(self.size(i));
+        }
+    }
+    at::Tensor smallest = at::empty(size, self.options());
+    at::Tensor places = at::empty(size, self.options().dtype(at::kLong));
+    order.append(reduced.begin(), reduced.end());
+    size.push_back(-1);
+    const at::Tensor rows = self.permute(order).reshape(size);
+    Call call(self);
+    call("diopiMin", diopiMin, Output(smallest), Output(places), Input(call, rows, kNumber | kBool), int64_t{-1});
+    put(out, smallest.reshape(out.sizes()));
+}
+
+void aminmaxOut(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+    put(min, (dim.has_value() && self.dim() > 0 ? self.amin(*dim, keepdim) : self.min()).reshape(min.sizes()));
+    put(max, (dim.has_value() && self.dim() > 0 ? self.amax(*dim, keepdim) : self.max()).reshape(max.sizes()));
+}
+
+std::tuple<at::Tensor, at::Tensor> aminmax(const at::Tensor& self) { return {self.min(), self.max()}; }
+
+std::tuple<at::Tensor, at::Tensor> aminmaxDim(const at::Tensor& self, int64_t dim, bool keepdim) {
+    return {self.amin(dim, keepdim), self.amax(dim, keepdim)};
+}
+
+at::Tensor prod(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
+    const at::ScalarType type = summed(self, dtype);
+    const at::ScalarType computed = accumulated(type);
+    at::Tensor out = at::empty({}, self.options().dtype(computed));
+    Call call(self);
+    call("diopiProd", diopiProd, Output(out), Input(call, self, computed, kNumber | kComplex), nullptr);
+    return out.to(type);
+}
+
+at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                         const std::optional<at::Scalar>& correction, bool keepdim) {
+    return deviation(self, dim, correction, keepdim).to(self.scalar_type());
+}
+
+at::Tensor& stdCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
+    return putResized(out, self, deviation(self, dim, correction, keepdim));
+}
+
+at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                         const std::optional<at::Scalar>& correction, bool keepdim) {
+    return deviation(self, dim, correction, keepdim).square().to(self.scalar_type());
+}
+
+at::Tensor& varCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
+    return putResized(out, self, deviation(self, dim, correction, keepdim).square());
+}
+
+std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                     const std::optional<at::Scalar>& correction, bool keepdim) {
+    return {stdCorrection(self, dim, correction, keepdim), self.mean(dimensions(self, dim), keepdim)};
+}
+
+std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                     const std::optional<at::Scalar>& correction, bool keepdim) {
+    return {varCorrection(self, dim, correction, keepdim), self.mean(dimensions(self, dim), keepdim)};
+}
+
+at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim) {
+    return self.ne(0).sum(dimensions(self, dim));
+}
+
+at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                  std::optional<at::ScalarType> dtype) {
+    return sumOfNumbers(self, dim, keepdim, dtype);
+}
+
+at::Tensor& nansumOut(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                      std::optional<at::ScalarType> dtype, at::Tensor& out) {
+    const at::Tensor sum = sumOfNumbers(self, dim, keepdim, dtype);
+    if (dtype.has_value() && *dtype != out.scalar_type()) {
+        decline("PyTorch refuses this");
+    }
+    at::native::resize_output(out, sum.sizes());
+    put(out, sum);
+    return out;
+}
+
+at::Tensor trace(const at::Tensor& self) {
+    TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
+    return self.diagonal().sum();
+}
+
+bool equal(const at::Tensor& self, const at::Tensor& other) {
+    if (self.scalar_type() != other.scalar_type() || self.device() != other.device()) {
+        decline("PyTorch refuses this");
+    }
+    if (self.sizes() != other.sizes()) {
+        return false;
+    }
+    bool result = false;
+    Call call(self);
+    call("diopiEqual", diopiEqual, &result, Input(call, self), Input(call, other));
+    return result;
+}
+
+}  // namespace diopigen::backend::kernels
