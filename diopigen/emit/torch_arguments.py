@@ -119,7 +119,8 @@ class TensorArguments:
         if isinstance(param.dtype, DtypeList):
             mask = dtype_set(param.dtype)
             return [f"{mask}, scalarTypeOf(diopi_dtype_{param.dtype.dtypes[0]})"] if mask else []
-        return []
+        # Sums of integers are int64; what the caller wants instead is made from them.
+        return [f"accumulated({name}.scalar_type())"] if rule is not None and rule[0] == "accumulate" else []
 
     def _input(self, param: Parameter) -> None:
         argument = self.binding.arguments.get(param.name)

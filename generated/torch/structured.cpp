@@ -2015,7 +2015,7 @@ namespace cumsum {
 
 void run(at::Tensor& out, const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
     Call call(out);
-    Output out_written(out);
+    Output out_written(out, accumulated(out.scalar_type()));
     const Input self_read(
         call, self, accumulated(self.scalar_type()) == out.scalar_type() ? self.scalar_type() : out.scalar_type());
     call("diopiCumsum", diopiCumsum, out_written, self_read, dim);
@@ -4346,7 +4346,7 @@ namespace prod_dim_int {
 
 void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool keepdim, std::optional<at::ScalarType> dtype) {
     Call call(out);
-    Output out_written(out);
+    Output out_written(out, accumulated(out.scalar_type()));
     const Input self_read(
         call, self, accumulated(self.scalar_type()) == out.scalar_type() ? self.scalar_type() : out.scalar_type());
     call("diopiProd", diopiProd, out_written, self_read, Optional<int64_t>(std::make_optional(dim)));
@@ -5479,7 +5479,7 @@ namespace sum_dim_IntList {
 void run(at::Tensor& out, const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
          std::optional<at::ScalarType> dtype) {
     Call call(out);
-    Output out_written(out);
+    Output out_written(out, accumulated(out.scalar_type()));
     const Input self_read(
         call, self, accumulated(self.scalar_type()) == out.scalar_type() ? self.scalar_type() : out.scalar_type());
     call("diopiSum", diopiSum, out_written, self_read, sizes(dim));

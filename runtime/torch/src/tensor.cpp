@@ -1,6 +1,7 @@
 // The operators that every tensor needs: making, viewing, resizing and copying.
 #include <ATen/EmptyTensor.h>
 #include <ATen/InferSize.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_conj.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
@@ -131,6 +132,13 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
     Call call(target);
     if (isSamePlaces(target, source)) {
         copyOnDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+        return;
+    }
+    if (at::get_overlap_status(target, source) != at::MemOverlapStatus::No && !target.is_same(source)) {
+        // Views of one memory: operators refuse ranges that cross, though no element may be in both.
+        at::Tensor apart = at::empty(source.sizes(), source.options());
+        call("diopiCopyInp", diopiCopyInp, handle(source), handle(apart));
+        call("diopiCopyInp", diopiCopyInp, handle(apart), handle(target));
         return;
     }
     call("diopiCopyInp", diopiCopyInp, handle(source), handle(target));

@@ -1,0 +1,26 @@
+// What the functions of diopirt.h and of diopigen/host.h share: handles, and arrays of sizes.
+#ifndef DIOPIGEN_TORCH_HANDLES_H_
+#define DIOPIGEN_TORCH_HANDLES_H_
+
+#include <ATen/core/Tensor.h>
+#include <diopigen_torch/context.h>
+
+#include "failure.h"
+
+namespace diopigen::backend {
+
+inline at::IntArrayRef arrayOf(const diopiSize_t& size) { return {size.data, static_cast<size_t>(size.len)}; }
+
+/// A tensor that is there and has strides. Throws for any other.
+inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
+    requireNotNull(th, "th");
+    const at::Tensor& tensor = tensorOf(th);
+    if (tensor.layout() != at::kStrided) {
+        fail("parameter 'th' is sparse");
+    }
+    return tensor;
+}
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_HANDLES_H_

@@ -1,0 +1,175 @@
+// The functions of diopigen/host.h that the dispatch library and shims use, over at::Tensor.
+#include <ATen/core/Tensor.h>
+#include <c10/core/StorageImpl.h>
+#include <diopigen/host.h>
+#include <diopigen_torch/context.h>
+#include <diopigen_torch/device.h>
+
+#include <algorithm>
+#include <string>
+
+#include "failure.h"
+#include "handles.h"
+
+namespace diopigen::backend {
+
+namespace {
+
+c10::Device deviceOf(diopiDevice_t device, c10::DeviceIndex index) {
+    return device == diopi_host ? c10::Device(c10::kCPU) : c10::Device(kDeviceType, index);
+}
+
+// A tensor over a storage: sizes, strides and offset as they are.
+at::Tensor over(c10::Storage storage, at::IntArrayRef size, at::IntArrayRef stride, int64_t offset, at::ScalarType type,
+                c10::Device device) {
+    const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1;
+    at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
+                                                               c10::scalarTypeToTypeMeta(type));
+    made.unsafeGetTensorImpl()->set_sizes_and_strides(size, stride, offset);
+    return made;
+}
+
+// Whether the elements lie without gaps with the channels last, for any rank from 3.
+bool isChannelsLast(const at::Tensor& tensor) {
+    const int64_t rank = tensor.dim();
+    int64_t expected = 1;
+    for (int64_t place = 0; place < rank; ++place) {
+        const int64_t dimension = place == 0 ? 1 : place == rank - 1 ? 0 : rank - place;
+        if (tensor.size(dimension) != 1) {
+            if (tensor.stride(dimension) != expected) {
+                return false;
+            }
+            expected *= tensor.size(dimension);
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+}  // namespace diopigen::backend
+
+using diopigen::fail;
+using diopigen::guarded;
+using diopigen::requireNotNull;
+namespace backend = diopigen::backend;
+
+uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t th) {
+    if (th == nullptr || backend::tensorOf(th).layout() != at::kStrided) {
+        return 1U << 31;
+    }
+    const at::Tensor& tensor = backend::tensorOf(th);
+    const auto rank = static_cast<uint32_t>(tensor.dim());
+    uint32_t word = static_cast<uint32_t>(backend::dtypeOf(tensor.scalar_type())) | rank << 8;
+    const bool isEmpty = tensor.numel() == 0;
+    word |= isEmpty || tensor.is_contiguous() ? 1U << 16 : 0;
+    word |= rank >= 3 && (isEmpty || backend::isChannelsLast(tensor)) ? 1U << 17 : 0;
+    return word;
+}
+
+diopiError_t diopiHostSynchronize(diopiContextHandle_t ctx) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        backend::synchronize(backend::currentStream(ctx->device));
+    });
+}
+
+diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHandle_t tensor) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(tensor, "tensor");
+        const at::Tensor* const address = &backend::tensorOf(tensor);
+        ctx->temporaries.remove_if([&](const at::Tensor& one) { return &one == address; });
+    });
+}
+
+diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, void* data, uint64_t bytes,
+                                 const diopiSize_t* size, const diopiSize_t* stride, int64_t storage_offset,
+                                 diopiDtype_t dtype, diopiDevice_t device) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        requireNotNull(tensor, "tensor");
+        requireNotNull(size, "size");
+        requireNotNull(stride, "stride");
+        const c10::Device place = backend::deviceOf(device, ctx->device);
+        c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes), c10::DataPtr(data, place));
+        *tensor = backend::handle(
+            *new at::Tensor(backend::over(std::move(storage), backend::arrayOf(*size), backend::arrayOf(*stride),
+                                          storage_offset, backend::scalarTypeOf(dtype), place)));
+    });
+}
+
+diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHandle_t base, const diopiSize_t* size,
+                                 const diopiSize_t* stride, int64_t storage_offset, diopiDtype_t dtype) {
+    return guarded(__func__, [&] {
+        requireNotNull(tensor, "tensor");
+        requireNotNull(size, "size");
+        requireNotNull(stride, "stride");
+        const at::Tensor& whole = backend::dense(base);
+        *tensor = backend::handle(
+            *new at::Tensor(backend::over(whole.storage(), backend::arrayOf(*size), backend::arrayOf(*stride),
+                                          storage_offset, backend::scalarTypeOf(dtype), whole.device())));
+    });
+}
+
+diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t*, const diopiSize_t*, diopiConstTensorHandle_t,
+                                      diopiConstTensorHandle_t, diopiConstTensorHandle_t) {
+    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+}
+
+diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor) {
+    return guarded(__func__, [&] {
+        requireNotNull(tensor, "tensor");
+        delete &backend::tensorOf(tensor);
+    });
+}
+
+namespace {
+
+void requireBytes(const at::Tensor& tensor, uint64_t bytes) {
+    if (tensor.storage().nbytes() != bytes) {
+        fail("parameter 'bytes' is " + std::to_string(bytes) + ", the storage has " +
+             std::to_string(tensor.storage().nbytes()) + " bytes");
+    }
+}
+
+}  // namespace
+
+diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_t tensor, const void* source,
+                                    uint64_t bytes) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        const at::Tensor& target = backend::dense(tensor);
+        requireBytes(target, bytes);
+        void* const data = target.storage().mutable_data();
+        if (target.is_cpu()) {
+            std::copy_n(static_cast<const char*>(source), bytes, static_cast<char*>(data));
+            return;
+        }
+        backend::copyToDevice(backend::currentHandle(ctx->device), data, source, bytes);
+        backend::synchronize(backend::currentStream(ctx->device));
+    });
+}
+
+diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensorHandle_t tensor, void* destination,
+                                      uint64_t bytes) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        const at::Tensor& source = backend::dense(tensor);
+        requireBytes(source, bytes);
+        const void* const data = source.storage().data();
+        if (source.is_cpu()) {
+            std::copy_n(static_cast<const char*>(data), bytes, static_cast<char*>(destination));
+            return;
+        }
+        backend::copyToHost(backend::currentHandle(ctx->device), destination, data, bytes);
+        backend::synchronize(backend::currentStream(ctx->device));
+    });
+}
+
+diopiError_t diopiHostGetLastErrorText(const char** text) {
+    return guarded(__func__, [&] {
+        requireNotNull(text, "text");
+        *text = diopigen::lastErrorText();
+    });
+}
