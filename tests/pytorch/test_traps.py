@@ -231,8 +231,9 @@ def test_threads_compute_each_for_itself(droplet: Any) -> None:
             assert all(map(torch.equal, own, alone[index]))
 
 
-def test_foreach_operators_are_native(droplet: Any, fallbacks: Any) -> None:
-    """Optimizers take them by default on a device; without a kernel each falls apart into one call per tensor."""
+def test_foreach_operators_run_on_the_device(droplet: Any, fallbacks: Any) -> None:
+    """Optimizers take them by default on a device; PyTorch parts them into one call per tensor, none of them on the
+    CPU."""
     numbers = [torch.randn(3), torch.randn(2, 2)]
     own = [tensor.to(droplet) for tensor in numbers]
     torch._foreach_add_(own, 2.0)
@@ -242,8 +243,6 @@ def test_foreach_operators_are_native(droplet: Any, fallbacks: Any) -> None:
     torch.testing.assert_close([tensor.cpu() for tensor in own], right)
     torch.testing.assert_close([tensor.cpu() for tensor in norms], [tensor.norm() for tensor in right])
     assert fallbacks() == {}
-    for name in ("aten::_foreach_add_.Scalar", "aten::_foreach_mul_.Scalar", "aten::_foreach_norm.Scalar"):
-        assert HAS_KERNEL(name, "PrivateUse1"), name
 
 
 EXPANDED = {
