@@ -41,8 +41,10 @@ class Backend:
         return dict(zip(VARIABLES, map(str, (self.torch.parent, self.vendor, self.reference)), strict=True))
 
 
-def given() -> Backend:
-    """The libraries that the environment names."""
+def given() -> Backend | None:
+    """The libraries that the environment names, where it names all."""
+    if not all(name in os.environ for name in VARIABLES):
+        return None
     folder, vendor, reference = (Path(os.environ[name]) for name in VARIABLES)
     return Backend(folder / "libtorch_droplet.so", vendor, reference)
 
