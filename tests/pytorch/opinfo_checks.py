@@ -127,7 +127,8 @@ def full(like: torch.Tensor) -> torch.Tensor:
 
 
 def transposed(like: torch.Tensor) -> torch.Tensor:
-    return full(like.permute(*range(like.dim() - 1, -1, -1))).permute(*range(like.dim() - 1, -1, -1))
+    turned = tuple(range(like.dim() - 1, -1, -1))
+    return full(like.permute(turned)).permute(turned)
 
 
 def nothing(like: torch.Tensor) -> torch.Tensor:

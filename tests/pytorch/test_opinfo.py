@@ -7,7 +7,9 @@ sums it up. `DIOPIGEN_TORCH_TESTS=whole` takes all samples instead of two.
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import yaml
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="torch.testing._internal needs expecttest: pip install diopigen[torch]")
 
-from opinfo_checks import Way, dtypes, errors, forward, outputs, strided  # noqa: E402
+from opinfo_checks import Way, brief, dtypes, errors, forward, outputs, strided  # noqa: E402
 from run_kind import ROOT, WHOLE  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
@@ -30,15 +32,20 @@ def name_of(op: Any) -> str:
 
 
 def findings(op: Any, way: Way) -> dict[str, list[str]]:
-    """Differences by check."""
-    found: dict[str, list[str]] = {"forward": [], "strided": [], "outputs": [], "errors": list(errors(op, way))}
-    for dtype in dtypes(op):
-        short = str(dtype).removeprefix("torch.")
-        found["forward"] += [f"{short}, {text}" for text in forward(op, dtype, way)]
-        found["strided"] += [f"{short}, {text}" for text in strided(op, dtype, way)]
-        if op.supports_out:
-            found["outputs"] += [f"{short}, {text}" for text in outputs(op, dtype, way)]
+    """Differences by check. What raises where results are read is one as well."""
+    found = {"forward": [], "strided": [], "outputs": [], "errors": collected(lambda: errors(op, way))}
+    checks = {"forward": forward, "strided": strided, **({"outputs": outputs} if op.supports_out else {})}
+    for dtype, (name, check) in itertools.product(dtypes(op), checks.items()):
+        texts = collected(lambda check=check, dtype=dtype: check(op, dtype, way))
+        found[name] += [f"{str(dtype).removeprefix('torch.')}, {text}" for text in texts]
     return found
+
+
+def collected(check: Callable[[], Iterator[str]]) -> list[str]:
+    try:
+        return list(check())
+    except Exception as error:
+        return [f"cannot be compared: {brief(error)}"]
 
 
 def note(entry: dict[str, Any]) -> None:
