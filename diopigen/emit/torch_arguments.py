@@ -158,6 +158,8 @@ class TensorArguments:
             if helper is not None:
                 kept = f"{argument.name}.scalar_type()"
                 target = f"{helper}({kept}) == {target} ? {kept} : {target}"
+            elif rule[0] == "to_real":
+                target = f"c10::isComplexType({argument.name}.scalar_type()) ? c10::toComplexType({target}) : {target}"
             elif rule[0] not in ("same", "promote"):
                 continue
             self._types[param.name] = target

@@ -3401,7 +3401,9 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Scalar& ord, at::Opt
          std::optional<at::ScalarType> dtype) {
     Call call(out);
     Output out_written(out);
-    const Input self_read(call, self, kFloating | kComplex);
+    const Input self_read(
+        call, self, c10::isComplexType(self.scalar_type()) ? c10::toComplexType(out.scalar_type()) : out.scalar_type(),
+        kFloating | kComplex);
     call("diopiLinalgVecNorm", diopiLinalgVecNorm, out_written, self_read, Number(ord), sizes(dim), keepdim);
     out_written.finish();
 }
@@ -4213,7 +4215,9 @@ void run(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar
          bool keepdim) {
     Call call(out);
     Output out_written(out);
-    const Input self_read(call, self, kFloating | kComplex);
+    const Input self_read(
+        call, self, c10::isComplexType(self.scalar_type()) ? c10::toComplexType(out.scalar_type()) : out.scalar_type(),
+        kFloating | kComplex);
     call("diopiNorm", diopiNorm, out_written, self_read, Number(p), sizes(dim));
     out_written.finish();
 }

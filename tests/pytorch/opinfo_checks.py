@@ -8,7 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from sample_runs import CPU, DTYPES, Outcome, called, differences, first, gradients, moved, place, tensors
+from sample_runs import (
+    CPU,
+    DTYPES,
+    Outcome,
+    called,
+    differences,
+    first,
+    gradients,
+    judged,
+    moved,
+    place,
+    tensors,
+    widened,
+)
 
 # How many samples by run: the sampled one, and the whole one.
 SAMPLES = {False: 2, True: None}
@@ -49,24 +62,40 @@ def each(op: Any, chosen: list[Any], way: Way) -> Iterator[str]:
     for index, sample in enumerate(chosen):
         here, there = place(sample, CPU), place(sample, way.device)
         expected, own = called(op, here, CPU), called(op, there, way.device)
-        for text in compared(own, expected, way):
+        for text in compared(op, sample, own, expected, way):
             yield f"sample {index}: {text}"
         if expected.error is None and own.error is None:
-            yield from (f"sample {index}, backward: {text}" for text in backward(here, expected, there, own, way))
+            yield from (
+                f"sample {index}, backward: {text}" for text in backward(op, sample, here, expected, there, own, way)
+            )
             yield from (f"sample {index}, inputs after: {text}" for text in after(here, there, way))
 
 
-def compared(own: Outcome, expected: Outcome, way: Way) -> Iterator[str]:
+def compared(op: Any, sample: Any, own: Outcome, expected: Outcome, way: Way) -> Iterator[str]:
     if expected.error is not None:
         if own.error is None:
             yield f"succeeds, where the CPU raises {brief(expected.error)}"
     elif own.error is not None:
         yield f"raises {brief(own.error)}"
     else:
-        yield from differences(own.values, expected.values, values=way.values)
+        yield from judged(own.values, expected.values, lambda: true_values(op, sample), values=way.values)
 
 
-def backward(here: Any, expected: Outcome, there: Any, own: Outcome, way: Way) -> Iterator[str]:
+def true_values(op: Any, sample: Any) -> Any:
+    """The results in float64; None where the operator does not take it."""
+    return called(op, widened(sample), CPU).values
+
+
+def true_gradients(op: Any, sample: Any) -> Any:
+    wide = widened(sample)
+    try:
+        found = gradients(wide, called(op, wide, CPU).values)
+    except Exception:
+        return None
+    return None if found is None else found[1]
+
+
+def backward(op: Any, sample: Any, here: Any, expected: Outcome, there: Any, own: Outcome, way: Way) -> Iterator[str]:
     try:
         right = gradients(here, expected.values)
     except Exception as error:
@@ -84,7 +113,7 @@ def backward(here: Any, expected: Outcome, there: Any, own: Outcome, way: Way) -
     elif (mine is None) != (right is None):
         yield f"{'no' if mine is None else 'a'} gradient, unlike on the CPU"
     elif mine is not None and right is not None:
-        yield from differences(mine[1], right[1], values=way.values)
+        yield from judged(mine[1], right[1], lambda: true_gradients(op, sample), values=way.values)
 
 
 def after(here: Any, there: Any, way: Way) -> Iterator[str]:

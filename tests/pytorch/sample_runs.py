@@ -16,8 +16,11 @@ from torch.utils import _pytree as pytree
 
 CPU = torch.device("cpu")
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool)
-# Relative to the largest number of a result, since sums are made in another order: some units in the last place.
+# Relative to the largest number of a result, or to 1, since sums are made in another order: units in the last place.
 UNITS = 32
+# How much farther from the result in float64 than the CPU's kernel is.
+FACTOR = 4.0
+WIDE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ def moved(value: Any, device: torch.device) -> Any:
 
 
 def tensor_moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    if tensor.device.type == "meta":
+        return tensor
     if tensor.layout != torch.strided:
         return tensor.detach().to(device)
     plain = tensor.detach().resolve_conj().resolve_neg() if tensor.is_conj() or tensor.is_neg() else tensor.detach()
@@ -88,18 +93,40 @@ def gradients(sample: Any, values: Any) -> tuple[list[torch.Tensor], list[torch.
     return outputs, list(torch.autograd.grad(outputs, given, weights, allow_unused=True))
 
 
-def differences(own: Any, expected: Any, *, values: bool = True) -> Iterator[str]:
-    """What is not alike in two results: structure, shape, dtype and, unless told otherwise, values."""
+def widened(sample: Any) -> Any:
+    """A sample on the CPU, its numbers of 32 bits in float64."""
+    made = place(sample, CPU)
+
+    def wide(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor) and leaf.dtype in WIDE:
+            return leaf.detach().to(WIDE[leaf.dtype]).requires_grad_(leaf.requires_grad)
+        return WIDE.get(leaf, leaf) if isinstance(leaf, torch.dtype) else leaf
+
+    made.input, made.args, made.kwargs = pytree.tree_map(wide, (made.input, made.args, made.kwargs))
+    return made
+
+
+def differences(own: Any, expected: Any, *, values: bool = True, truth: Any = None) -> Iterator[str]:
+    """What is not alike in two results: structure, shape, dtype and, unless told otherwise, values. With the results
+    of a computation in float64, the own ones may be `FACTOR` times as far from them as the expected ones are."""
     left, right = pytree.tree_leaves(own), pytree.tree_leaves(expected)
     if len(left) != len(right):
         yield f"{len(left)} results, not {len(right)}"
         return
-    for index, (mine, other) in enumerate(zip(left, right, strict=True)):
-        for text in leaf_differences(mine, other, values):
+    true = pytree.tree_leaves(truth)
+    true = true if len(true) == len(right) else [None] * len(right)
+    for index, (mine, other, wide) in enumerate(zip(left, right, true, strict=True)):
+        for text in leaf_differences(mine, other, values, wide):
             yield f"result {index}: {text}"
 
 
-def leaf_differences(own: Any, expected: Any, values: bool) -> Iterator[str]:
+def judged(own: Any, expected: Any, truth: Callable[[], Any], *, values: bool = True) -> list[str]:
+    """The same, where float64 is asked only if it must be."""
+    found = list(differences(own, expected, values=values))
+    return list(differences(own, expected, values=values, truth=truth())) if found and values else found
+
+
+def leaf_differences(own: Any, expected: Any, values: bool, truth: Any = None) -> Iterator[str]:
     if not isinstance(expected, torch.Tensor):
         if not isinstance(own, torch.Tensor) and type(own) is type(expected):
             same = own == expected or own != own or not values or isinstance(expected, torch.device)
@@ -120,11 +147,20 @@ def leaf_differences(own: Any, expected: Any, values: bool) -> Iterator[str]:
         elif values:
             yield from value_differences(own.cpu().to_dense(), expected.to_dense())
     elif values and expected.numel() > 0:
-        yield from value_differences(own.detach().cpu(), expected.detach())
+        yield from value_differences(own.detach().cpu(), expected.detach(), distance(expected, truth))
 
 
-def value_differences(own: torch.Tensor, expected: torch.Tensor) -> Iterator[str]:
-    """Whole numbers must be equal; others may differ by `UNITS` units in the last place of the largest one."""
+def distance(expected: torch.Tensor, truth: Any) -> float:
+    """How far the expected result is from the true one at most; 0 where there is none to compare with."""
+    if not isinstance(truth, torch.Tensor) or truth.dtype not in WIDE.values() or truth.shape != expected.shape:
+        return 0.0
+    far = (expected.detach().to(truth.dtype) - truth.detach()).abs()
+    return float(far[far.isfinite()].max()) if bool(far.isfinite().any()) else 0.0
+
+
+def value_differences(own: torch.Tensor, expected: torch.Tensor, near: float = 0.0) -> Iterator[str]:
+    """Whole numbers must be equal; others may differ by `UNITS` units in the last place of the largest one, and by
+    `FACTOR` times `near`, the error of the expected ones."""
     if own.numel() == 0:
         return
     if not (expected.is_floating_point() or expected.is_complex()):
@@ -141,7 +177,7 @@ def value_differences(own: torch.Tensor, expected: torch.Tensor) -> Iterator[str
     elif bool(finite.any()):
         largest = truth[finite].abs().max().clamp(min=1.0)
         far = (wide - truth)[finite].abs().nan_to_num(float("inf"), float("inf")).max()
-        allowed = UNITS * torch.finfo(expected.dtype).eps * largest
+        allowed = max(UNITS * torch.finfo(expected.dtype).eps * largest, FACTOR * near)
         if far > allowed:
             yield f"off by {far:.2e} where the largest is {largest:.2e} and {allowed:.2e} is allowed"
 

@@ -99,6 +99,9 @@ at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
     TORCH_CHECK(self.scalar_type() == out.scalar_type(),
                 "index_select(): self and result must have the same scalar type");
+    at::assert_no_internal_overlap(out);
+    at::assert_no_overlap(out, self);
+    at::assert_no_overlap(out, chosen);
     at::native::resize_output(out, sizesAfterSelect(self, wrapped, chosen.numel()));
     fillRows(out, self, wrapped, chosen);
     return out;

@@ -45,7 +45,7 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
     TORCH_CHECK(shifts.size() == dims.size() || (dims.empty() && shifts.size() == 1),
                 "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
     for (const int64_t dim : dims) {
-        at::maybe_wrap_dim(dim, self.dim());
+        at::maybe_wrap_dim(dim, self.dim(), /*wrap_scalar=*/false);
     }
     at::Tensor out = at::empty_like(self, at::MemoryFormat::Contiguous);
     if (self.numel() == 0) {

@@ -127,9 +127,28 @@ bool isSamePlaces(const at::Tensor& a, const at::Tensor& b) {
            a.is_non_overlapping_and_dense();
 }
 
+void copyFromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous);
+
+// Where the interface does not have a dtype: elements of one dtype move as integers of their size; others are
+// converted on the host.
+void copyForeign(at::Tensor& target, const at::Tensor& source) {
+    if (target.scalar_type() != source.scalar_type()) {
+        copyFromHost(target, source.to(at::kCPU), false);
+        return;
+    }
+    const auto size = static_cast<size_t>(target.element_size());
+    TORCH_CHECK(size == 1 || size == 2 || size == 4 || size == 8, "cannot copy elements of ", target.scalar_type());
+    const at::ScalarType bits = size == 1 ? at::kByte : size == 2 ? at::kShort : size == 4 ? at::kInt : at::kLong;
+    target.view(bits).copy_(source.view(bits));
+}
+
 // On one device: strides, dtypes and broadcasting are the operator's work.
 void copyWithin(at::Tensor& target, const at::Tensor& source) {
     Call call(target);
+    if (!isIn(kAnyDtype, target.scalar_type()) || !isIn(kAnyDtype, source.scalar_type())) {
+        copyForeign(target, source);
+        return;
+    }
     if (isSamePlaces(target, source)) {
         copyOnDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
         return;
