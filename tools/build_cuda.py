@@ -32,7 +32,12 @@ def main() -> int:
     architectures = (
         [] if options.architectures == "release" else [f"-DCMAKE_CUDA_ARCHITECTURES={options.architectures}"]
     )
-    configure = ["cmake", "-S", str(ROOT / "impl/cuda"), "-B", str(options.build), "-G", "Ninja", *architectures]
+    log = options.build / "cpu_time.txt"
+    log.unlink(missing_ok=True)
+    launcher = f"{sys.executable};{ROOT / 'tools/cpu_time.py'};{log.resolve()}"
+    launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={launcher}" for language in ("CUDA", "CXX")]
+    folders = ["-S", str(ROOT / "impl/cuda"), "-B", str(options.build)]
+    configure = ["cmake", *folders, "-G", "Ninja", *architectures, *launchers]
     for command in (configure, ["cmake", "--build", str(options.build), "--parallel", str(options.jobs)]):
         finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if finished.returncode != 0:
@@ -52,7 +57,16 @@ def main() -> int:
     minutes = (time.monotonic() - start) / 60
     size = library.stat().st_size >> 20
     print(f"{library}: {len(symbols)} functions, {size} MiB, compiled in {minutes:.1f} min; not run: that needs a GPU")
+    print(f"CPU time of the compilers: {cpu_time(log)}")
     return 0
+
+
+def cpu_time(log: Path) -> str:
+    """The sum of the units that were compiled, and the three that cost most."""
+    lines = [line.split(maxsplit=1) for line in log.read_text().splitlines()] if log.exists() else []
+    units = sorted(((float(seconds), Path(unit).name) for seconds, unit in lines), reverse=True)
+    most = ", ".join(f"{unit.removesuffix('.o')} {seconds:.0f} s" for seconds, unit in units[:3])
+    return f"{sum(seconds for seconds, _ in units) / 60:.1f} min in {len(units)} units" + (most and f" ({most})")
 
 
 if __name__ == "__main__":

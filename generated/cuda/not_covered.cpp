@@ -49,34 +49,10 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t /*ctx*/
     return not_covered("diopiTriangularSolveBackward");
 }
 
-DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
-                                  diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t* /*indices*/,
-                                  int64_t /*nums*/) {
-    return not_covered("diopiIndex");
-}
-
-DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                          diopiTensorHandle_t /*zeros_like_input*/,
-                                          diopiConstTensorHandle_t* /*indices*/, int64_t /*nums*/,
-                                          diopiConstTensorHandle_t /*grad_output*/) {
-    return not_covered("diopiIndexBackward");
-}
-
-DIOPI_API diopiError_t diopiMaskedScatter(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                          diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mask*/,
-                                          diopiConstTensorHandle_t /*source*/) {
-    return not_covered("diopiMaskedScatter");
-}
-
 DIOPI_API diopiError_t diopiNms(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
                                 diopiConstTensorHandle_t /*boxes*/, diopiConstTensorHandle_t /*confidence*/,
                                 double /*iou_threshold*/) {
     return not_covered("diopiNms");
-}
-
-DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
-                                    diopiConstTensorHandle_t /*input*/) {
-    return not_covered("diopiNonzero");
 }
 
 DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
@@ -93,17 +69,6 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t /*ctx*/, diopi
                                              int64_t /*height*/, int64_t /*width*/, int64_t /*sampling_ratio*/,
                                              bool /*aligned*/) {
     return not_covered("diopiRoiAlignBackward");
-}
-
-DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*inout*/,
-                                             diopiConstTensorHandle_t /*indices*/, double /*max_norm*/,
-                                             double /*norm_type*/) {
-    return not_covered("diopiEmbeddingRenorm_");
-}
-
-DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, int64_t /*num_classes*/) {
-    return not_covered("diopiOneHot");
 }
 
 DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*params*/,
@@ -128,25 +93,6 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t /*ctx*/, diopiTen
     return not_covered("diopiCdistBackward");
 }
 
-DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
-                                         diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mask*/) {
-    return not_covered("diopiMaskedSelect");
-}
-
-DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                                 diopiConstTensorHandle_t /*grad_output*/,
-                                                 diopiConstTensorHandle_t /*input*/,
-                                                 diopiConstTensorHandle_t /*mask*/) {
-    return not_covered("diopiMaskedSelectBackward");
-}
-
-DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
-                                   diopiConstTensorHandle_t /*input*/, const int64_t* /*dim*/, bool /*sorted*/,
-                                   bool /*return_counts*/, diopiTensorHandle_t /*indices*/,
-                                   diopiTensorHandle_t* /*counts*/) {
-    return not_covered("diopiUnique");
-}
-
 DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                     diopiTensorHandle_t /*neg_log_likelihood*/, diopiTensorHandle_t /*log_alpha*/,
                                     diopiConstTensorHandle_t /*log_probs*/, diopiConstTensorHandle_t /*targets*/,
@@ -163,19 +109,6 @@ DIOPI_API diopiError_t diopiCTCLossBackward(
     diopiConstTensorHandle_t /*neg_log_likelihood*/, diopiConstTensorHandle_t /*log_alpha*/, int64_t /*blank*/,
     diopiReduction_t /*reduction*/, bool /*zero_infinity*/) {
     return not_covered("diopiCTCLossBackward");
-}
-
-DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/,
-                                        diopiConstTensorHandle_t /*values*/, diopiConstTensorHandle_t* /*indices*/,
-                                        int64_t /*indices_counts*/, bool /*accumulate*/) {
-    return not_covered("diopiIndexPutInp");
-}
-
-DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                     diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*values*/,
-                                     diopiConstTensorHandle_t* /*indices*/, int64_t /*indices_counts*/,
-                                     bool /*accumulate*/) {
-    return not_covered("diopiIndexPut");
 }
 
 DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,

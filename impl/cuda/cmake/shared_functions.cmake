@@ -16,9 +16,15 @@ foreach(name
     conv_pool_resample/upsample_linear
     conv_pool_resample/upsample_nearest
     foreach/norm
+    indexing/advanced
     indexing/backward
+    indexing/index
     indexing/index_fill
+    indexing/masked
+    indexing/nonzero
+    indexing/one_hot
     indexing/positions
+    indexing/renorm
     indexing/scatter
     indexing/select
     indexing/select_slice
@@ -62,6 +68,7 @@ foreach(name
     sorting/argsort
     sorting/sort
     sorting/sort_backward
-    sorting/topk)
+    sorting/topk
+    sorting/unique)
     list(APPEND shared_sources "${cpu}/functions/${name}.cpp")
 endforeach()

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "mask.h"
+#include "chosen.h"
 #include "positions.h"
 
 namespace diopi::cpu {
@@ -12,35 +12,15 @@ namespace {
 // One index tensor: positions in the dimensions that it stands for, seen as one.
 struct Entry {
     std::vector<int64_t> shape;
-    std::vector<int64_t> values;
+    Buffer values;
     int64_t size = 1;
 };
 
-Entry from_positions(const Tensor& index, int64_t size) {
-    const Positions positions(index, size, Negative::kFromEnd);
-    Entry entry;
-    entry.shape = shape_of(index);
-    entry.size = size;
-    entry.values.resize(static_cast<size_t>(index.numel));
-    parallel_for(index.numel, 65536, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            entry.values[i] = positions[i];
-        }
-    });
-    return entry;
-}
+Entry from_positions(const Tensor& index, int64_t size) { return {shape_of(index), positions_in(index, size), size}; }
 
-// The places of a mask's true elements, in row-major order.
 Entry from_mask(const Tensor& mask) {
-    const Mask truths(mask, shape_of(mask));
-    Entry entry;
-    entry.size = mask.numel;
-    entry.values.resize(static_cast<size_t>(truths.count()));
-    truths.for_each_run([&](const int64_t* places, int64_t number, int64_t count) {
-        std::copy_n(places, count, entry.values.data() + number);
-    });
-    entry.shape = {static_cast<int64_t>(entry.values.size())};
-    return entry;
+    const Chosen chosen(mask, shape_of(mask));
+    return {{chosen.count()}, chosen.places(), mask.numel};
 }
 
 // The shape that the entries broadcast to.
@@ -64,39 +44,6 @@ std::vector<int64_t> common_shape(const std::vector<Entry>& entries) {
         }
     }
     return common;
-}
-
-// Adds `scale` times the entry's values, broadcast to `common`, to `positions`.
-void add_entry(const Entry& entry, const std::vector<int64_t>& common, int64_t scale, std::vector<int64_t>& positions) {
-    if (entry.shape == common) {
-        parallel_for(static_cast<int64_t>(positions.size()), 65536, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                positions[i] += scale * entry.values[i];
-            }
-        });
-        return;
-    }
-    const size_t rank = common.size();
-    std::vector<int64_t> steps(rank, 0);
-    int64_t step = 1;
-    for (size_t i = 1; i <= entry.shape.size(); ++i) {
-        const int64_t size = entry.shape[entry.shape.size() - i];
-        steps[rank - i] = size == 1 ? 0 : step;
-        step *= size;
-    }
-    std::vector<int64_t> at(rank, 0);
-    int64_t offset = 0;
-    for (int64_t& position : positions) {
-        position += scale * entry.values[offset];
-        for (size_t i = rank; i-- > 0;) {
-            offset += steps[i];
-            if (++at[i] < common[i]) {
-                break;
-            }
-            offset -= steps[i] * common[i];
-            at[i] = 0;
-        }
-    }
 }
 
 }  // namespace
@@ -156,9 +103,10 @@ Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, 
     first = is_apart ? 0 : first;
 
     const std::vector<int64_t> common = common_shape(entries);
-    result.positions.assign(static_cast<size_t>(product(common, 0, common.size())), 0);
+    result.count = product(common, 0, common.size());
+    result.memory = zero_positions(result.count);
     for (size_t i = entries.size(); i-- > 0;) {
-        add_entry(entries[i], common, result.place.size, result.positions);
+        add_positions(result.memory, common, entries[i].values, entries[i].shape, result.place.size);
         result.place.size *= entries[i].size;
     }
     // The dimensions in front, the indexed ones, the ones behind.

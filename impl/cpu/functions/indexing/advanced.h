@@ -13,12 +13,13 @@ namespace diopi::cpu {
 // lies between two of them.
 struct Advanced {
     std::vector<int64_t> order;
-    std::vector<int64_t> shape;      // of the result
-    std::vector<int64_t> positions;  // each in [0, size)
+    std::vector<int64_t> shape;  // of the result
+    Buffer memory;               // the positions, each in [0, size)
+    int64_t count = 0;
     Around place;
     std::vector<Tensor> tensors;  // the indices that are not null
 
-    int64_t count() const { return static_cast<int64_t>(positions.size()); }
+    const int64_t* positions() const { return static_cast<const int64_t*>(memory.data()); }
     // `other` lies on the device of the indices.
     void require_one_device(const Tensor& other) const;
     // The same, and it shares no memory with them.
@@ -26,6 +27,22 @@ struct Advanced {
 };
 
 Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, const char* count_name, int64_t count);
+
+// ---- What is done to positions and elements. Each library has its own. ----
+
+// Room for positions, all 0.
+Buffer zero_positions(int64_t count);
+// The positions that a tensor holds, checked, and counted from the start.
+Buffer positions_in(const Tensor& index, int64_t size);
+// Adds `scale` times the values, which have a shape that broadcasts to `common`, to positions of that shape.
+void add_positions(const Buffer& positions, const std::vector<int64_t>& common, const Buffer& values,
+                   const std::vector<int64_t>& shape, int64_t scale);
+
+// `input` with its dimensions in the order of the index.
+void pick_at(const Tensor& out, const Tensor& input, const Advanced& index);
+// Replaces the picked elements of `target`, whose dimensions are in the order of the index, or adds to them. Where
+// positions repeat, the last value stays.
+void put_at(const Tensor& target, const Tensor& values, const Advanced& index, bool accumulate);
 
 }  // namespace diopi::cpu
 

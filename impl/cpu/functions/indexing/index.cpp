@@ -1,8 +1,6 @@
 // Index, its gradient, and IndexPut. Where positions repeat, IndexPut without accumulate keeps the last value.
 #include <diopi/functions.h>
 
-#include <cstring>
-
 #include "advanced.h"
 #include "positions.h"
 
@@ -10,42 +8,9 @@ using namespace diopi::cpu;
 
 namespace {
 
-// Slice k of `from` goes to slice `positions[k]` of `to`.
-template <typename W>
-void put(W* to, const W* from, const Advanced& index) {
-    const int64_t count = index.count();
-    const Around& place = index.place;
-    parallel_columns(place.outer, place.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
-        for (int64_t k = 0; k < count; ++k) {
-            const W* source = from + (outer * count + k) * place.inner;
-            W* target = to + (outer * place.size + index.positions[k]) * place.inner;
-            for (int64_t i = begin; i < end; ++i) {
-                target[i] = source[i];
-            }
-        }
-    });
-}
-
-// Replaces the picked elements of `target`, or adds to them.
 void put(const Tensor& target, const Tensor& values, const Advanced& index, bool accumulate) {
     const View view = permuted(target, index.order);
-    if (accumulate) {
-        dispatch_compute<kAny>(target.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> source(values);
-            const Changed changed(view.tensor(), dtype_of<T>);
-            add_slices(changed.as<T>(), source.data(), index.positions, index.count(), index.place);
-            changed.store();
-        });
-    } else {
-        dispatch_word(target.dtype, [&](auto sample) {
-            using W = decltype(sample);
-            const Words source(values);
-            const Changed changed(view.tensor(), target.dtype);
-            put(changed.as<W>(), source.as<W>(), index);
-            changed.store();
-        });
-    }
+    put_at(view.tensor(), values, index, accumulate);
 }
 
 // The values, broadcast to what the index picks.
@@ -67,28 +32,22 @@ View broadcast_values(const Tensor& values, const Advanced& index) {
 
 DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t* indices, int64_t nums) {
-    return guarded("diopiIndex", [&] {
+    return guarded("diopiIndex", ctx, [&] {
         require(out != nullptr, "parameter 'out' is null");
         const Tensor input_tensor = tensor("input", input, kAny);
         const Advanced index = advanced(input_tensor, indices, "nums", nums);
         index.require_one_device(input_tensor);
         const View source = permuted(input_tensor, index.order);
-        const Words from(source.tensor());
         const Tensor result = new_tensor(ctx, "out", index.shape, input_tensor.dtype, input_tensor);
-        const NewWords to(result);
-        dispatch_word(input_tensor.dtype, [&](auto sample) {
-            using W = decltype(sample);
-            pick_slices(to.as<W>(), from.as<W>(), index.positions, index.count(), index.place);
-        });
-        to.store();
+        pick_at(result, source.tensor(), index);
         *out = result.handle;
     });
 }
 
-DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_input,
+DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                           diopiTensorHandle_t zeros_like_input, diopiConstTensorHandle_t* indices,
                                           int64_t nums, diopiConstTensorHandle_t grad_output) {
-    return guarded("diopiIndexBackward", [&] {
+    return guarded("diopiIndexBackward", ctx, [&] {
         const Tensor result = tensor("grad_input", grad_input, kFloating | kComplex);
         const Tensor zeros = tensor("zeros_like_input", zeros_like_input, kFloating | kComplex);
         const Tensor gradient = tensor("grad_output", grad_output, kFloating | kComplex);
@@ -107,10 +66,10 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t /*ctx*/, diopiTen
     });
 }
 
-DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
-                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t values,
-                                     diopiConstTensorHandle_t* indices, int64_t indices_counts, bool accumulate) {
-    return guarded("diopiIndexPut", [&] {
+DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                     diopiConstTensorHandle_t values, diopiConstTensorHandle_t* indices,
+                                     int64_t indices_counts, bool accumulate) {
+    return guarded("diopiIndexPut", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor values_tensor = tensor("values", values, kAny);
@@ -129,10 +88,10 @@ DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t /*ctx*/, diopiTensorHa
     });
 }
 
-DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input,
+DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         diopiConstTensorHandle_t values, diopiConstTensorHandle_t* indices,
                                         int64_t indices_counts, bool accumulate) {
-    return guarded("diopiIndexPutInp", [&] {
+    return guarded("diopiIndexPutInp", ctx, [&] {
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor values_tensor = tensor("values", values, kAny);
         require_same_dtype(values_tensor, input_tensor);

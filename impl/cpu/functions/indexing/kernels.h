@@ -31,6 +31,18 @@ Number number_in(const Tensor& value);
 void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
                     const Number& value);
 
+// ---- OneHot. ----
+
+// The largest of the classes, or -1 where one is negative. There is at least one.
+int64_t largest_class(const Tensor& classes);
+// In each row of `out` an element at the position is 1, the others are 0.
+void mark_classes(const Tensor& out, const Positions& positions);
+
+// ---- EmbeddingRenorm_. ----
+
+// Rows of the table whose norm is larger come to have this norm. No other row is written.
+void cut_rows(const Tensor& table, const Positions& positions, double max_norm, double order);
+
 // ---- Scatter: elements along dimension `at` are taken in rising order, so that the last of repeated positions stays.
 // `shape` is that of the positions. ----
 

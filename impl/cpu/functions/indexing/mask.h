@@ -7,17 +7,11 @@
 #include <numeric>
 #include <vector>
 
+#include "chosen.h"
 #include "diopi_cpu/clones.h"
 #include "diopi_cpu/words.h"
 
 namespace diopi::cpu {
-
-// The bytes of a tensor of truth values, of which any but 0 is true; no copy is made where they are in order.
-inline Tensor as_bytes(const Tensor& truths) {
-    Tensor bytes = truths;
-    bytes.dtype = truths.dtype == Dtype::kBool ? Dtype::kUint8 : truths.dtype;
-    return bytes;
-}
 
 class Mask {
   public:

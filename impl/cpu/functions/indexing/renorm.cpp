@@ -1,75 +1,21 @@
 // EmbeddingRenorm_: rows of a table cut to a norm.
 #include <diopi/functions.h>
 
-#include <cmath>
-#include <limits>
-
+#include "kernels.h"
 #include "positions.h"
 
 using namespace diopi::cpu;
 
-namespace {
-
-// The norm of a row, as torch.norm defines it for every order.
-template <typename T>
-double norm(const T* row, int64_t length, double order) {
-    double result = order == -std::numeric_limits<double>::infinity() ? std::numeric_limits<double>::infinity() : 0;
-    for (int64_t i = 0; i < length; ++i) {
-        const double size = std::abs(static_cast<double>(row[i]));
-        if (std::isnan(size)) {
-            return size;
-        }
-        if (std::isinf(order)) {
-            result = order > 0 ? std::max(result, size) : std::min(result, size);
-        } else if (order == 0) {
-            result += size != 0;
-        } else {
-            result += order == 2 ? size * size : order == 1 ? size : std::pow(size, order);
-        }
-    }
-    if (order == 2) {
-        return std::sqrt(result);
-    }
-    return std::isinf(order) || order == 0 || order == 1 ? result : std::pow(result, 1 / order);
-}
-
-}  // namespace
-
-DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t inout,
+DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                                              diopiConstTensorHandle_t indices, double max_norm, double norm_type) {
-    return guarded("diopiEmbeddingRenorm_", [&] {
+    return guarded("diopiEmbeddingRenorm_", ctx, [&] {
         const Tensor table = tensor("inout", inout, kFloating);
         const Tensor indices_tensor = tensor("indices", indices, kIndex);
         require_rank(table, 2, 2);
         require_one_device({&table, &indices_tensor});
         require_no_overlap(table);
         require_disjoint(table, indices_tensor);
-        const int64_t width = table.shape[1];
         const Positions positions(indices_tensor, table.shape[0]);
-        std::vector<int64_t> rows;
-        for (int64_t k = 0; k < positions.count(); ++k) {
-            rows.push_back(positions[k]);
-        }
-        std::sort(rows.begin(), rows.end());
-        rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-        // Row by row, so that the others are not even rewritten.
-        parallel_for(static_cast<int64_t>(rows.size()), row_grain(width), [&](int64_t begin, int64_t end) {
-            for (int64_t k = begin; k < end; ++k) {
-                const View view = selected(table, 0, rows[k]);
-                dispatch_compute<kFloating>(table.dtype, [&](auto sample) {
-                    using T = decltype(sample);
-                    const Changed changed(view.tensor(), dtype_of<T>);
-                    T* row = changed.as<T>();
-                    const double size = norm(row, width, norm_type);
-                    if (size > max_norm) {
-                        const double factor = max_norm / (size + 1e-7);
-                        for (int64_t i = 0; i < width; ++i) {
-                            row[i] = static_cast<T>(row[i] * factor);
-                        }
-                        changed.store();
-                    }
-                });
-            }
-        });
+        cut_rows(table, positions, max_norm, norm_type);
     });
 }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "diopi_cpu/dtype.h"
+#include "diopi_cpu/shared.h"
 
 namespace diopi::cpu {
 
@@ -18,7 +19,7 @@ template <typename T>
 constexpr OrderKey<T> kHighBit = OrderKey<T>{1} << (8 * sizeof(OrderKey<T>) - 1);
 
 template <typename T>
-inline OrderKey<T> order_key(T value) {
+DIOPI_SHARED inline OrderKey<T> order_key(T value) {
     using Key = OrderKey<T>;
     if constexpr (std::is_floating_point_v<T>) {
         // Adding zero makes -0 of +0.

@@ -1,5 +1,6 @@
-// Scatter, and gradients that add slices up. A thread takes the elements of one column in rising order: so nothing is
-// added by two threads, and the last of repeated positions stays.
+// Scatter, and gradients that add up what was looked up. In Scatter a thread takes the elements of one column in rising
+// order: so nothing is added by two threads, and the last of repeated positions stays.
+#include "add_slices.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/atomic.h"
 #include "places.h"
@@ -45,25 +46,6 @@ void change(T* elements, const T* source, T number, const Positions& positions, 
     } else {
         change_columns(elements, source, number, positions.data(), size, places, Replace<T>());
     }
-}
-
-// Slice k of `source` is added to slice positions[k] of `sums`, but for those at `skipped`.
-template <typename T>
-void add_slices(T* sums, const T* source, const Int64* positions, int64_t count, const Around& place, int64_t skipped) {
-    for_each(place.outer * place.inner, [=] DIOPI_KERNEL(int64_t column) {
-        const int64_t i = column % place.inner;
-        const int64_t outer = column / place.inner;
-        for (int64_t k = 0; k < place.size; ++k) {
-            sums[(outer * place.size + k) * place.inner + i] = T(0);
-        }
-        for (int64_t k = 0; k < count; ++k) {
-            const int64_t position = from_start(positions[k], place.size);
-            if (position != skipped) {
-                T& sum = sums[(outer * place.size + position) * place.inner + i];
-                sum = sum + source[(outer * count + k) * place.inner + i];
-            }
-        }
-    });
 }
 
 void count_rows(int* times, const Int64* positions, int64_t count) {
@@ -139,7 +121,8 @@ void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions
         using T = decltype(sample);
         const Input<T> source(gradient);
         const Output<T> sums(result);
-        cuda::add_slices<T>(sums.data(), source.data(), positions.data(), positions.count(), place, -1);
+        cuda::clear(sums.data(), static_cast<size_t>(result.numel) * sizeof(T));
+        cuda::add_slices(sums.data(), source.data(), dtype_of<T>, positions.data(), positions.count(), place);
         sums.store();
     });
 }
@@ -158,8 +141,9 @@ void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Posi
         using T = decltype(sample);
         const Input<T> source(grad_tensor);
         const Output<T> sums(out_tensor);
-        cuda::add_slices<T>(sums.data(), source.data(), rows.data(), rows.count(), {1, count, width},
-                            padding_idx < 0 ? -1 : padding_idx);
+        cuda::clear(sums.data(), static_cast<size_t>(out_tensor.numel) * sizeof(T));
+        cuda::add_slices(sums.data(), source.data(), dtype_of<T>, rows.data(), rows.count(), {1, count, width},
+                         padding_idx < 0 ? -1 : padding_idx);
         if (scale_grad_byfreq) {
             cuda::divide_rows<T>(sums.data(), static_cast<const int*>(times.data()), count, width);
         }

@@ -1,5 +1,6 @@
-// Products of tensors by tiles in shared memory, for all dtypes and strides.
+// Products of tensors by cuBLASLt where it takes them, else by tiles in shared memory, for all dtypes and strides.
 #include "diopi_cpu/gemm.h"
+#include "diopi_cuda/blas.h"
 #include "diopi_cuda/operand.h"
 
 namespace diopi::cuda {
@@ -112,6 +113,9 @@ void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Numbe
         cuda::require_on_device(*tensor);
     }
     const View summand = added.is_null() ? View(Tensor(), {}, {}) : expanded(added, shape_of(out));
+    if (cuda::multiply_by_blas(out, a, b, alpha, beta, summand.tensor())) {
+        return;
+    }
     const Dtype dtype = compute_of(out.dtype);
     if (is_complex(dtype)) {
         cuda::multiply_as<Complex128>(out, a, b, alpha, beta, summand.tensor());

@@ -1,90 +1,38 @@
-// Sort, Argsort and Topk by merging: runs of one element become runs of two, of four, and so on. In each pass a thread
-// finds the place of one element: its number in its own run, and by bisection how many elements of the other run come
-// before it. The order of equals is kept.
+// Sort, Argsort and Topk: all elements are sorted by keys in their order, then by the rows that they stand in.
 #include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
 #include "diopi_cuda/launch.h"
+#include "diopi_cuda/primitives.h"
+#include "key_range.h"
 #include "sorting/kernels.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// Whether `a` comes before `b`, not counting equals; NaN is above all numbers.
 template <typename T>
-DIOPI_DEVICE bool precedes(T a, T b, bool descending) {
-    const T high = descending ? a : b;
-    const T low = descending ? b : a;
-    return high > low || (isnan(high) && !isnan(low));
-}
-
-template <typename T>
-struct Ranked {
-    T* values;
-    int64_t* places;
-};
-
-template <typename T>
-void number(const Ranked<T>& to, const T* from, int64_t count, int64_t length) {
-    for_each(count * length, [=] DIOPI_KERNEL(int64_t i) {
-        to.values[i] = from[i];
-        to.places[i] = i % length;
+void make_keys(uint64_t* keys, int64_t* places, const T* from, int64_t count, const KeyRange& range, uint64_t flipped) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
+        keys[i] = range.key_of(from[i]) ^ flipped;
+        places[i] = i;
     });
 }
 
-// Runs of `width` elements become runs of twice as many.
-template <typename T>
-void merge(const Ranked<T>& to, const Ranked<T>& from, int64_t count, int64_t length, int64_t width, bool descending) {
-    for_each(count * length, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t row = at / length * length;
-        const int64_t i = at - row;
-        const int64_t start = i / (2 * width) * (2 * width);
-        const int64_t middle = start + width < length ? start + width : length;
-        const int64_t end = start + 2 * width < length ? start + 2 * width : length;
-        const bool is_left = i < middle;
-        const T own = from.values[at];
-        // The elements of the other run that come before this one: of equals, those of the left run do.
-        int64_t first = is_left ? middle : start;
-        int64_t left = is_left ? end - middle : middle - start;
-        const int64_t begin = first;
-        while (left > 0) {
-            const int64_t half = left / 2;
-            const T other = from.values[row + first + half];
-            const bool is_before = is_left ? precedes(other, own, descending) : !precedes(own, other, descending);
-            first = is_before ? first + half + 1 : first;
-            left = is_before ? left - half - 1 : half;
-        }
-        const int64_t target = row + start + (is_left ? i - start : i - middle) + (first - begin);
-        to.values[target] = own;
-        to.places[target] = from.places[at];
-    });
+void make_row_keys(uint64_t* keys, const int64_t* places, int64_t count, int64_t length) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) { keys[i] = static_cast<uint64_t>(places[i] / length); });
 }
 
 // The first `wanted` of each row.
 template <typename T>
-void take(T* values, Int64* places, const Ranked<T>& from, int64_t count, int64_t length, int64_t wanted) {
+void take(T* values, Int64* places, const T* from, const int64_t* order, int64_t count, int64_t length,
+          int64_t wanted) {
     for_each(count * wanted, [=] DIOPI_KERNEL(int64_t i) {
-        const int64_t at = i / wanted * length + i % wanted;
+        const int64_t element = order[i / wanted * length + i % wanted];
         if (values != nullptr) {
-            values[i] = from.values[at];
+            values[i] = from[element];
         }
-        places[i] = Int64(from.places[at]);
+        places[i] = Int64(element % length);
     });
 }
-
-template <typename T>
-class Room {
-  public:
-    explicit Room(int64_t count) {
-        values_.allocate(count * static_cast<int64_t>(sizeof(T)));
-        places_.allocate(count * static_cast<int64_t>(sizeof(int64_t)));
-    }
-    Ranked<T> ranked() const { return {static_cast<T*>(values_.data()), static_cast<int64_t*>(places_.data())}; }
-
-  private:
-    Buffer values_;
-    Buffer places_;
-};
 
 // Null `values` are dropped.
 template <typename T>
@@ -96,31 +44,19 @@ void sort(const Tensor& values, const Tensor& places_tensor, const Tensor& input
     const Input<T> source(input);
     const Output<T> sorted(values);
     const Output<Int64> places(places_tensor);
-    const Room<T> first(rows.count * rows.length);
-    const Room<T> second(rows.count * rows.length);
-    Ranked<T> from = first.ranked();
-    Ranked<T> to = second.ranked();
-    number<T>(from, source.data(), rows.count, rows.length);
-    for (int64_t width = 1; width < rows.length; width *= 2) {
-        merge<T>(to, from, rows.count, rows.length, width, descending);
-        std::swap(from, to);
+    const int64_t count = rows.count * rows.length;
+    Keyed order(count);
+    const KeyRange range(input.dtype);
+    make_keys<T>(order.keys(), order.places(), source.data(), count, range, descending ? range.largest() : 0);
+    order.sort(range.bits);
+    if (rows.count > 1) {
+        make_row_keys(order.keys(), order.places(), count, rows.length);
+        order.sort(bits_below(rows.count));
     }
-    take<T>(values.is_null() ? nullptr : sorted.data(), places.data(), from, rows.count, rows.length, wanted);
+    take<T>(values.is_null() ? nullptr : sorted.data(), places.data(), source.data(), order.places(), rows.count,
+            rows.length, wanted);
     sorted.store();
     places.store();
-}
-
-// Every integer is an int64 on the way, every half a float.
-void sort(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows, int64_t wanted,
-          bool descending) {
-    const Dtype dtype = compute_of(input.dtype);
-    if (dtype == Dtype::kFloat32) {
-        sort<float>(values, places, input, rows, wanted, descending);
-    } else if (dtype == Dtype::kFloat64) {
-        sort<double>(values, places, input, rows, wanted, descending);
-    } else {
-        sort<Int64>(values, places, input, rows, wanted, descending);
-    }
 }
 
 template <typename W>
@@ -146,16 +82,22 @@ namespace diopi::cpu {
 
 void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
                   bool descending) {
-    cuda::sort(values, places_tensor, input, rows, rows.length, descending);
+    cuda::dispatch_keyed(input.dtype, [&](auto sample) {
+        cuda::sort<decltype(sample)>(values, places_tensor, input, rows, rows.length, descending);
+    });
 }
 
 void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Rows& rows, bool descending) {
-    cuda::sort(Tensor(), places_tensor, input, rows, rows.length, descending);
+    cuda::dispatch_keyed(input.dtype, [&](auto sample) {
+        cuda::sort<decltype(sample)>(Tensor(), places_tensor, input, rows, rows.length, descending);
+    });
 }
 
 void pick_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
                   int64_t wanted, bool largest) {
-    cuda::sort(values, places_tensor, input, rows, wanted, largest);
+    cuda::dispatch_keyed(input.dtype, [&](auto sample) {
+        cuda::sort<decltype(sample)>(values, places_tensor, input, rows, wanted, largest);
+    });
 }
 
 void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place,
