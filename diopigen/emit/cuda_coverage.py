@@ -16,30 +16,34 @@ _NAMES = """
     AdaptiveAvgPool3dBackward AdaptiveMaxPool1d AdaptiveMaxPool1dBackward AdaptiveMaxPool1dWithIndices
     AdaptiveMaxPool2d AdaptiveMaxPool2dBackward AdaptiveMaxPool2dWithIndices AdaptiveMaxPool3d
     AdaptiveMaxPool3dBackward AdaptiveMaxPool3dWithIndices Addmm All Amax AmpForeachNonFiniteCheckAndUnscaleInp
-    AmpUpdateScaleInp Any Argmax Argmin Argsort AvgPool1d AvgPool1dBackward AvgPool2d AvgPool2dBackward
-    AvgPool3d AvgPool3dBackward BCELoss BCELossBackward BCEWithLogits BCEWithLogitsBackward Baddbmm BaddbmmInp
-    BatchNorm BatchNormBackward BatchNormBackwardElemt BatchNormBackwardReduce BatchNormElemt
-    BatchNormGatherStatsWithCounts BatchNormStats Bernoulli BernoulliInp BernoulliScalar Bmm Cat ClipGradNorm
-    Col2Im Contiguous ConvTranspose2d ConvTranspose2dBackward ConvTranspose3d ConvTranspose3dBackward
-    Convolution2d Convolution2dBackward Convolution3d Convolution3dBackward CrossEntropyLoss
-    CrossEntropyLossBackward Cumsum CumsumBackward Dropout DropoutInp Embedding EmbeddingBackward
-    EmbeddingRenorm_ Equal FlashAttention FlashAttentionBackward FlashAttentionVarLen
-    FlashAttentionVarLenBackward Flip ForeachnormScalar Gather GatherBackward GetNativeMemoryFormat GroupNorm
+    AmpUpdateScaleInp Any ApplyPenalty ApplyPenaltyV2 Argmax Argmin Argsort AvgPool1d AvgPool1dBackward
+    AvgPool2d AvgPool2dBackward AvgPool3d AvgPool3dBackward BCELoss BCELossBackward BCEWithLogits
+    BCEWithLogitsBackward Baddbmm BaddbmmInp BatchNorm BatchNormBackward BatchNormBackwardElemt
+    BatchNormBackwardReduce BatchNormElemt BatchNormGatherStatsWithCounts BatchNormStats Bernoulli BernoulliInp
+    BernoulliScalar Bmm Cat Cdist CdistBackward ClipGradNorm Col2Im ContextAttentionInference Contiguous
+    ConvTranspose2d ConvTranspose2dBackward ConvTranspose3d ConvTranspose3dBackward Convolution2d
+    Convolution2dBackward Convolution3d Convolution3dBackward CrossEntropyLoss CrossEntropyLossBackward Cumsum
+    CumsumBackward DestIndexCopyKV Dropout DropoutInp Embedding EmbeddingBackward EmbeddingRenorm_ Equal
+    FlashAttention FlashAttentionBackward FlashAttentionVarLen FlashAttentionVarLenBackward Flip
+    ForeachnormScalar FusedAdamW Gather GatherBackward GetNativeMemoryFormat GridSample GroupNorm
     GroupNormBackward Im2Col Index IndexBackward IndexFill IndexFillInp IndexFillInpScalar IndexFillScalar
     IndexPut IndexPutInp IndexSelect IndexSelectBackward InstanceNorm InstanceNormBackward LayerNorm
     LayerNormBackward LayerNormGB LayerNormGBBackward LinalgVecNorm Linear LinearBackward LogSoftmax
     LogSoftmaxBackward MSELoss MSELossBackward MaskedScatter MaskedSelect MaskedSelectBackward Matmul
-    MatmulBackward Max MaxAll MaxPool1d MaxPool1dBackward MaxPool1dWithIndices MaxPool2d MaxPool2dBackward
-    MaxPool2dWithIndices MaxPool3d MaxPool3dBackward MaxPool3dWithIndices Mean MeshGrid Min MinAll Mm
-    MultiHeadAttention MultiHeadAttentionBackward MultiHeadAttentionVarLen MultiHeadAttentionVarLenBackward
-    Multinomial NLLLoss NLLLossBackward NLLLossV2 NLLLossV2Backward NativeMemoryFormatCast Nonzero Norm
-    NormBackward Normal NormalInp NormalScalarTensor NormalTensor NormalTensorScalar Normalize NormalizeBackward
-    OneHot Pad Permute Pool1d Pool1dBackward Pool2d Pool2dBackward Pool3d Pool3dBackward Prod RMSNorm
-    RMSNormBackward RandomInp Randperm Repeat Roll Scatter ScatterInp ScatterInpScalar ScatterScalar Select
-    SelectBackward SelectScatter SigmoidFocalLoss SigmoidFocalLossBackward Slice SliceBackward SliceScatter
-    SmoothL1Loss SmoothL1LossBackward Softmax SoftmaxBackward Sort SortBackward SplitWithSizes Stack Std Sum
-    TensorDestructionHook Topk Transpose Unfold UnfoldBackward UniformInp Unique UpsampleLinear
-    UpsampleLinearBackward UpsampleNearest UpsampleNearestBackward
+    MatmulAllReduce MatmulBackward Max MaxAll MaxPool1d MaxPool1dBackward MaxPool1dWithIndices MaxPool2d
+    MaxPool2dBackward MaxPool2dWithIndices MaxPool3d MaxPool3dBackward MaxPool3dWithIndices Mean MeshGrid Min
+    MinAll Mm MultiHeadAttention MultiHeadAttentionBackward MultiHeadAttentionVarLen
+    MultiHeadAttentionVarLenBackward Multinomial NLLLoss NLLLossBackward NLLLossV2 NLLLossV2Backward
+    NativeMemoryFormatCast Nms Nonzero Norm NormBackward Normal NormalInp NormalScalarTensor NormalTensor
+    NormalTensorScalar Normalize NormalizeBackward OneHot Pad PagedAttention Permute Pool1d Pool1dBackward
+    Pool2d Pool2dBackward Pool3d Pool3dBackward Prod PromptFlashAttention RMSNorm RMSNormBackward RandomInp
+    Randperm Repeat RoiAlign RoiAlignBackward Roll RotaryEmbedding RotaryEmbeddingV2 ScaledMaskedSoftmax
+    ScaledMaskedSoftmaxBackward Scatter ScatterInp ScatterInpScalar ScatterScalar Select SelectBackward
+    SelectScatter SigmoidFocalLoss SigmoidFocalLossBackward Slice SliceBackward SliceScatter SmoothL1Loss
+    SmoothL1LossBackward Softmax SoftmaxBackward Sort SortBackward SpMM SplitWithSizes Stack Std Sum
+    TensorDestructionHook TokenAttentionInference TokenSoftmaxReduceVInference Topk Transpose Unfold
+    UnfoldBackward UniformInp Unique UpsampleLinear UpsampleLinearBackward UpsampleNearest
+    UpsampleNearestBackward
 """
 
 BY_HAND = frozenset(f"diopi{name}" for name in _NAMES.split())

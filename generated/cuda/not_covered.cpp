@@ -4,7 +4,6 @@
 #include <diopi/functions_ext.h>
 #include <diopi/functions_lmdeploy.h>
 #include <diopi/functions_mmcv.h>
-#include <diopi/functions_sparse.h>
 
 #include "diopi_cpu/error.h"
 
@@ -49,50 +48,6 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t /*ctx*/
     return not_covered("diopiTriangularSolveBackward");
 }
 
-DIOPI_API diopiError_t diopiNms(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
-                                diopiConstTensorHandle_t /*boxes*/, diopiConstTensorHandle_t /*confidence*/,
-                                double /*iou_threshold*/) {
-    return not_covered("diopiNms");
-}
-
-DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                     diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*rois*/,
-                                     double /*spatial_scale*/, int64_t /*pooled_height*/, int64_t /*pooled_width*/,
-                                     int64_t /*sampling_ratio*/, bool /*aligned*/) {
-    return not_covered("diopiRoiAlign");
-}
-
-DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                             diopiConstTensorHandle_t /*grad*/, diopiConstTensorHandle_t /*rois*/,
-                                             double /*spatial_scale*/, int64_t /*pooled_height*/,
-                                             int64_t /*pooled_width*/, int64_t /*batch_size*/, int64_t /*channels*/,
-                                             int64_t /*height*/, int64_t /*width*/, int64_t /*sampling_ratio*/,
-                                             bool /*aligned*/) {
-    return not_covered("diopiRoiAlignBackward");
-}
-
-DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*params*/,
-                                       diopiConstTensorHandle_t* /*grads*/, diopiTensorHandle_t* /*exp_avgs*/,
-                                       diopiTensorHandle_t* /*exp_avg_sqs*/, diopiTensorHandle_t* /*max_exp_avg_sqs*/,
-                                       diopiConstTensorHandle_t* /*state_steps*/, int64_t /*nums*/, double /*lr*/,
-                                       double /*beta1*/, double /*beta2*/, double /*eps*/, double /*weight_decay*/,
-                                       bool /*amsgrad*/, bool /*maximize*/) {
-    return not_covered("diopiFusedAdamW");
-}
-
-DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                  diopiConstTensorHandle_t /*input1*/, diopiConstTensorHandle_t /*input2*/,
-                                  double /*p*/, const int64_t* /*compute_mode*/) {
-    return not_covered("diopiCdist");
-}
-
-DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                          diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input1*/,
-                                          diopiConstTensorHandle_t /*input2*/, double /*p*/,
-                                          diopiConstTensorHandle_t /*cdist*/) {
-    return not_covered("diopiCdistBackward");
-}
-
 DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                     diopiTensorHandle_t /*neg_log_likelihood*/, diopiTensorHandle_t /*log_alpha*/,
                                     diopiConstTensorHandle_t /*log_probs*/, diopiConstTensorHandle_t /*targets*/,
@@ -111,22 +66,9 @@ DIOPI_API diopiError_t diopiCTCLossBackward(
     return not_covered("diopiCTCLossBackward");
 }
 
-DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                       diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*grid*/,
-                                       const char* /*mode*/) {
-    return not_covered("diopiGridSample");
-}
-
 DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t /*A*/, const char* /*mode*/,
                                      diopiTensorHandle_t /*Q*/, diopiTensorHandle_t /*R*/) {
     return not_covered("diopiLinalgQR");
-}
-
-DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*x*/, diopiConstTensorHandle_t /*cos*/,
-                                            diopiConstTensorHandle_t /*sin*/, const bool /*conj*/,
-                                            const bool /*interleaved*/) {
-    return not_covered("diopiRotaryEmbedding");
 }
 
 DIOPI_API diopiError_t diopiCustomizedFlashAttention(
@@ -172,100 +114,6 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
     diopiConstTensorHandle_t /*softmax_out*/, int32_t /*max_seqlen_q*/, int32_t /*max_seqlen_kv*/, float /*p_dropout*/,
     float /*softmax_scale*/, bool /*is_causal*/, int32_t /*window_size_left*/, int32_t /*window_size_right*/) {
     return not_covered("diopiCustomizedFlashAttentionVarLenBackward");
-}
-
-DIOPI_API diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*output*/,
-                                                diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mask*/,
-                                                double /*scale*/, bool /*fixed_triu_mask*/) {
-    return not_covered("diopiScaledMaskedSoftmax");
-}
-
-DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t /*ctx*/,
-                                                        diopiTensorHandle_t /*grad_input*/,
-                                                        diopiConstTensorHandle_t /*grad_output*/,
-                                                        diopiConstTensorHandle_t /*output*/,
-                                                        diopiConstTensorHandle_t /*mask*/, double /*scale*/,
-                                                        bool /*fixed_triu_mask*/) {
-    return not_covered("diopiScaledMaskedSoftmaxBackward");
-}
-
-DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*logits*/,
-                                         diopiConstTensorHandle_t /*presence_penalty*/,
-                                         diopiConstTensorHandle_t /*frequency_penalty*/,
-                                         diopiConstTensorHandle_t /*p_token_ids*/,
-                                         diopiConstTensorHandle_t /*p_token_counts*/,
-                                         diopiConstTensorHandle_t /*p_cumsum_seq_len*/, int /*p_max_len_in_batch*/) {
-    return not_covered("diopiApplyPenalty");
-}
-
-DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*logits*/,
-                                           diopiConstTensorHandle_t /*presence_penalty*/,
-                                           diopiConstTensorHandle_t /*frequency_penalty*/,
-                                           diopiConstTensorHandle_t /*repetition_penalty*/,
-                                           diopiConstTensorHandle_t /*p_token_ids*/,
-                                           diopiConstTensorHandle_t /*p_token_counts*/) {
-    return not_covered("diopiApplyPenaltyV2");
-}
-
-DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*k*/, diopiConstTensorHandle_t /*dest_loc*/) {
-    return not_covered("diopiDestIndexCopyKV");
-}
-
-DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t /*ctx*/,
-                                                    diopiTensorHandle_t /*token_attention_out*/,
-                                                    diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/,
-                                                    diopiConstTensorHandle_t /*b_loc*/,
-                                                    diopiConstTensorHandle_t /*b_start_loc*/,
-                                                    diopiConstTensorHandle_t /*b_seq_len*/, int /*max_input_len*/) {
-    return not_covered("diopiTokenAttentionInference");
-}
-
-DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, diopiConstTensorHandle_t /*logics*/,
-    diopiConstTensorHandle_t /*v*/, diopiConstTensorHandle_t /*b_loc*/, diopiConstTensorHandle_t /*b_start_loc*/,
-    diopiConstTensorHandle_t /*b_seq_len*/, int /*max_input_len*/, int /*other_kv_index*/) {
-    return not_covered("diopiTokenSoftmaxReduceVInference");
-}
-
-DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                           diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/,
-                                           diopiConstTensorHandle_t /*v*/, diopiConstTensorHandle_t /*attenMask*/,
-                                           diopiSize_t /*actual_seq_lengths*/, int64_t /*num_heads*/,
-                                           int64_t /*num_kv_heads*/, int64_t /*dim*/,
-                                           diopiConstTensorHandle_t /*block_table*/, int64_t /*block_size*/) {
-    return not_covered("diopiPagedAttention");
-}
-
-DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t /*ctx*/,
-                                                      diopiTensorHandle_t /*context_attention_out*/,
-                                                      diopiConstTensorHandle_t /*q*/, diopiConstTensorHandle_t /*k*/,
-                                                      diopiConstTensorHandle_t /*v*/,
-                                                      diopiConstTensorHandle_t /*b_start_loc*/,
-                                                      diopiConstTensorHandle_t /*b_seq_len*/, int /*max_input_len*/) {
-    return not_covered("diopiContextAttentionInference");
-}
-
-DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*query*/,
-                                              diopiTensorHandle_t /*key*/, diopiConstTensorHandle_t /*cos*/,
-                                              diopiConstTensorHandle_t /*sin*/, int64_t /*dim*/) {
-    return not_covered("diopiRotaryEmbeddingV2");
-}
-
-DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                            diopiConstTensorHandle_t /*x1*/, diopiConstTensorHandle_t /*x2*/,
-                                            diopiConstTensorHandle_t /*bias*/, const char* /*group*/,
-                                            const char* /*reduce_op*/, int64_t /*comm_turn*/, int64_t /*stream_mode*/) {
-    return not_covered("diopiMatmulAllReduce");
-}
-
-DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                                 diopiConstTensorHandle_t /*query*/, diopiConstTensorHandle_t /*key*/,
-                                                 diopiConstTensorHandle_t /*value*/,
-                                                 diopiConstTensorHandle_t /*atten_mask*/,
-                                                 diopiSize_t /*actual_seq_lengths*/, int64_t /*max_input_len*/,
-                                                 int64_t /*num_heads*/, int64_t /*num_kv_heads*/, int64_t /*dim*/) {
-    return not_covered("diopiPromptFlashAttention");
 }
 
 DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*output*/,
@@ -1124,11 +972,6 @@ DIOPI_API diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t
                                                             const int64_t /*batch_size*/, const int64_t /*vocab_size*/,
                                                             const int64_t /*vocab_size_padd*/) {
     return not_covered("diopiBatchApplyTemperaturePenaltyInp");
-}
-
-DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                 diopiConstTensorHandle_t /*input*/, diopiConstTensorHandle_t /*mat2*/) {
-    return not_covered("diopiSpMM");
 }
 
 }  // extern "C"

@@ -3,18 +3,27 @@
 foreach(name
     activation/softmax
     attention/flash_attention
+    attention/matmul_all_reduce
     attention/multi_head_attention
     attention/operands
+    attention/paged_attention
+    attention/penalty
+    attention/rotary_embedding
+    attention/scaled_masked_softmax
+    attention/token_attention
     comparison_logical/equal
     conv_pool_resample/adaptive_pool
     conv_pool_resample/avg_pool
     conv_pool_resample/convolve
+    conv_pool_resample/grid_sample
     conv_pool_resample/im2col
     conv_pool_resample/max_pool
     conv_pool_resample/pool
     conv_pool_resample/pooling_geometry
     conv_pool_resample/upsample_linear
     conv_pool_resample/upsample_nearest
+    detection/nms
+    detection/roi_align
     foreach/norm
     indexing/advanced
     indexing/backward
@@ -30,6 +39,7 @@ foreach(name
     indexing/select_slice
     linalg_matmul/batches
     linalg_matmul/broadcast_matmul
+    linalg_matmul/cdist
     linalg_matmul/linear_backward
     linalg_matmul/matmul
     loss/binary_cross_entropy
@@ -47,6 +57,7 @@ foreach(name
     norm/rms_norm
     norm/sync_batch_norm
     optimizer/clip_grad_norm
+    optimizer/fused_adamw
     optimizer/loss_scale
     random/bernoulli
     random/choice
@@ -69,6 +80,7 @@ foreach(name
     sorting/sort
     sorting/sort_backward
     sorting/topk
-    sorting/unique)
+    sorting/unique
+    sparse/spmm)
     list(APPEND shared_sources "${cpu}/functions/${name}.cpp")
 endforeach()

@@ -112,12 +112,12 @@ void KernelCall::run(const Launches& launches) const {
     bool suits = stored == compute_ || is_half_way;
     for (int k = 0; suits && k < input_count_ + output_count_; ++k) {
         const bool is_input = k < input_count_;
-        if (is_input && job.is_number[k]) {
+        if (is_input ? job.is_number[k] : job.is_dropped[k - input_count_]) {
             continue;
         }
         const Dtype computed = is_input ? inputs_[k].dtype : outputs_[k - input_count_].dtype;
         const Dtype wanted = is_half_way && computed == Dtype::kFloat32 ? stored : computed;
-        suits = (is_input || !job.is_dropped[k - input_count_]) && job.rounded[k] == Dtype::kUnsupported &&
+        suits = job.rounded[k] == Dtype::kUnsupported &&
                 suits_vectors(job.operands[k], wanted, width_of(stored), is_input && job.is_single[k]);
     }
     const Launch vectors =

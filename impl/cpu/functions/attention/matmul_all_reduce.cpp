@@ -6,11 +6,11 @@
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t x1, diopiConstTensorHandle_t x2,
                                             diopiConstTensorHandle_t bias, const char* group, const char* reduce_op,
                                             int64_t comm_turn, int64_t /*stream_mode*/) {
-    return guarded("diopiMatmulAllReduce", [&] {
+    return guarded("diopiMatmulAllReduce", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor left = tensor("x1", x1, kFloating);
         const Tensor right = tensor("x2", x2, kFloating);

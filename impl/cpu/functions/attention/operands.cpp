@@ -7,7 +7,10 @@ namespace diopi::cpu::attention {
 
 Operands::Operands(diopiConstTensorHandle_t q_handle, diopiConstTensorHandle_t k_handle,
                    diopiConstTensorHandle_t v_handle, DtypeSet allowed)
-    : q(tensor("q", q_handle, allowed)), k(tensor("k", k_handle, allowed)), v(tensor("v", v_handle, allowed)) {
+    : Operands(tensor("q", q_handle, allowed), tensor("k", k_handle, allowed), tensor("v", v_handle, allowed)) {}
+
+Operands::Operands(const Tensor& q_tensor, const Tensor& k_tensor, const Tensor& v_tensor)
+    : q(q_tensor), k(k_tensor), v(v_tensor) {
     require_same_dtype(k, q);
     require_same_dtype(v, q);
     require_same_shape(v, k);

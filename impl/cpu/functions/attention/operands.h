@@ -22,6 +22,8 @@ struct Operands {
 
     Operands(diopiConstTensorHandle_t q_handle, diopiConstTensorHandle_t k_handle, diopiConstTensorHandle_t v_handle,
              DtypeSet allowed);
+    // Of handles that other names were given to.
+    Operands(const Tensor& q_tensor, const Tensor& k_tensor, const Tensor& v_tensor);
 };
 
 // [batch, tokens, heads, size] each.

@@ -3,9 +3,7 @@
 
 #include <cmath>
 
-#include "diopi_cpu/dense.h"
-#include "operands.h"
-#include "tiles.h"
+#include "decoding.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;
@@ -33,16 +31,14 @@ Scoring serving_scoring(int64_t dim) {
     return scoring;
 }
 
-void ignore(const Place& /*place*/, float /*maximum*/, float /*sum*/) {}
-
 }  // namespace
 
-DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                            diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                            diopiConstTensorHandle_t v, diopiConstTensorHandle_t attenMask,
                                            diopiSize_t actual_seq_lengths, int64_t num_heads, int64_t num_kv_heads,
                                            int64_t dim, diopiConstTensorHandle_t block_table, int64_t block_size) {
-    return guarded("diopiPagedAttention", [&] {
+    return guarded("diopiPagedAttention", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kDtypes);
         const Operands operands(q, k, v, kDtypes);
         const Tensor mask = optional_tensor("attenMask", attenMask, kBool);
@@ -85,37 +81,29 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t /*ctx*/, diopiTe
         set_mask(scoring, mask, {batch, num_heads, 1, longest},
                  "attenMask broadcasts to [batch, num_heads, 1, longest sequence]");
         require_separate({&out_tensor}, {&operands.q, &operands.k, &operands.v, &mask, &table_tensor});
-        const Input<float> queries(operands.q);
-        const std::vector<float> keys = gather_rows<float>(operands.k, rows, problem.key_rows.row);
-        const std::vector<float> values = gather_rows<float>(operands.v, rows, problem.key_rows.row);
-        const Output<float> sums(out_tensor);
-        forward(problem, scoring, queries.data(), keys.data(), values.data(), sums.data(), ignore);
-        sums.store();
+        number_rows(problem);
+        attend_to_rows(problem, scoring, out_tensor, operands, rows);
     });
 }
 
-DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiConstTensorHandle_t query, diopiConstTensorHandle_t key,
                                                  diopiConstTensorHandle_t value, diopiConstTensorHandle_t atten_mask,
                                                  diopiSize_t actual_seq_lengths, int64_t max_input_len,
                                                  int64_t num_heads, int64_t num_kv_heads, int64_t dim) {
-    return guarded("diopiPromptFlashAttention", [&] {
+    return guarded("diopiPromptFlashAttention", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kDtypes);
-        const Tensor q_tensor = tensor("query", query, kDtypes);
-        const Tensor k_tensor = tensor("key", key, kDtypes);
-        const Tensor v_tensor = tensor("value", value, kDtypes);
+        const Operands operands(tensor("query", query, kDtypes), tensor("key", key, kDtypes),
+                                tensor("value", value, kDtypes));
         const Tensor mask = optional_tensor("atten_mask", atten_mask, kBool);
         const diopiSize_t lengths = require_sizes("actual_seq_lengths", actual_seq_lengths);
         Problem problem = serving_problem(num_heads, num_kv_heads, dim);
-        for (const Tensor* operand : {&out_tensor, &k_tensor, &v_tensor}) {
-            require_same_dtype(*operand, q_tensor);
-        }
-        require_same_shape(out_tensor, q_tensor);
-        require_same_shape(v_tensor, k_tensor);
+        require_same_dtype(out_tensor, operands.q);
+        require_same_shape(out_tensor, operands.q);
         require(max_input_len >= 0, "parameter 'max_input_len' is below 0");
         const int64_t batch = lengths.len;
-        require(q_tensor.numel == batch * max_input_len * problem.query_rows.row &&
-                    k_tensor.numel == batch * max_input_len * problem.key_rows.row,
+        require(operands.q.numel == batch * max_input_len * problem.query_rows.row &&
+                    operands.k.numel == batch * max_input_len * problem.key_rows.row,
                 "C2: query and key hold max_input_len rows of their heads for every entry of actual_seq_lengths");
         for (int64_t b = 0; b < batch; ++b) {
             const int64_t length = lengths.data[b];
@@ -127,13 +115,8 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t /*ctx*/, d
         Scoring scoring = serving_scoring(dim);
         set_mask(scoring, mask, {batch, num_heads, max_input_len, max_input_len},
                  "C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len]");
-        require_separate({&out_tensor}, {&q_tensor, &k_tensor, &v_tensor, &mask});
-        const Input<float> queries(q_tensor);
-        const Input<float> keys(k_tensor);
-        const Input<float> values(v_tensor);
-        const Output<float> sums(out_tensor);
-        std::fill_n(sums.data(), out_tensor.numel, 0.0f);
-        forward(problem, scoring, queries.data(), keys.data(), values.data(), sums.data(), ignore);
-        sums.store();
+        require_separate({&out_tensor}, {&operands.q, &operands.k, &operands.v, &mask});
+        number_rows(problem);
+        attend(problem, scoring, out_tensor, operands, Rest::kZero);
     });
 }

@@ -2,23 +2,13 @@
 // tokens are read and written, where they lie.
 #include <diopi/functions_ext.h>
 
-#include <string>
-
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/dense.h"
+#include "kernels.h"
 #include "operands.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;
 
 namespace {
-
-// Changes one logit through `change`, which takes and gives a double.
-template <typename T, typename Change>
-void update(const Tensor& logits, int64_t row, int64_t token, Change&& change) {
-    T& logit = logits.elements<T>()[row * logits.strides[0] + token * logits.strides[1]];
-    logit = cast<T>(change(cast<double>(logit)));
-}
 
 void require_tokens(const std::vector<int64_t>& tokens, int64_t count, const char* message) {
     for (const int64_t token : tokens) {
@@ -28,12 +18,12 @@ void require_tokens(const std::vector<int64_t>& tokens, int64_t count, const cha
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t logits,
+DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
                                          diopiConstTensorHandle_t presence_penalty,
                                          diopiConstTensorHandle_t frequency_penalty,
                                          diopiConstTensorHandle_t p_token_ids, diopiConstTensorHandle_t p_token_counts,
                                          diopiConstTensorHandle_t p_cumsum_seq_len, int /*p_max_len_in_batch*/) {
-    return guarded("diopiApplyPenalty", [&] {
+    return guarded("diopiApplyPenalty", ctx, [&] {
         const Tensor logit_tensor = tensor("logits", logits, kFloating);
         const Tensor presence_tensor = tensor("presence_penalty", presence_penalty, kFloating);
         const Tensor frequency_tensor = tensor("frequency_penalty", frequency_penalty, kFloating);
@@ -50,34 +40,31 @@ DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t /*ctx*/, diopiTens
         require_separate({&logit_tensor},
                          {&presence_tensor, &frequency_tensor, &id_tensor, &count_tensor, &start_tensor});
         const std::vector<int64_t> ids = indices(id_tensor);
-        const std::vector<int64_t> counts = indices(count_tensor);
         std::vector<int64_t> ends = indices(start_tensor);
         require_tokens(ids, logit_tensor.shape[1],
                        "C1: every entry of p_token_ids is at least 0 and below the vocabulary");
         const char* uneven = "C2: p_cumsum_seq_len starts at 0, never falls, and ends at the length of p_token_ids";
         require(ends.front() == 0, uneven);
         require_ends(ends, id_tensor.numel, uneven, id_tensor.numel, uneven);
-        const Input<double> presence(presence_tensor);
-        const Input<double> frequency(frequency_tensor);
-        dispatch<kFloating>(logit_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            for (int64_t b = 0; b < batch; ++b) {
-                for (auto i = static_cast<size_t>(ends[b]); i < static_cast<size_t>(ends[b + 1]); ++i) {
-                    const double amount = presence[b] + frequency[b] * static_cast<double>(counts[i]);
-                    update<T>(logit_tensor, b, ids[i], [=](double logit) { return logit - amount; });
-                }
+        const Tensor none;
+        Penalties penalties{presence_tensor, frequency_tensor, none, count_tensor, {}, {}};
+        for (int64_t b = 0; b < batch; ++b) {
+            for (int64_t i = ends[static_cast<size_t>(b)]; i < ends[static_cast<size_t>(b) + 1]; ++i) {
+                penalties.places.push_back(b * logit_tensor.shape[1] + ids[static_cast<size_t>(i)]);
+                penalties.rows.push_back(b);
             }
-        });
+        }
+        penalise(logit_tensor, penalties);
     });
 }
 
-DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t logits,
+DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
                                            diopiConstTensorHandle_t presence_penalty,
                                            diopiConstTensorHandle_t frequency_penalty,
                                            diopiConstTensorHandle_t repetition_penalty,
                                            diopiConstTensorHandle_t p_token_ids,
                                            diopiConstTensorHandle_t p_token_counts) {
-    return guarded("diopiApplyPenaltyV2", [&] {
+    return guarded("diopiApplyPenaltyV2", ctx, [&] {
         const Tensor logit_tensor = tensor("logits", logits, kFloating);
         const Tensor presence_tensor = tensor("presence_penalty", presence_penalty, kFloating);
         const Tensor frequency_tensor = tensor("frequency_penalty", frequency_penalty, kFloating);
@@ -95,26 +82,11 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t /*ctx*/, diopiTe
         const View presence_view = expanded(presence_tensor, shape_of(id_tensor));
         const View frequency_view = expanded(frequency_tensor, shape_of(id_tensor));
         const View repetition_view = expanded(repetition_tensor, shape_of(id_tensor));
-        const Input<double> presence(presence_view.tensor());
-        const Input<double> frequency(frequency_view.tensor());
-        const Input<double> repetition(repetition_view.tensor());
         const std::vector<int64_t> ids = indices(id_tensor);
-        const std::vector<int64_t> counts = indices(count_tensor);
         require_tokens(ids, logit_tensor.numel,
                        "C1: every entry of p_token_ids is at least 0 and below the number of logits");
-        for (int64_t i = 0; i < id_tensor.numel; ++i) {
-            require(repetition[i] > 0, "C2: every repetition_penalty is above 0");
-        }
-        dispatch<kFloating>(logit_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const int64_t vocabulary = logit_tensor.shape[1];
-            for (int64_t i = 0; i < id_tensor.numel; ++i) {
-                const auto at = static_cast<size_t>(i);
-                const double amount = presence[i] + frequency[i] * static_cast<double>(counts[at]);
-                const double factor = repetition[i];
-                update<T>(logit_tensor, ids[at] / vocabulary, ids[at] % vocabulary,
-                          [=](double logit) { return (logit > 0 ? logit / factor : logit * factor) - amount; });
-            }
-        });
+        require(are_positive(repetition_view.tensor()), "C2: every repetition_penalty is above 0");
+        penalise(logit_tensor,
+                 {presence_view.tensor(), frequency_view.tensor(), repetition_view.tensor(), count_tensor, ids, {}});
     });
 }

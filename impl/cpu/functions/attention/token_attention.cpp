@@ -4,24 +4,13 @@
 
 #include <cmath>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
-#include "diopi_cpu/words.h"
-#include "operands.h"
-#include "tiles.h"
+#include "decoding.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;
 
 namespace {
-
-// The cached tokens of each sequence: the slots where they lie and the columns of their scores.
-struct Cached {
-    std::vector<int64_t> starts;   // column of the first score
-    std::vector<int64_t> lengths;  // tokens of each sequence
-    std::vector<int64_t> slots;    // of all sequences, one after another
-    std::vector<int64_t> first;    // where the slots of each sequence start
-};
 
 struct CacheTables {
     Tensor slots;
@@ -65,9 +54,9 @@ struct CacheTables {
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t k, diopiConstTensorHandle_t dest_loc) {
-    return guarded("diopiDestIndexCopyKV", [&] {
+    return guarded("diopiDestIndexCopyKV", ctx, [&] {
         const Tensor cache = tensor("out", out, kNumber);
         const Tensor tokens = tensor("k", k, kNumber);
         const Tensor slot_tensor = tensor("dest_loc", dest_loc, kIndex);
@@ -82,20 +71,16 @@ DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t /*ctx*/, diopiT
             require(slot >= 0 && slot < cache.shape[0],
                     "C2: every entry of dest_loc is at least 0 and below the number of slots");
         }
-        for (int64_t i = 0; i < tokens.shape[0]; ++i) {
-            const View to = selected(cache, 0, slots[static_cast<size_t>(i)]);
-            const View from = selected(tokens, 0, i);
-            copy_elements(to.tensor(), from.tensor());
-        }
+        copy_to_slots(cache, tokens, slots);
     });
 }
 
-DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t /*ctx*/,
-                                                    diopiTensorHandle_t token_attention_out, diopiConstTensorHandle_t q,
-                                                    diopiConstTensorHandle_t k, diopiConstTensorHandle_t b_loc,
+DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, diopiTensorHandle_t token_attention_out,
+                                                    diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
+                                                    diopiConstTensorHandle_t b_loc,
                                                     diopiConstTensorHandle_t b_start_loc,
                                                     diopiConstTensorHandle_t b_seq_len, int max_input_len) {
-    return guarded("diopiTokenAttentionInference", [&] {
+    return guarded("diopiTokenAttentionInference", ctx, [&] {
         const Tensor out = tensor("token_attention_out", token_attention_out, kFloating);
         const Tensor q_tensor = tensor("q", q, kFloating);
         const Tensor k_tensor = tensor("k", k, kFloating);
@@ -111,38 +96,17 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t /*ctx*/
         require(out.rank == 2 && out.shape[0] == heads, "C2: token_attention_out has the shape [heads, total_tokens]");
         const Cached cached = tables.read(batch, max_input_len, k_tensor.shape[0], out.shape[1]);
         require_separate({&out}, {&q_tensor, &k_tensor, &tables.slots, &tables.starts, &tables.lengths});
-        dispatch_compute<kFloating>(q_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> queries(q_tensor);
-            const std::vector<T> keys = gather_rows<T>(k_tensor, cached.slots, heads * size);
-            const Changed scores(out, dtype_of<T>);
-            const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
-            const auto work = static_cast<int64_t>(cached.slots.size()) * size;
-            parallel_for(heads, row_grain(work), [&](int64_t begin, int64_t end) {
-                for (int64_t head = begin; head < end; ++head) {
-                    for (int64_t b = 0; b < batch; ++b) {
-                        const auto at = static_cast<size_t>(b);
-                        const T* query = queries.data() + (b * heads + head) * size;
-                        const T* key = keys.data() + (cached.first[at] * heads + head) * size;
-                        T* row = scores.as<T>() + head * out.shape[1] + cached.starts[at];
-                        for (int64_t j = 0; j < cached.lengths[at]; ++j) {
-                            row[j] = scale * dot(query, key + j * heads * size, size);
-                        }
-                    }
-                }
-            });
-            scores.store();
-        });
+        score_tokens(out, q_tensor, k_tensor, cached);
     });
 }
 
-DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out,
+DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                          diopiConstTensorHandle_t logics, diopiConstTensorHandle_t v,
                                                          diopiConstTensorHandle_t b_loc,
                                                          diopiConstTensorHandle_t b_start_loc,
                                                          diopiConstTensorHandle_t b_seq_len, int max_input_len,
                                                          int other_kv_index) {
-    return guarded("diopiTokenSoftmaxReduceVInference", [&] {
+    return guarded("diopiTokenSoftmaxReduceVInference", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor scores = tensor("logics", logics, kFloating);
         const Tensor v_tensor = tensor("v", v, kFloating);
@@ -160,38 +124,16 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t /*
         const Cached cached = tables.read(batch, max_input_len, v_tensor.shape[0], scores.shape[1]);
         require(other_kv_index >= 0 && other_kv_index < v_tensor.shape[0], "C2: other_kv_index is a slot of the cache");
         require_separate({&out_tensor}, {&scores, &v_tensor, &tables.slots, &tables.starts, &tables.lengths});
-        dispatch_compute<kFloating>(scores.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> logits(scores);
-            const std::vector<T> values = gather_rows<T>(v_tensor, cached.slots, heads * size);
-            const Output<T> sums(out_tensor);
-            parallel_for(batch * heads, row_grain(max_input_len * size), [&](int64_t begin, int64_t end) {
-                std::vector<T> row;
-                for (int64_t i = begin; i < end; ++i) {
-                    const auto b = static_cast<size_t>(i / heads);
-                    const int64_t head = i % heads;
-                    const T* first = logits.data() + head * scores.shape[1] + cached.starts[b];
-                    row.assign(first, first + cached.lengths[b]);
-                    const T total = exponentials({0, cached.lengths[b]}, row.data()).sum;
-                    const T* value = values.data() + (cached.first[b] * heads + head) * size;
-                    T* result = sums.data() + i * size;
-                    std::fill(result, result + size, T(0));
-                    for (int64_t j = 0; j < cached.lengths[b]; ++j) {
-                        add_multiple(result, row[static_cast<size_t>(j)] / total, value + j * heads * size, size);
-                    }
-                }
-            });
-            sums.store();
-        });
+        sum_tokens(out_tensor, scores, v_tensor, cached);
     });
 }
 
-DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t /*ctx*/,
+DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx,
                                                       diopiTensorHandle_t context_attention_out,
                                                       diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                                       diopiConstTensorHandle_t v, diopiConstTensorHandle_t b_start_loc,
                                                       diopiConstTensorHandle_t b_seq_len, int max_input_len) {
-    return guarded("diopiContextAttentionInference", [&] {
+    return guarded("diopiContextAttentionInference", ctx, [&] {
         const Tensor out_tensor = tensor("context_attention_out", context_attention_out, kFloating);
         const Operands operands(q, k, v, kFloating);
         const Tensor start_tensor = tensor("b_start_loc", b_start_loc, kIndex);
@@ -225,15 +167,6 @@ DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t /*ctx
         Scoring scoring;
         scoring.scale = 1 / std::sqrt(static_cast<double>(size));
         set_window(scoring, true, -1, -1);
-        dispatch_compute<kFloating>(operands.q.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> queries(operands.q);
-            const Input<T> keys(operands.k);
-            const Input<T> values(operands.v);
-            const Changed sums(out_tensor, dtype_of<T>);
-            forward(problem, scoring, queries.data(), keys.data(), values.data(), sums.as<T>(),
-                    [](const Place&, T, T) {});
-            sums.store();
-        });
+        attend(problem, scoring, out_tensor, operands, Rest::kKept);
     });
 }

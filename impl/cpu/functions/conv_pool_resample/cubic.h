@@ -4,10 +4,12 @@
 
 #include <array>
 
+#include "diopi_cpu/shared.h"
+
 namespace diopi::cpu {
 
 // The weights of the elements at -1, 0, 1 and 2 for a position between 0 and 1.
-inline std::array<double, 4> cubic_weights(double position) {
+DIOPI_SHARED inline std::array<double, 4> cubic_weights(double position) {
     constexpr double kA = -0.75;
     const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
     const auto far = [](double x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; };

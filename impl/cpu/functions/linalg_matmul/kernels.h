@@ -10,6 +10,13 @@ namespace diopi::cpu {
 // The sum over all dimensions but the last.
 void sum_rows(const Tensor& sums, const Tensor& tensor);
 
+// ---- Distances between two sets of points each, in batches, for float32 and float64. ----
+
+void find_distances(const Tensor& out, const Tensor& first, const Tensor& second, double order);
+// The gradient of the first points.
+void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_tensor, const Tensor& first,
+                            const Tensor& second, const Tensor& distances, double order);
+
 }  // namespace diopi::cpu
 
 #endif  // DIOPI_CPU_FUNCTIONS_LINALG_MATMUL_KERNELS_H_

@@ -3,6 +3,8 @@
 #ifndef DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_
 #define DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_
 
+#include <vector>
+
 #include "diopi_cpu/tensor.h"
 
 namespace diopi::cpu {
@@ -18,6 +20,31 @@ void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, c
 // The norm of all elements of all tensors; the call waits for it.
 double joint_norm(const std::vector<Tensor>& tensors, double order);
 void scale_all(const std::vector<Tensor>& gradients, double factor);
+
+// ---- FusedAdamW. ----
+
+// A parameter with its state; `step` holds one number. `largest` is null where there is no AMSGrad.
+struct AdamWStep {
+    const Tensor& weight;
+    const Tensor& gradient;
+    const Tensor& mean;
+    const Tensor& square;
+    const Tensor& largest;
+    const Tensor& step;
+};
+
+struct AdamWSettings {
+    double lr;
+    double beta1;
+    double beta2;
+    double eps;
+    double weight_decay;
+    bool amsgrad;
+    bool maximize;
+};
+
+// Without `runs`, the operands are checked and nothing is written.
+void take_step(const AdamWStep& operands, const AdamWSettings& settings, bool runs);
 
 }  // namespace diopi::cpu
 

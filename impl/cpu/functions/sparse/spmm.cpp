@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "diopi_cpu/words.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
@@ -38,24 +38,17 @@ Csr csr_of(diopiConstTensorHandle_t input) {
             part("values of input", input, diopiGetTensorValues, kFloating)};
 }
 
-void require_valid(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width,
-                   int64_t stored) {
-    require(starts[0].value == 0 && starts[rows].value == stored,
-            "parameter 'input': crow_indices does not run from 0 to the number of values");
-    for (int64_t row = 0; row < rows; ++row) {
-        require(starts[row] <= starts[row + 1], "parameter 'input': crow_indices falls");
-    }
-    for (int64_t i = 0; i < stored; ++i) {
-        require(columns[i].value >= 0 && columns[i].value < width,
-                "parameter 'input': col_indices holds a column that the matrix does not have");
-    }
+void require_valid(CsrFault fault) {
+    require(fault != CsrFault::kEnds, "parameter 'input': crow_indices does not run from 0 to the number of values");
+    require(fault != CsrFault::kFalls, "parameter 'input': crow_indices falls");
+    require(fault != CsrFault::kColumn, "parameter 'input': col_indices holds a column that the matrix does not have");
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiConstTensorHandle_t mat2) {
-    return guarded("diopiSpMM", [&] {
+    return guarded("diopiSpMM", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Csr sparse = csr_of(input);
         const Tensor mat2_tensor = tensor("mat2", mat2, kFloating);
@@ -78,30 +71,7 @@ DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t /*ctx*/, diopiTensorHandle
         }
         const Input<Int64> starts(sparse.starts);
         const Input<Int64> columns(sparse.columns);
-        require_valid(starts, columns, rows, shape.data[1], sparse.values.numel);
-        dispatch_compute<kFloating>(out_tensor.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Input<T> values(sparse.values);
-            const Input<T> dense(mat2_tensor);
-            const Output<T> result(out_tensor);
-            const int64_t cost = width * (1 + sparse.values.numel / std::max<int64_t>(rows, 1));
-            parallel_for(width > 0 ? rows : 0, row_grain(cost), [&](int64_t begin, int64_t end) {
-                std::vector<double> sums(static_cast<size_t>(width));
-                for (int64_t row = begin; row < end; ++row) {
-                    std::fill(sums.begin(), sums.end(), 0.0);
-                    for (int64_t k = starts[row].value; k < starts[row + 1].value; ++k) {
-                        const double factor = values[k];
-                        const T* other = dense.data() + columns[k].value * width;
-                        for (int64_t i = 0; i < width; ++i) {
-                            sums[i] += factor * other[i];
-                        }
-                    }
-                    for (int64_t i = 0; i < width; ++i) {
-                        result[row * width + i] = static_cast<T>(sums[i]);
-                    }
-                }
-            });
-            result.store();
-        });
+        require_valid(find_fault(starts, columns, rows, shape.data[1], sparse.values.numel));
+        multiply_sparse(out_tensor, sparse.values, mat2_tensor, starts, columns);
     });
 }

@@ -1,121 +1,16 @@
-// Attention by online softmax: one group for each query of each head goes through the keys by tiles as wide as the
-// group, with a running maximum and sum, so that the matrix of scores is never in memory. For the gradients
-// probabilities are found again from the logarithms of the sums; one group for each query, then one for each key.
+// FlashAttention and MultiHeadAttention. For the gradients probabilities are found again from the logarithms of the
+// sums; one group for each query, then one for each key.
 #include <vector>
 
 #include "attention/flash_attention.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/launch.h"
-#include "problem.h"
+#include "forward.h"
 
 namespace diopi::cuda {
 
 namespace {
-
-using attention::Scoring;
-using attention::Span;
-
-DIOPI_DEVICE float dot(const float* a, const float* b, int64_t count) {
-    float sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
-DIOPI_DEVICE bool is_hidden(const Scoring& scoring, int64_t sequence, int64_t head, int64_t query, int64_t key) {
-    const int64_t* strides = scoring.mask_strides;
-    return scoring.mask != nullptr &&
-           scoring.mask[sequence * strides[0] + head * strides[1] + query * strides[2] + key * strides[3]] != 0;
-}
-
-// What makes a score of a product.
-DIOPI_DEVICE float score(const Scoring& scoring, const Sequence& own, int64_t sequence, int64_t head, int64_t query,
-                         int64_t key, float product) {
-    float value = static_cast<float>(scoring.scale) * product;
-    if (scoring.slopes != nullptr) {
-        const int64_t distance = query + own.keys - own.queries - key;
-        value -= scoring.slopes[sequence * scoring.slope_stride + head] *
-                 static_cast<float>(distance < 0 ? -distance : distance);
-    }
-    return value;
-}
-
-// Where a probability stands among all.
-DIOPI_DEVICE int64_t probability_at(const Sequence& own, int64_t head, int64_t query, int64_t key) {
-    return own.probability_start + (head * own.queries + query) * own.keys + key;
-}
-
-constexpr int kTile = 128;
-
-int64_t tile_bytes(int64_t size, int rows) {
-    return (static_cast<int64_t>(rows) * kThreads + 2 * size) * static_cast<int64_t>(sizeof(float));
-}
-
-void forward(const DeviceProblem& problem, const Scoring& scoring, const float* q, const float* k, const float* v,
-             float* out, float* lse, int64_t longest) {
-    for_groups(problem.queries * problem.heads, kTile, tile_bytes(problem.size, 1),
-               [=] DIOPI_KERNEL(Group & group, int64_t at) {
-                   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-                   const int64_t head = at % problem.heads;
-                   const int64_t s = problem.sequence_of_query(at / problem.heads);
-                   const Sequence& own = problem.sequences[s];
-                   const int64_t query = at / problem.heads - own.query_row;
-                   const int64_t kv_head = head / (problem.heads / problem.kv_heads);
-                   const Span span = attention::window(scoring, own, query);
-                   const float* row = q + problem.query_at(own, head, query);
-                   float* shares = group.shared<float>();
-                   float* sums = shares + group.size();
-                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                       sums[d] = 0;
-                   }
-                   float top = -kInfinity;
-                   float total = 0;
-                   int seen = 0;
-                   for (int64_t start = span.first; start < span.last; start += group.size()) {
-                       const int64_t key = start + group.thread();
-                       const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
-                       float value = -kInfinity;
-                       if (counts) {
-                           const float product = dot(row, k + problem.key_at(own, kv_head, key), problem.size);
-                           value = score(scoring, own, s, head, query, key, product);
-                       }
-                       seen += group.sum(counts ? 1 : 0);
-                       // NaN is no maximum; it comes into the sum below.
-                       const float largest = group.reduce(value > -kInfinity ? value : -kInfinity,
-                                                          [](float a, float b) { return b > a ? b : a; });
-                       const float next = largest > top ? largest : top;
-                       const float correction = top == -kInfinity ? 0 : exp(top - next);
-                       const float share = counts ? exp(value - next) : 0;
-                       total = total * correction + group.sum(share);
-                       top = next;
-                       const bool is_kept = !counts || !scoring.dropout.is_active() ||
-                                            scoring.dropout.keeps(probability_at(own, head, query, key));
-                       shares[group.thread()] = is_kept ? share : 0;
-                       group.sync();
-                       const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
-                       for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                           float sum = sums[d] * correction;
-                           for (int64_t j = start; j < end; ++j) {
-                               if (shares[j - start] != 0) {
-                                   sum += shares[j - start] * v[problem.key_at(own, kv_head, j) + d];
-                               }
-                           }
-                           sums[d] = sum;
-                       }
-                       group.sync();
-                   }
-                   const float factor = static_cast<float>(scoring.dropout.factor()) / total;
-                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                       out[problem.query_at(own, head, query) + d] = seen == 0 ? 0 : sums[d] * factor;
-                   }
-                   if (group.thread() == 0) {
-                       lse[(s * problem.heads + head) * longest + query] =
-                           seen == 0 ? kInfinity : top + numeric::log(total);
-                   }
-               });
-}
 
 // The operands of the gradients; `centres` is room for one float for each query of each head.
 struct Backward {
@@ -167,7 +62,7 @@ void find_centres(const DeviceProblem& problem, const Backward& given) {
 }
 
 void query_gradients(const DeviceProblem& problem, const Scoring& scoring, const Backward& given, float* gradient) {
-    for_groups(problem.queries * problem.heads, kTile, tile_bytes(problem.size, 1),
+    for_groups(problem.queries * problem.heads, kTile, tile_bytes<float>(problem.size, 1),
                [=] DIOPI_KERNEL(Group & group, int64_t at) {
                    const int64_t head = at % problem.heads;
                    const int64_t s = problem.sequence_of_query(at / problem.heads);
@@ -202,7 +97,7 @@ void query_gradients(const DeviceProblem& problem, const Scoring& scoring, const
 
 void key_gradients(const DeviceProblem& problem, const Scoring& scoring, const Backward& given, float* to_keys,
                    float* to_values) {
-    for_groups(problem.keys * problem.kv_heads, kTile, tile_bytes(problem.size, 2),
+    for_groups(problem.keys * problem.kv_heads, kTile, tile_bytes<float>(problem.size, 2),
                [=] DIOPI_KERNEL(Group & group, int64_t at) {
                    const int64_t kv_head = at % problem.kv_heads;
                    const int64_t s = problem.sequence_of_key(at / problem.kv_heads);
@@ -281,7 +176,7 @@ void forward_with_lse(const Problem& problem, const Scoring& scoring, const Oper
     const Input<float> v(operands.v);
     const Output<float> out(out_tensor);
     const cuda::SentProblem sent(problem);
-    cuda::forward(sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(), lse, longest);
+    cuda::forward<float>(sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(), lse, longest);
     out.store();
 }
 

@@ -2,6 +2,7 @@
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/atomic.h"
 #include "diopi_cuda/operand.h"
+#include "diopi_cuda/order_norm.h"
 #include "indexing/kernels.h"
 
 namespace diopi::cuda {
@@ -33,31 +34,8 @@ void mark_rows(int* marks, const Int64* positions, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t k) { marks[positions[k].value] = 1; });
 }
 
-// What the norm of an order adds up, or takes the extreme of.
-struct Norm {
-    double order;
-
-    DIOPI_DEVICE double identity() const { return isinf(order) && order < 0 ? static_cast<double>(INFINITY) : 0; }
-    DIOPI_DEVICE double term(double size) const {
-        return isinf(order) || order == 1 ? size
-               : order == 0               ? (size != 0 ? 1.0 : 0.0)
-               : order == 2               ? size * size
-               : size != size             ? size
-                                          : numeric::pow(size, order);
-    }
-    DIOPI_DEVICE double join(double a, double b) const {
-        if (isnan(a) || isnan(b)) {
-            return a + b;
-        }
-        return !isinf(order) ? a + b : (order > 0) == (a > b) ? a : b;
-    }
-    DIOPI_DEVICE double finish(double sum) const {
-        return isinf(order) || order == 0 || order == 1 ? sum : order == 2 ? sqrt(sum) : numeric::pow(sum, 1 / order);
-    }
-};
-
 void cut_marked(const Dims& dims, const Operand& table, const int* marks, int64_t rows, int64_t width, double max_norm,
-                const Norm& norm) {
+                const OrderNorm& norm) {
     for_groups(rows, threads_for(width), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         if (marks[row] == 0) {
             return;  // for all threads of the group

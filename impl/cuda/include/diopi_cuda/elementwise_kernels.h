@@ -166,6 +166,9 @@ struct VectorKernel {
             constexpr int kAt = Loop::kSignature.inputs + k;
             using V = typename Types<kAt>::V;
             using Stored = typename Types<kAt>::Stored;
+            if (job.is_dropped[k]) {
+                return;
+            }
             auto* data = reinterpret_cast<Stored*>(job.operands[kAt].data);
             if (used == kN) {
                 Pack<Stored, kN> pack;

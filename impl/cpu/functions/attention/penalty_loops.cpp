@@ -1,0 +1,39 @@
+#include "diopi_cpu/cast.h"
+#include "diopi_cpu/dense.h"
+#include "kernels.h"
+#include "operands.h"
+
+namespace diopi::cpu::attention {
+
+bool are_positive(const Tensor& numbers) {
+    const Input<double> values(numbers);
+    bool are_all = true;
+    for (int64_t i = 0; i < numbers.numel; ++i) {
+        are_all = are_all && values[i] > 0;
+    }
+    return are_all;
+}
+
+void penalise(const Tensor& logits, const Penalties& penalties) {
+    const Input<double> presence(penalties.presence);
+    const Input<double> frequency(penalties.frequency);
+    const Input<double> repetition(penalties.repetition);
+    const std::vector<int64_t> counts = indices(penalties.counts);
+    const int64_t vocabulary = logits.shape[1];
+    dispatch<kFloating>(logits.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        for (size_t i = 0; i < penalties.places.size(); ++i) {
+            const int64_t row = penalties.places[i] / vocabulary;
+            const int64_t token = penalties.places[i] % vocabulary;
+            const auto at = penalties.rows.empty() ? static_cast<int64_t>(i) : penalties.rows[i];
+            T& logit = logits.elements<T>()[row * logits.strides[0] + token * logits.strides[1]];
+            auto value = cast<double>(logit);
+            if (repetition) {
+                value = value > 0 ? value / repetition[at] : value * repetition[at];
+            }
+            logit = cast<T>(value - (presence[at] + frequency[at] * static_cast<double>(counts[i])));
+        }
+    });
+}
+
+}  // namespace diopi::cpu::attention

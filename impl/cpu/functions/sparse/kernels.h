@@ -1,0 +1,21 @@
+// What products with matrices in compressed sparse rows do to elements. Each library has its own.
+#ifndef DIOPI_CPU_FUNCTIONS_SPARSE_KERNELS_H_
+#define DIOPI_CPU_FUNCTIONS_SPARSE_KERNELS_H_
+
+#include "diopi_cpu/dense.h"
+
+namespace diopi::cpu {
+
+// What may be wrong with positions: the first start is not 0 or the last not the number of values, starts fall, a
+// column is not below `width`.
+enum class CsrFault { kNone, kEnds, kFalls, kColumn };
+
+CsrFault find_fault(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width,
+                    int64_t stored);
+// Sums are kept in double, entry by entry in stored order.
+void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tensor& dense_tensor,
+                     const Input<Int64>& starts, const Input<Int64>& columns);
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_FUNCTIONS_SPARSE_KERNELS_H_

@@ -1,0 +1,125 @@
+// Attention by online softmax: one group for each query of each head goes through the keys by tiles as wide as the
+// group, with a running maximum and sum, so that the matrix of scores is never in memory.
+#ifndef DIOPI_CUDA_ATTENTION_FORWARD_H_
+#define DIOPI_CUDA_ATTENTION_FORWARD_H_
+
+#include <limits>
+
+#include "diopi_cpu/math.h"
+#include "diopi_cuda/launch.h"
+#include "problem.h"
+
+namespace diopi::cuda {
+
+using attention::Scoring;
+using attention::Span;
+
+template <typename T>
+DIOPI_DEVICE T dot(const T* a, const T* b, int64_t count) {
+    T sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+DIOPI_DEVICE inline bool is_hidden(const Scoring& scoring, int64_t sequence, int64_t head, int64_t query, int64_t key) {
+    const int64_t* strides = scoring.mask_strides;
+    return scoring.mask != nullptr &&
+           scoring.mask[sequence * strides[0] + head * strides[1] + query * strides[2] + key * strides[3]] != 0;
+}
+
+// What makes a score of a product.
+template <typename T>
+DIOPI_DEVICE T score(const Scoring& scoring, const Sequence& own, int64_t sequence, int64_t head, int64_t query,
+                     int64_t key, T product) {
+    T value = static_cast<T>(scoring.scale) * product;
+    if (scoring.slopes != nullptr) {
+        const int64_t distance = query + own.keys - own.queries - key;
+        value -= static_cast<T>(scoring.slopes[sequence * scoring.slope_stride + head]) *
+                 static_cast<T>(distance < 0 ? -distance : distance);
+    }
+    return value;
+}
+
+// Where a probability stands among all.
+DIOPI_DEVICE inline int64_t probability_at(const Sequence& own, int64_t head, int64_t query, int64_t key) {
+    return own.probability_start + (head * own.queries + query) * own.keys + key;
+}
+
+constexpr int kTile = 128;
+
+template <typename T>
+int64_t tile_bytes(int64_t size, int rows) {
+    return (static_cast<int64_t>(rows) * kThreads + 2 * size) * static_cast<int64_t>(sizeof(T));
+}
+
+// `lse`, [batch, heads, longest], gets the logarithm of each query's sum; null is left out.
+template <typename T>
+void forward(const DeviceProblem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, T* out, T* lse,
+             int64_t longest) {
+    for_groups(problem.queries * problem.heads, kTile, tile_bytes<T>(problem.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   constexpr T kInfinity = std::numeric_limits<T>::infinity();
+                   const int64_t head = at % problem.heads;
+                   const int64_t s = problem.sequence_of_query(at / problem.heads);
+                   const Sequence& own = problem.sequences[s];
+                   const int64_t query = at / problem.heads - own.query_row;
+                   const int64_t kv_head = head / (problem.heads / problem.kv_heads);
+                   const Span span = attention::window(scoring, own, query);
+                   const T* row = q + problem.query_at(own, head, query);
+                   T* shares = group.template shared<T>();
+                   T* sums = shares + group.size();
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       sums[d] = 0;
+                   }
+                   T top = -kInfinity;
+                   T total = 0;
+                   int seen = 0;
+                   for (int64_t start = span.first; start < span.last; start += group.size()) {
+                       const int64_t key = start + group.thread();
+                       const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
+                       T value = -kInfinity;
+                       if (counts) {
+                           const T product = dot(row, k + problem.key_at(own, kv_head, key), problem.size);
+                           value = score(scoring, own, s, head, query, key, product);
+                       }
+                       seen += group.sum(counts ? 1 : 0);
+                       // NaN is no maximum; it comes into the sum below.
+                       const T largest = group.reduce(value > -kInfinity ? value : -kInfinity,
+                                                      [](T a, T b) { return b > a ? b : a; });
+                       const T next = largest > top ? largest : top;
+                       const T correction = top == -kInfinity ? 0 : exp(top - next);
+                       const T share = counts ? exp(value - next) : 0;
+                       total = total * correction + group.sum(share);
+                       top = next;
+                       const bool is_kept = !counts || !scoring.dropout.is_active() ||
+                                            scoring.dropout.keeps(probability_at(own, head, query, key));
+                       shares[group.thread()] = is_kept ? share : 0;
+                       group.sync();
+                       const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
+                       for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                           T sum = sums[d] * correction;
+                           for (int64_t j = start; j < end; ++j) {
+                               if (shares[j - start] != 0) {
+                                   sum += shares[j - start] * v[problem.key_at(own, kv_head, j) + d];
+                               }
+                           }
+                           sums[d] = sum;
+                       }
+                       group.sync();
+                   }
+                   const T factor = static_cast<T>(scoring.dropout.factor()) / total;
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       out[problem.query_at(own, head, query) + d] = seen == 0 ? 0 : sums[d] * factor;
+                   }
+                   if (lse != nullptr && group.thread() == 0) {
+                       lse[(s * problem.heads + head) * longest + query] =
+                           seen == 0 ? kInfinity : top + numeric::log(total);
+                   }
+               });
+}
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_ATTENTION_FORWARD_H_

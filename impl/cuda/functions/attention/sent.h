@@ -1,0 +1,25 @@
+// Lists of the host in the memory of the device.
+#ifndef DIOPI_CUDA_ATTENTION_SENT_H_
+#define DIOPI_CUDA_ATTENTION_SENT_H_
+
+#include <vector>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cuda/runtime.h"
+
+namespace diopi::cuda {
+
+// Nothing for an empty list.
+template <typename V>
+Buffer sent(const std::vector<V>& values) {
+    Buffer buffer;
+    if (!values.empty()) {
+        buffer.allocate(static_cast<int64_t>(values.size() * sizeof(V)));
+        send(buffer.data(), values.data(), values.size() * sizeof(V));
+    }
+    return buffer;
+}
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_ATTENTION_SENT_H_
