@@ -20,30 +20,31 @@ _NAMES = """
     AvgPool2d AvgPool2dBackward AvgPool3d AvgPool3dBackward BCELoss BCELossBackward BCEWithLogits
     BCEWithLogitsBackward Baddbmm BaddbmmInp BatchNorm BatchNormBackward BatchNormBackwardElemt
     BatchNormBackwardReduce BatchNormElemt BatchNormGatherStatsWithCounts BatchNormStats Bernoulli BernoulliInp
-    BernoulliScalar Bmm Cat Cdist CdistBackward ClipGradNorm Col2Im ContextAttentionInference Contiguous
-    ConvTranspose2d ConvTranspose2dBackward ConvTranspose3d ConvTranspose3dBackward Convolution2d
-    Convolution2dBackward Convolution3d Convolution3dBackward CrossEntropyLoss CrossEntropyLossBackward Cumsum
-    CumsumBackward DestIndexCopyKV Dropout DropoutInp Embedding EmbeddingBackward EmbeddingRenorm_ Equal
-    FlashAttention FlashAttentionBackward FlashAttentionVarLen FlashAttentionVarLenBackward Flip
-    ForeachnormScalar FusedAdamW Gather GatherBackward GetNativeMemoryFormat GridSample GroupNorm
-    GroupNormBackward Im2Col Index IndexBackward IndexFill IndexFillInp IndexFillInpScalar IndexFillScalar
-    IndexPut IndexPutInp IndexSelect IndexSelectBackward InstanceNorm InstanceNormBackward LayerNorm
-    LayerNormBackward LayerNormGB LayerNormGBBackward LinalgVecNorm Linear LinearBackward LogSoftmax
-    LogSoftmaxBackward MSELoss MSELossBackward MaskedScatter MaskedSelect MaskedSelectBackward Matmul
-    MatmulAllReduce MatmulBackward Max MaxAll MaxPool1d MaxPool1dBackward MaxPool1dWithIndices MaxPool2d
-    MaxPool2dBackward MaxPool2dWithIndices MaxPool3d MaxPool3dBackward MaxPool3dWithIndices Mean MeshGrid Min
-    MinAll Mm MultiHeadAttention MultiHeadAttentionBackward MultiHeadAttentionVarLen
-    MultiHeadAttentionVarLenBackward Multinomial NLLLoss NLLLossBackward NLLLossV2 NLLLossV2Backward
-    NativeMemoryFormatCast Nms Nonzero Norm NormBackward Normal NormalInp NormalScalarTensor NormalTensor
-    NormalTensorScalar Normalize NormalizeBackward OneHot Pad PagedAttention Permute Pool1d Pool1dBackward
-    Pool2d Pool2dBackward Pool3d Pool3dBackward Prod PromptFlashAttention RMSNorm RMSNormBackward RandomInp
-    Randperm Repeat RoiAlign RoiAlignBackward Roll RotaryEmbedding RotaryEmbeddingV2 ScaledMaskedSoftmax
-    ScaledMaskedSoftmaxBackward Scatter ScatterInp ScatterInpScalar ScatterScalar Select SelectBackward
-    SelectScatter SigmoidFocalLoss SigmoidFocalLossBackward Slice SliceBackward SliceScatter SmoothL1Loss
-    SmoothL1LossBackward Softmax SoftmaxBackward Sort SortBackward SpMM SplitWithSizes Stack Std Sum
-    TensorDestructionHook TokenAttentionInference TokenSoftmaxReduceVInference Topk Transpose Unfold
-    UnfoldBackward UniformInp Unique UpsampleLinear UpsampleLinearBackward UpsampleNearest
-    UpsampleNearestBackward
+    BernoulliScalar Bmm CTCLoss CTCLossBackward Cat Cdist CdistBackward Cholesky CholeskyBackward ClipGradNorm
+    Col2Im ContextAttentionInference Contiguous ConvTranspose2d ConvTranspose2dBackward ConvTranspose3d
+    ConvTranspose3dBackward Convolution2d Convolution2dBackward Convolution3d Convolution3dBackward
+    CrossEntropyLoss CrossEntropyLossBackward Cumsum CumsumBackward CustomizedFlashAttention
+    CustomizedFlashAttentionBackward CustomizedFlashAttentionVarLen CustomizedFlashAttentionVarLenBackward
+    DestIndexCopyKV Dropout DropoutInp Embedding EmbeddingBackward EmbeddingRenorm_ Equal FlashAttention
+    FlashAttentionBackward FlashAttentionVarLen FlashAttentionVarLenBackward Flip ForeachnormScalar FusedAdamW
+    Gather GatherBackward GetNativeMemoryFormat GridSample GroupNorm GroupNormBackward Im2Col Index
+    IndexBackward IndexFill IndexFillInp IndexFillInpScalar IndexFillScalar IndexPut IndexPutInp IndexSelect
+    IndexSelectBackward InstanceNorm InstanceNormBackward LayerNorm LayerNormBackward LayerNormGB
+    LayerNormGBBackward LinalgQR LinalgVecNorm Linear LinearBackward LogSoftmax LogSoftmaxBackward MSELoss
+    MSELossBackward MaskedScatter MaskedSelect MaskedSelectBackward Matmul MatmulAllReduce MatmulBackward Max
+    MaxAll MaxPool1d MaxPool1dBackward MaxPool1dWithIndices MaxPool2d MaxPool2dBackward MaxPool2dWithIndices
+    MaxPool3d MaxPool3dBackward MaxPool3dWithIndices Mean MeshGrid Min MinAll Mm MultiHeadAttention
+    MultiHeadAttentionBackward MultiHeadAttentionVarLen MultiHeadAttentionVarLenBackward Multinomial NLLLoss
+    NLLLossBackward NLLLossV2 NLLLossV2Backward NativeMemoryFormatCast Nms Nonzero Norm NormBackward Normal
+    NormalInp NormalScalarTensor NormalTensor NormalTensorScalar Normalize NormalizeBackward OneHot Pad
+    PagedAttention Permute Pool1d Pool1dBackward Pool2d Pool2dBackward Pool3d Pool3dBackward Prod
+    PromptFlashAttention RMSNorm RMSNormBackward RandomInp Randperm Repeat RoiAlign RoiAlignBackward Roll
+    RotaryEmbedding RotaryEmbeddingV2 ScaledMaskedSoftmax ScaledMaskedSoftmaxBackward Scatter ScatterInp
+    ScatterInpScalar ScatterScalar Select SelectBackward SelectScatter SigmoidFocalLoss SigmoidFocalLossBackward
+    Slice SliceBackward SliceScatter SmoothL1Loss SmoothL1LossBackward Softmax SoftmaxBackward Sort SortBackward
+    SpMM SplitWithSizes Stack Std Sum TensorDestructionHook TokenAttentionInference TokenSoftmaxReduceVInference
+    Topk Transpose TriangularSolve TriangularSolveBackward Unfold UnfoldBackward UniformInp Unique
+    UpsampleLinear UpsampleLinearBackward UpsampleNearest UpsampleNearestBackward
 """
 
 BY_HAND = frozenset(f"diopi{name}" for name in _NAMES.split())

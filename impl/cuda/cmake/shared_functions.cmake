@@ -2,6 +2,7 @@
 # views, which any device can, or call kernels that each library has its own of.
 foreach(name
     activation/softmax
+    attention/customized_flash_attention
     attention/flash_attention
     attention/matmul_all_reduce
     attention/multi_head_attention
@@ -40,10 +41,14 @@ foreach(name
     linalg_matmul/batches
     linalg_matmul/broadcast_matmul
     linalg_matmul/cdist
+    linalg_matmul/cholesky
     linalg_matmul/linear_backward
     linalg_matmul/matmul
+    linalg_matmul/qr
+    linalg_matmul/triangular_solve
     loss/binary_cross_entropy
     loss/cross_entropy
+    loss/ctc
     loss/mse
     loss/nll
     loss/sigmoid_focal

@@ -1,11 +1,11 @@
 // CustomizedFlashAttention and its form for joined sequences, with their gradients. The mask comes from the caller; the
 // statistics for the gradient are tensors that the library allocates: maximum and sum of each query, one copy each, and
 // one byte per probability of what dropout kept. Probabilities themselves are not kept.
+#include "customized_flash_attention.h"
+
 #include <diopi/functions_ext.h>
 
 #include <cstring>
-
-#include "backward_from.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;
@@ -92,20 +92,6 @@ void set_shared_mask(Scoring& scoring, const Tensor& mask, int64_t longest_q, in
     scoring.mask_strides[3] = mask.strides[1];
 }
 
-// Where the statistics of a query stand: [batch, heads, queries, copies], or [queries of all, heads, copies].
-struct PaddedStatistics {
-    const Problem& problem;
-    int64_t queries;
-    int64_t operator()(const Place& place) const { return statistic(problem, queries, place); }
-};
-struct JoinedStatistics {
-    const Problem& problem;
-    int64_t operator()(const Place& place) const {
-        const int64_t first = problem.sequences[static_cast<size_t>(place.sequence)].query_row;
-        return (first + place.query) * problem.heads + place.head;
-    }
-};
-
 struct Allocations {
     diopiTensorHandle_t* dropout_mask;
     diopiTensorHandle_t* softmax_max;
@@ -120,36 +106,19 @@ struct Allocations {
     }
 };
 
-template <typename At>
 void run_forward(diopiContextHandle_t ctx, const Problem& problem, Scoring scoring, const Operands& operands,
                  const Tensor& out_tensor, const Allocations& allocations, const std::vector<int64_t>& statistics_shape,
-                 const At& at, const Draws& draws) {
+                 const StatisticsLayout& layout, const Draws& draws) {
     const int64_t kept = draws.dropout().is_active() ? probability_count(problem) : 0;
     const Tensor mask = new_tensor(ctx, "dropout_mask", {kept}, Dtype::kUint8, operands.q);
     const Tensor maxima = new_tensor(ctx, "softmax_max", statistics_shape, Dtype::kFloat32, operands.q);
     const Tensor sums = new_tensor(ctx, "softmax_sum", statistics_shape, Dtype::kFloat32, operands.q);
     const Tensor probabilities = new_tensor(ctx, "softmax_out", {0}, Dtype::kFloat32, operands.q);
-    auto* bytes = static_cast<uint8_t*>(mask.data);
-    parallel_for(kept, 8192, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            bytes[i] = draws.dropout().keeps(i) ? 1 : 0;
-        }
-    });
+    record_kept(mask, draws.dropout());
     scoring.dropout = draws.dropout();
-    scoring.dropout.recorded = bytes;
-    const Input<float> q(operands.q);
-    const Input<float> k(operands.k);
-    const Input<float> v(operands.v);
-    const Output<float> out(out_tensor);
-    auto* maximum_of = maxima.elements<float>();
-    auto* sum_of = sums.elements<float>();
-    forward(problem, scoring, q.data(), k.data(), v.data(), out.data(),
-            [&](const Place& place, float maximum, float sum) {
-                maximum_of[at(place)] = maximum;
-                sum_of[at(place)] = sum;
-            });
+    scoring.dropout.recorded = static_cast<const uint8_t*>(mask.data);
+    forward_with_statistics(problem, scoring, operands, out_tensor, maxima, sums, layout);
     draws.advance();
-    out.store();
     *allocations.dropout_mask = mask.handle;
     *allocations.softmax_max = maxima.handle;
     *allocations.softmax_sum = sums.handle;
@@ -187,18 +156,12 @@ struct Saved {
     }
 };
 
-template <typename At>
 void run_backward(const Problem& problem, Scoring scoring, const Operands& operands, const GradientTensors& tensors,
-                  const Saved& saved, double p_dropout, const At& at) {
+                  const Saved& saved, double p_dropout, const StatisticsLayout& layout) {
     const Input<Uint8> kept(saved.dropout_mask);
     scoring.dropout.probability = p_dropout;
     scoring.dropout.recorded = reinterpret_cast<const uint8_t*>(kept.data());
-    const Input<float> maxima(saved.maxima);
-    const Input<float> sums(saved.sums);
-    const int64_t copies = saved.maxima.shape[saved.maxima.rank - 1];
-    backward_from(problem, scoring, operands, tensors, [&](const Place& place) {
-        return Normal<float>{maxima[at(place) * copies], sums[at(place) * copies]};
-    });
+    backward_from_statistics(problem, scoring, operands, tensors, saved.maxima, saved.sums, layout);
 }
 
 Scoring scoring_of(float softmax_scale, bool is_causal, int32_t left, int32_t right) {
@@ -220,7 +183,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
     diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_mask, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right, int32_t head_num,
     const char* input_layout) {
-    return guarded("diopiCustomizedFlashAttention", [&] {
+    return guarded("diopiCustomizedFlashAttention", ctx, [&] {
         const Tensor out = tensor("attention_out", attention_out, kHalves);
         const Allocations allocations{dropout_mask, softmax_max, softmax_sum, softmax_out};
         const Operands operands(q, k, v, kHalves);
@@ -243,19 +206,19 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
         run_forward(ctx, problem, scoring, operands, out, allocations, {batch, problem.heads, queries, 1},
-                    PaddedStatistics{problem, queries}, draws);
+                    StatisticsLayout{false, queries}, draws);
     });
 }
 
 DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
+    diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
     diopiConstTensorHandle_t v, diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_out,
     diopiConstTensorHandle_t attention_mask, diopiConstTensorHandle_t dropout_mask,
     diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum, diopiConstTensorHandle_t softmax_out,
     float p_dropout, float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right,
     int32_t head_num, const char* input_layout) {
-    return guarded("diopiCustomizedFlashAttentionBackward", [&] {
+    return guarded("diopiCustomizedFlashAttentionBackward", ctx, [&] {
         const Operands operands(q, k, v, kHalves);
         const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
                                       tensor("grad_v", grad_v, kHalves),
@@ -279,7 +242,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
         run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
-                     PaddedStatistics{problem, queries});
+                     StatisticsLayout{false, queries});
     });
 }
 
@@ -290,7 +253,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
     diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
     diopiConstTensorHandle_t attention_mask, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiCustomizedFlashAttentionVarLen", [&] {
+    return guarded("diopiCustomizedFlashAttentionVarLen", ctx, [&] {
         const Tensor out = tensor("attention_out", attention_out, kHalves);
         const Allocations allocations{dropout_mask, softmax_max, softmax_sum, softmax_out};
         const Operands operands(q, k, v, kHalves);
@@ -309,19 +272,19 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
         run_forward(ctx, problem, scoring, operands, out, allocations, {operands.q.shape[0], problem.heads, 1},
-                    JoinedStatistics{problem}, draws);
+                    StatisticsLayout{true, 0}, draws);
     });
 }
 
 DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
-    diopiContextHandle_t /*ctx*/, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
+    diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
     diopiConstTensorHandle_t v, diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
     diopiConstTensorHandle_t attention_out, diopiConstTensorHandle_t attention_mask,
     diopiConstTensorHandle_t dropout_mask, diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum,
     diopiConstTensorHandle_t softmax_out, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiCustomizedFlashAttentionVarLenBackward", [&] {
+    return guarded("diopiCustomizedFlashAttentionVarLenBackward", ctx, [&] {
         const Operands operands(q, k, v, kHalves);
         const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
                                       tensor("grad_v", grad_v, kHalves),
@@ -341,6 +304,6 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
         run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
-                     JoinedStatistics{problem});
+                     StatisticsLayout{true, 0});
     });
 }

@@ -1,10 +1,10 @@
 // LinalgQR by Householder reflections, with the signs of LAPACK's geqrf; in double or complex<double>.
 #include <diopi/functions.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "batches.h"
+#include "kernels.h"
 
 using namespace diopi::cpu;
 
@@ -12,57 +12,11 @@ namespace {
 
 constexpr DtypeSet kFactored = kFloat32 | kFloat64 | kComplex;
 
-// One reflection I - scale v v^H; v starts with a 1 that is not stored.
-template <typename A>
-struct Reflection {
-    A scale;
-    std::vector<A> rest;
-};
-
-// Applies the reflection, or its conjugate transpose, to rows [first, rows) of the columns from `column` on.
-template <typename A>
-void apply(const Reflection<A>& reflection, bool is_adjoint, A* matrix, int64_t rows, int64_t columns, int64_t first,
-           int64_t column) {
-    const A scale = is_adjoint ? conj(reflection.scale) : reflection.scale;
-    for (int64_t j = column; j < columns; ++j) {
-        A sum = matrix[first * columns + j];
-        for (int64_t i = first + 1; i < rows; ++i) {
-            sum = sum + conj(reflection.rest[i - first - 1]) * matrix[i * columns + j];
-        }
-        sum = scale * sum;
-        matrix[first * columns + j] = matrix[first * columns + j] - sum;
-        for (int64_t i = first + 1; i < rows; ++i) {
-            matrix[i * columns + j] = matrix[i * columns + j] - reflection.rest[i - first - 1] * sum;
-        }
-    }
-}
-
-// The reflection that makes zeros below element (k, k).
-template <typename A>
-Reflection<A> reflection_of(const A* matrix, int64_t rows, int64_t columns, int64_t k) {
-    const A head = matrix[k * columns + k];
-    double below = 0;
-    Reflection<A> found{A(0), std::vector<A>(static_cast<size_t>(rows - k - 1), A(0))};
-    for (int64_t i = k + 1; i < rows; ++i) {
-        below = std::hypot(below, std::abs(matrix[i * columns + k]));
-    }
-    if (below == 0 && imag(head) == 0) {
-        return found;
-    }
-    const double length = std::hypot(std::abs(head), below);
-    const double turned = std::signbit(real(head)) ? length : -length;
-    found.scale = (A(turned) - head) / A(turned);
-    for (int64_t i = k + 1; i < rows; ++i) {
-        found.rest[i - k - 1] = matrix[i * columns + k] / (head - A(turned));
-    }
-    return found;
-}
-
 }  // namespace
 
-DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t A, const char* mode,
+DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t ctx, diopiConstTensorHandle_t A, const char* mode,
                                      diopiTensorHandle_t Q, diopiTensorHandle_t R) {
-    return guarded("diopiLinalgQR", [&] {
+    return guarded("diopiLinalgQR", ctx, [&] {
         const Tensor input_tensor = tensor("A", A, kFactored);
         require_text("mode", mode, {"reduced", "complete", "r"});
         const Tensor q_tensor = tensor("Q", Q, kFactored);
@@ -79,40 +33,6 @@ DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t /*ctx*/, diopiConstTen
         require_shape(r_tensor, matrices.shape(inner, columns));
         check_written(q_tensor, {&input_tensor, &r_tensor});
         check_written(r_tensor, {&input_tensor});
-        dispatch_compute<kFactored>(input_tensor.dtype, [&](auto sample) {
-            using E = Accumulator<decltype(sample)>;
-            const Input<E> data(input_tensor);
-            const Output<E> q(q_tensor);
-            const Output<E> r(r_tensor);
-            parallel_for(matrices.count, row_grain(matrices.size() * steps), [&](int64_t begin, int64_t end) {
-                for (int64_t k = begin; k < end; ++k) {
-                    const E* from = data.data() + k * matrices.size();
-                    std::vector<E> left(from, from + matrices.size());
-                    std::vector<Reflection<E>> reflections;
-                    for (int64_t step = 0; step < steps; ++step) {
-                        reflections.push_back(reflection_of(left.data(), rows, columns, step));
-                        apply(reflections.back(), true, left.data(), rows, columns, step, step);
-                    }
-                    E* upper = r.data() + k * inner * columns;
-                    for (int64_t i = 0; i < inner; ++i) {
-                        for (int64_t j = 0; j < columns; ++j) {
-                            upper[i * columns + j] = i <= j ? left[i * columns + j] : E(0);
-                        }
-                    }
-                    if (!wants_q) {
-                        continue;
-                    }
-                    E* orthonormal = q.data() + k * rows * inner;
-                    for (int64_t i = 0; i < rows * inner; ++i) {
-                        orthonormal[i] = i / inner == i % inner ? E(1) : E(0);
-                    }
-                    for (int64_t step = steps; step-- > 0;) {
-                        apply(reflections[step], false, orthonormal, rows, inner, step, step);
-                    }
-                }
-            });
-            q.store();
-            r.store();
-        });
+        reflect(q_tensor, r_tensor, input_tensor, wants_q);
     });
 }

@@ -4,8 +4,8 @@
 #include "attention/decoding.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/operand.h"
+#include "diopi_cuda/sent.h"
 #include "forward.h"
-#include "sent.h"
 
 namespace diopi::cuda {
 
@@ -148,7 +148,7 @@ void attend(const Problem& problem, const Scoring& scoring, const Tensor& out, c
         if (rest == Rest::kZero) {
             cuda::clear(sums.as<T>(), static_cast<size_t>(out.numel) * sizeof(T));
         }
-        cuda::forward<T>(sent.problem(), scoring, queries.data(), keys.data(), values.data(), sums.as<T>(), nullptr, 0);
+        cuda::forward<T>(sent.problem(), scoring, queries.data(), keys.data(), values.data(), sums.as<T>(), {});
         sums.store();
     });
 }
@@ -161,7 +161,7 @@ void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor
     const Buffer values = rows_of<float>(operands.v, rows, problem.key_rows.row);
     const Output<float> sums(out);
     cuda::forward<float>(sent.problem(), scoring, queries.data(), static_cast<const float*>(keys.data()),
-                         static_cast<const float*>(values.data()), sums.data(), nullptr, 0);
+                         static_cast<const float*>(values.data()), sums.data(), {});
     sums.store();
 }
 

@@ -1,8 +1,8 @@
-// FlashAttention and MultiHeadAttention. For the gradients probabilities are found again from the logarithms of the
-// sums; one group for each query, then one for each key.
+// FlashAttention, MultiHeadAttention and CustomizedFlashAttention. For the gradients probabilities are found again from
+// the logarithms of the sums; one group for each query, then one for each key.
 #include <vector>
 
-#include "attention/flash_attention.h"
+#include "attention/customized_flash_attention.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/launch.h"
@@ -19,8 +19,9 @@ struct Backward {
     const float* v;
     const float* out;
     const float* grad_out;
-    const float* lse;
-    int64_t longest;
+    StatisticsPlace place;
+    const float* shifts;  // of scores: the logarithms of the sums, or the maxima with
+    const float* sums;    // the sums
     float* centres;
 };
 
@@ -41,7 +42,9 @@ DIOPI_DEVICE Pair pair_of(const DeviceProblem& problem, const Scoring& scoring, 
     const int64_t key_at = problem.key_at(own, head / (problem.heads / problem.kv_heads), key);
     const float product = dot(given.q + at, given.k + key_at, problem.size);
     const float value = score(scoring, own, s, head, query, key, product);
-    const float probability = exp(value - given.lse[(s * problem.heads + head) * given.longest + query]);
+    const int64_t place = given.place(own, s, head, query);
+    const float exponential = exp(value - given.shifts[place]);
+    const float probability = given.sums == nullptr ? exponential : exponential / given.sums[place];
     float factor = 1;
     if (scoring.dropout.is_active()) {
         const bool is_kept = scoring.dropout.keeps(probability_at(own, head, query, key));
@@ -140,6 +143,10 @@ void key_gradients(const DeviceProblem& problem, const Scoring& scoring, const B
                });
 }
 
+void mark_kept(uint8_t* bytes, int64_t count, const attention::Dropout& dropout) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) { bytes[i] = dropout.keeps(i) ? 1 : 0; });
+}
+
 void record(const DeviceProblem& problem, const attention::Dropout& dropout, Bool* mask, int64_t longest_q,
             int64_t longest_k) {
     for_each(problem.queries * problem.heads, [=] DIOPI_KERNEL(int64_t at) {
@@ -176,32 +183,78 @@ void forward_with_lse(const Problem& problem, const Scoring& scoring, const Oper
     const Input<float> v(operands.v);
     const Output<float> out(out_tensor);
     const cuda::SentProblem sent(problem);
-    cuda::forward<float>(sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(), lse, longest);
+    cuda::forward<float>(sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(),
+                         {{problem.heads, longest}, lse, nullptr, nullptr});
     out.store();
 }
 
-void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
-                       const GradientTensors& tensors, const Tensor& lse_tensor, int64_t longest) {
+namespace {
+
+// `sums` may be null.
+void backward(const Problem& problem, const Scoring& scoring, const Operands& operands, const GradientTensors& tensors,
+              const cuda::StatisticsPlace& place, const float* shifts, const float* sums) {
     const Input<float> q(operands.q);
     const Input<float> k(operands.k);
     const Input<float> v(operands.v);
     const Input<float> out(tensors.out);
     const Input<float> grad_out(tensors.grad_out);
-    const Input<float> lse(lse_tensor);
     const Output<float> grad_q(tensors.q);
     const Output<float> grad_k(tensors.k);
     const Output<float> grad_v(tensors.v);
     const cuda::SentProblem sent(problem);
     Buffer centres;
     centres.allocate(sent.problem().queries * problem.heads * static_cast<int64_t>(sizeof(float)));
-    const cuda::Backward given{q.data(),        k.data(),   v.data(), out.data(),
-                               grad_out.data(), lse.data(), longest,  static_cast<float*>(centres.data())};
+    const cuda::Backward given{q.data(),
+                               k.data(),
+                               v.data(),
+                               out.data(),
+                               grad_out.data(),
+                               place,
+                               shifts,
+                               sums,
+                               static_cast<float*>(centres.data())};
     cuda::find_centres(sent.problem(), given);
     cuda::query_gradients(sent.problem(), scoring, given, grad_q.data());
     cuda::key_gradients(sent.problem(), scoring, given, grad_k.data(), grad_v.data());
     grad_q.store();
     grad_k.store();
     grad_v.store();
+}
+
+}  // namespace
+
+void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                       const GradientTensors& tensors, const Tensor& lse_tensor, int64_t longest) {
+    const Input<float> lse(lse_tensor);
+    backward(problem, scoring, operands, tensors, {problem.heads, longest}, lse.data(), nullptr);
+}
+
+void record_kept(const Tensor& mask, const Dropout& dropout) {
+    cuda::mark_kept(static_cast<uint8_t*>(mask.data), mask.numel, dropout);
+}
+
+void forward_with_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                             const Tensor& out_tensor, const Tensor& maxima, const Tensor& sums,
+                             const StatisticsLayout& layout) {
+    const Input<float> q(operands.q);
+    const Input<float> k(operands.k);
+    const Input<float> v(operands.v);
+    const Output<float> out(out_tensor);
+    const cuda::SentProblem sent(problem);
+    cuda::forward<float>(
+        sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(),
+        {{problem.heads, layout.queries, layout.is_joined}, nullptr, maxima.elements<float>(), sums.elements<float>()});
+    out.store();
+}
+
+void backward_from_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
+                              const GradientTensors& tensors, const Tensor& maxima_tensor, const Tensor& sums_tensor,
+                              const StatisticsLayout& layout) {
+    const Input<float> maxima(maxima_tensor);
+    const Input<float> sums(sums_tensor);
+    const int64_t copies = maxima_tensor.shape[maxima_tensor.rank - 1];
+    backward(problem, scoring, operands, tensors, {problem.heads, layout.queries, layout.is_joined, copies},
+             maxima.data(), sums.data());
 }
 
 void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, int64_t longest_q, int64_t longest_k) {

@@ -54,10 +54,33 @@ int64_t tile_bytes(int64_t size, int rows) {
     return (static_cast<int64_t>(rows) * kThreads + 2 * size) * static_cast<int64_t>(sizeof(T));
 }
 
-// `lse`, [batch, heads, longest], gets the logarithm of each query's sum; null is left out.
+// Where statistics of queries stand: [batch, heads, longest, copies], or [queries of all sequences, heads, copies].
+struct StatisticsPlace {
+    int64_t heads;
+    int64_t longest;
+    bool is_joined = false;
+    int64_t copies = 1;
+
+    DIOPI_DEVICE int64_t operator()(const Sequence& own, int64_t sequence, int64_t head, int64_t query) const {
+        const int64_t at =
+            is_joined ? (own.query_row + query) * heads + head : (sequence * heads + head) * longest + query;
+        return at * copies;
+    }
+};
+
+// What is recorded of each query: the logarithm of the sum of exponentials, or the maximum and the sum. Null is left
+// out.
 template <typename T>
-void forward(const DeviceProblem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, T* out, T* lse,
-             int64_t longest) {
+struct Record {
+    StatisticsPlace place;
+    T* lse;
+    T* maxima;
+    T* sums;
+};
+
+template <typename T>
+void forward(const DeviceProblem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, T* out,
+             const Record<T>& record) {
     for_groups(problem.queries * problem.heads, kTile, tile_bytes<T>(problem.size, 1),
                [=] DIOPI_KERNEL(Group & group, int64_t at) {
                    constexpr T kInfinity = std::numeric_limits<T>::infinity();
@@ -113,9 +136,15 @@ void forward(const DeviceProblem& problem, const Scoring& scoring, const T* q, c
                    for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
                        out[problem.query_at(own, head, query) + d] = seen == 0 ? 0 : sums[d] * factor;
                    }
-                   if (lse != nullptr && group.thread() == 0) {
-                       lse[(s * problem.heads + head) * longest + query] =
-                           seen == 0 ? kInfinity : top + numeric::log(total);
+                   if (group.thread() == 0) {
+                       const int64_t place = record.place(own, s, head, query);
+                       if (record.lse != nullptr) {
+                           record.lse[place] = seen == 0 ? kInfinity : top + numeric::log(total);
+                       }
+                       if (record.maxima != nullptr) {
+                           record.maxima[place] = top;
+                           record.sums[place] = total;
+                       }
                    }
                });
 }

@@ -6,7 +6,7 @@
 #include "diopi_cuda/flag.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"
-#include "sent.h"
+#include "diopi_cuda/sent.h"
 
 namespace diopi::cuda {
 

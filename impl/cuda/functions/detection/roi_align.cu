@@ -2,6 +2,7 @@
 // order, so that nothing is added by two.
 #include "detection/kernels.h"
 #include "diopi_cuda/launch.h"
+#include "diopi_cuda/sent.h"
 
 namespace diopi::cuda {
 
@@ -62,15 +63,6 @@ void spread(double* sums, const T* gradients, const Region* regions, int64_t cou
 template <typename T>
 void round(T* results, const double* sums, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) { results[i] = static_cast<T>(sums[i]); });
-}
-
-Buffer sent(const std::vector<Region>& regions) {
-    Buffer buffer;
-    buffer.allocate(static_cast<int64_t>(regions.size() * sizeof(Region)));
-    if (!regions.empty()) {
-        send(buffer.data(), regions.data(), regions.size() * sizeof(Region));
-    }
-    return buffer;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Lists of the host in the memory of the device.
-#ifndef DIOPI_CUDA_ATTENTION_SENT_H_
-#define DIOPI_CUDA_ATTENTION_SENT_H_
+#ifndef DIOPI_CUDA_SENT_H_
+#define DIOPI_CUDA_SENT_H_
 
 #include <vector>
 
@@ -22,4 +22,4 @@ Buffer sent(const std::vector<V>& values) {
 
 }  // namespace diopi::cuda
 
-#endif  // DIOPI_CUDA_ATTENTION_SENT_H_
+#endif  // DIOPI_CUDA_SENT_H_
