@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from diopigen import api
@@ -14,6 +15,10 @@ from diopigen.emit.plan import Plan
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# How long an example takes says something about the machine alone.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 os.environ["DIOPIGEN_CACHE"] = "off"  # every test does the work; those of the cache turn it on
 sys.path.insert(0, str(Path(__file__).parent / "header"))  # the facts of the interface, for more than one folder

@@ -72,6 +72,7 @@
 #include <ATen/ops/count_nonzero_ops.h>
 #include <ATen/ops/dot_ops.h>
 #include <ATen/ops/embedding_dense_backward_ops.h>
+#include <ATen/ops/embedding_ops.h>
 #include <ATen/ops/embedding_renorm_ops.h>
 #include <ATen/ops/equal_ops.h>
 #include <ATen/ops/exponential_ops.h>
@@ -116,6 +117,7 @@
 #include <ATen/ops/median_ops.h>
 #include <ATen/ops/min_ops.h>
 #include <ATen/ops/mse_loss_backward_ops.h>
+#include <ATen/ops/mul_ops.h>
 #include <ATen/ops/multinomial_ops.h>
 #include <ATen/ops/nansum_ops.h>
 #include <ATen/ops/narrow_copy_ops.h>
@@ -280,6 +282,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::convolution_overrideable, &kernels::convolution>(library);
     implement<at::_ops::count_nonzero_dim_IntList, &kernels::countNonzeroDimIntList>(library);
     implement<at::_ops::dot, &kernels::dot>(library);
+    implement<at::_ops::embedding, &kernels::embedding>(library);
     implement<at::_ops::embedding_dense_backward, &kernels::embeddingDenseBackward>(library);
     implement<at::_ops::embedding_renorm_, &kernels::embeddingRenormInplace>(library);
     implement<at::_ops::equal, &kernels::equal>(library);
@@ -351,6 +354,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::min_unary_out, &kernels::minUnaryOut>(library);
     implement<at::_ops::mse_loss_backward, &kernels::mseLossBackward>(library);
     implement<at::_ops::mse_loss_backward_grad_input, &kernels::mseLossBackwardOut>(library);
+    implement<at::_ops::mul__Scalar, &kernels::mulInplaceScalar>(library);
     implement<at::_ops::multinomial, &kernels::multinomial>(library);
     implement<at::_ops::multinomial_out, &kernels::multinomialOut>(library);
     implement<at::_ops::nansum, &kernels::nansum>(library);

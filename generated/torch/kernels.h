@@ -461,6 +461,10 @@ at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim);
 // dot
 at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor);
 
+// embedding
+at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq,
+                     bool sparse);
+
 // embedding_dense_backward
 at::Tensor embeddingDenseBackward(const at::Tensor& grad_output, const at::Tensor& indices, int64_t num_weights,
                                   int64_t padding_idx, bool scale_grad_by_freq);
@@ -702,6 +706,9 @@ at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self
 // mse_loss_backward.grad_input
 at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                int64_t reduction, at::Tensor& grad_input);
+
+// mul_.Scalar
+at::Tensor& mulInplaceScalar(at::Tensor& self, const at::Scalar& other);
 
 // multinomial
 at::Tensor multinomial(const at::Tensor& self, int64_t num_samples, bool replacement,

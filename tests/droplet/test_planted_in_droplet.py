@@ -22,10 +22,10 @@ inline bool planted(const char* name) {
 SOFTMAX = 'return softmax(Call(ctx, "diopiSoftmax", {out}, {input, nullptr}, {2}), dim, false);'
 LOG_SOFTMAX = 'return softmax(Call(ctx, "diopiLogSoftmax", {out}, {input, nullptr}, {2}), dim, true);'
 ROWS = "        Values x = load(k, 1);\n        const Values y"
-IMAGE = "const Values image = load(k, 1), filter = load(k, 2), bias = loadOr(k, 3, plan.w[0], 0);"
+IMAGE = "store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));"
 CAT = "    int64_t left = shape[along];\n"
 BMM = "return call.rank(0) == 3 ? multiply(call, true) : kLeave;"
-SUM = 'return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), false);'
+SUM = 'return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), 0,'
 COPY = 'const Call call(ctx, "diopiCopyInp", {dest}, {src});'
 
 
@@ -129,10 +129,10 @@ CHANGES = [
         "functions/products.cpp",
         IMAGE,
         """Values image = load(k, 1);
-        const Values filter = load(k, 2), bias = loadOr(k, 3, plan.w[0], 0);
         if (planted("ignores layout") && k.buffer(1).dtype == diopi_dtype_float32) {
             image.assign(k.in<float>(1), k.in<float>(1) + image.size());
-        }""",
+        }
+        store(k, 0, plan.forward(image, load(k, 2), loadOr(k, 3, plan.filter[0], 0)));""",
     ),
     # One of the device functions is not registered.
     Change(

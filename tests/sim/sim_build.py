@@ -15,7 +15,10 @@ ROOT = HERE.parents[1]
 SIM = ROOT / "runtime/sim"
 COMPILER = tuple(os.environ.get("CXX", "g++").split())
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
-INCLUDES = tuple(f"-I{ROOT / folder}" for folder in ("runtime/sim/include", "runtime/include", "generated/include"))
+INCLUDES = tuple(
+    f"-I{ROOT / folder}"
+    for folder in ("runtime/sim/include", "runtime/adaptor/include", "runtime/include", "generated/include")
+)
 VARIANTS = {
     "plain": ("-O1", "-g"),
     "address": ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),

@@ -29,6 +29,7 @@ CASES = [
         ("cases", "cases_chip.cpp"),
         ("cases", "cases_model.cpp"),
         ("cases", "cases_elements.cpp"),
+        ("cases", "cases_units.cpp"),
         ("cases", "cases_sharing.cpp"),
         ("cases", "cases_trace.cpp"),
         ("host_cases", "cases_host.cpp"),

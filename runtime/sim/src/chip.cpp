@@ -164,12 +164,14 @@ Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::si
         return {Code::unsupported, std::string(withoutPart(name)) + " is no native operator of " + chip.name};
     }
     for (std::size_t i = 0; i < count; ++i) {
-        const std::string said = std::string(name) + " on " + chip.name + ": buffer " + std::to_string(i) + " ";
+        const auto said = [&](const std::string& wrong) {
+            return std::string(name) + " on " + chip.name + ": buffer " + std::to_string(i) + " " + wrong;
+        };
         if (const std::string wrong = dtypeObjection(chip, *native, buffers[i]); !wrong.empty()) {
-            return {Code::unsupportedDtype, said + wrong};
+            return {Code::unsupportedDtype, said(wrong)};
         }
         if (const std::string wrong = objection(chip, *native, buffers[i]); !wrong.empty()) {
-            return {Code::unsupported, said + wrong};
+            return {Code::unsupported, said(wrong)};
         }
     }
     return {};

@@ -45,103 +45,142 @@ uint16_t floatToHalf(float value) {
     return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + steps));
 }
 
+// The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps.
 template <typename T>
-T read(const void* data, int64_t at) {
-    return static_cast<const T*>(data)[at];
-}
-
-double read(diopiDtype_t dtype, const void* data, int64_t at) {
-    switch (dtype) {
-        case diopi_dtype_float32:
-            return read<float>(data, at);
-        case diopi_dtype_float16:
-            return halfToFloat(read<uint16_t>(data, at));
-        case diopi_dtype_bfloat16: {
-            const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(data, at)) << 16;
-            float value;
-            std::memcpy(&value, &bits, sizeof(value));
-            return value;
-        }
-        case diopi_dtype_int64:
-            return static_cast<double>(read<int64_t>(data, at));
-        case diopi_dtype_int32:
-            return read<int32_t>(data, at);
-        case diopi_dtype_int16:
-            return read<int16_t>(data, at);
-        case diopi_dtype_int8:
-            return read<int8_t>(data, at);
-        case diopi_dtype_bool:
-            return read<uint8_t>(data, at) != 0;
-        default:
-            return read<uint8_t>(data, at);
+struct Whole {
+    using Stored = T;
+    static double get(T stored) { return static_cast<double>(stored); }
+    static T put(double value) { return static_cast<T>(static_cast<int64_t>(value)); }
+};
+struct Float32 {
+    using Stored = float;
+    static double get(float stored) { return stored; }
+    static float put(double value) { return static_cast<float>(value); }
+};
+struct Float16 {
+    using Stored = uint16_t;
+    static double get(uint16_t stored) { return halfToFloat(stored); }
+    static uint16_t put(double value) { return floatToHalf(static_cast<float>(value)); }
+};
+struct BFloat16 {
+    using Stored = uint16_t;
+    static double get(uint16_t stored) {
+        const uint32_t bits = static_cast<uint32_t>(stored) << 16;
+        float value;
+        std::memcpy(&value, &bits, sizeof(value));
+        return value;
     }
-}
-
-// Whole numbers wrap, as two's complement does.
-template <typename T>
-void write(void* data, int64_t at, double value) {
-    static_cast<T*>(data)[at] = static_cast<T>(static_cast<int64_t>(value));
-}
-
-void write(diopiDtype_t dtype, void* data, int64_t at, double value) {
-    switch (dtype) {
-        case diopi_dtype_float32:
-            static_cast<float*>(data)[at] = static_cast<float>(value);
-            return;
-        case diopi_dtype_float16:
-            static_cast<uint16_t*>(data)[at] = floatToHalf(static_cast<float>(value));
-            return;
-        case diopi_dtype_bfloat16: {
-            const auto single = static_cast<float>(value);
-            uint32_t bits;
-            std::memcpy(&bits, &single, sizeof(bits));
-            bits = std::isnan(single) ? 0x7fc00000U : bits + 0x7fff + (bits >> 16 & 1);
-            static_cast<uint16_t*>(data)[at] = static_cast<uint16_t>(bits >> 16);
-            return;
-        }
-        case diopi_dtype_bool:
-            static_cast<uint8_t*>(data)[at] = value != 0;
-            return;
-        case diopi_dtype_int64:
-            return write<int64_t>(data, at, value);
-        case diopi_dtype_int32:
-            return write<int32_t>(data, at, value);
-        case diopi_dtype_int16:
-            return write<int16_t>(data, at, value);
-        case diopi_dtype_int8:
-            return write<int8_t>(data, at, value);
-        default:
-            return write<uint8_t>(data, at, value);
+    static uint16_t put(double value) {
+        const auto single = static_cast<float>(value);
+        uint32_t bits;
+        std::memcpy(&bits, &single, sizeof(bits));
+        bits = std::isnan(single) ? 0x7fc00000U : bits + 0x7fff + (bits >> 16 & 1);
+        return static_cast<uint16_t>(bits >> 16);
     }
-}
+};
+struct Truth {
+    using Stored = uint8_t;
+    static double get(uint8_t stored) { return stored != 0 ? 1 : 0; }
+    static uint8_t put(double value) { return value != 0 ? 1 : 0; }
+};
 
-// Calls `visit(i, offset)` for every element in row-major order.
 template <typename Visit>
-void walk(const Shape& shape, const Shape& stride, Visit&& visit) {
-    Shape at(shape.size(), 0);
+void withFormat(diopiDtype_t dtype, Visit&& visit) {
+    switch (dtype) {
+        case diopi_dtype_float32:
+            return visit(Float32());
+        case diopi_dtype_float16:
+            return visit(Float16());
+        case diopi_dtype_bfloat16:
+            return visit(BFloat16());
+        case diopi_dtype_bool:
+            return visit(Truth());
+        case diopi_dtype_int64:
+            return visit(Whole<int64_t>());
+        case diopi_dtype_int32:
+            return visit(Whole<int32_t>());
+        case diopi_dtype_int16:
+            return visit(Whole<int16_t>());
+        case diopi_dtype_int8:
+            return visit(Whole<int8_t>());
+        default:
+            return visit(Whole<uint8_t>());
+    }
+}
+
+// Calls `run(first, offset, count, step)` for runs of elements in row-major order that lie `step` apart. Dimensions
+// that lie in memory as one are one run.
+template <typename Run>
+void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
+    Shape sizes, steps;
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] == 1) {
+            continue;
+        }
+        if (!sizes.empty() && steps.back() == stride[d] * shape[d]) {
+            sizes.back() *= shape[d];
+            steps.back() = stride[d];
+        } else {
+            sizes.push_back(shape[d]);
+            steps.push_back(stride[d]);
+        }
+    }
+    const int64_t count = countOf(shape), inner = sizes.empty() ? 1 : sizes.back(),
+                  step = sizes.empty() ? 0 : steps.back();
+    const size_t outer = sizes.empty() ? 0 : sizes.size() - 1;
+    Shape at(outer, 0);
     int64_t offset = 0;
-    const int64_t count = countOf(shape);
-    for (int64_t i = 0; i < count; ++i) {
-        visit(i, offset);
-        for (size_t d = shape.size(); d-- > 0;) {
-            offset += stride[d];
-            if (++at[d] < shape[d]) {
+    for (int64_t i = 0; i < count; i += inner) {
+        run(i, offset, inner, step);
+        for (size_t d = outer; d-- > 0;) {
+            offset += steps[d];
+            if (++at[d] < sizes[d]) {
                 break;
             }
-            offset -= shape[d] * stride[d];
+            offset -= sizes[d] * steps[d];
             at[d] = 0;
         }
     }
 }
 
-}  // namespace
-
-std::vector<double> load(const Kernel& kernel, std::size_t position) {
-    return load(kernel, position, kernel.buffer(position).shape);
+// values[i] = get(element i), for all elements in row-major order.
+template <typename Stored, typename Value, typename Get>
+void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* values, Get get) {
+    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t step) {
+        Value* const to = values + first;
+        const Stored* const from = data + offset;
+        if (step == 1) {  // a loop of its own, which can be vectorised
+            for (int64_t i = 0; i < count; ++i) {
+                to[i] = get(from[i]);
+            }
+        } else {
+            for (int64_t i = 0; i < count; ++i) {
+                to[i] = get(from[i * step]);
+            }
+        }
+    });
 }
 
-std::vector<double> load(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape) {
-    const Buffer& buffer = kernel.buffer(position);
+// element i = put(values[i]).
+template <typename Stored, typename Value, typename Put>
+void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value* values, Put put) {
+    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t step) {
+        const Value* const from = values + first;
+        Stored* const to = data + offset;
+        if (step == 1) {
+            for (int64_t i = 0; i < count; ++i) {
+                to[i] = put(from[i]);
+            }
+        } else {
+            for (int64_t i = 0; i < count; ++i) {
+                to[i * step] = put(from[i]);
+            }
+        }
+    });
+}
+
+// The strides of a tensor that is seen with a shape that it broadcasts to.
+Shape broadcastStride(const Buffer& buffer, const Shape& shape) {
     if (buffer.shape.size() > shape.size()) {
         throw std::invalid_argument("a tensor is loaded with fewer dimensions than it has");
     }
@@ -153,9 +192,34 @@ std::vector<double> load(const Kernel& kernel, std::size_t position, const std::
         }
         stride[lead + d] = buffer.shape[d] == 1 ? 0 : buffer.stride[d];
     }
+    return stride;
+}
+
+// Whether elements lie in row-major order without gaps.
+bool isInOrder(const Shape& shape, const Shape& stride) {
+    int64_t expected = 1;
+    for (std::size_t d = shape.size(); d-- > 0; expected *= shape[d]) {
+        if (shape[d] != 1 && stride[d] != expected) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<double> load(const Kernel& kernel, std::size_t position) {
+    return load(kernel, position, kernel.buffer(position).shape);
+}
+
+std::vector<double> load(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape) {
+    const Shape stride = broadcastStride(kernel.buffer(position), shape);
     std::vector<double> values(static_cast<std::size_t>(countOf(shape)));
-    const void* const data = kernel.in<char>(position);
-    walk(shape, stride, [&](int64_t i, int64_t offset) { values[i] = read(buffer.dtype, data, offset); });
+    withFormat(kernel.buffer(position).dtype, [&](auto format) {
+        using Format = decltype(format);
+        gather(shape, stride, kernel.in<typename Format::Stored>(position), values.data(),
+               [](auto stored) { return Format::get(stored); });
+    });
     return values;
 }
 
@@ -171,19 +235,6 @@ bool isWhole(diopiDtype_t dtype) {
            dtype == diopi_dtype_int8 || dtype == diopi_dtype_uint8;
 }
 
-int64_t readWhole(diopiDtype_t dtype, const void* data, int64_t at) {
-    return dtype == diopi_dtype_int64 ? read<int64_t>(data, at) : static_cast<int64_t>(read(dtype, data, at));
-}
-
-void writeWhole(diopiDtype_t dtype, void* data, int64_t at, int64_t value) {
-    if (dtype == diopi_dtype_int64) {
-        static_cast<int64_t*>(data)[at] = value;
-    } else {
-        // 32 bits are exact in double.
-        write(dtype, data, at, static_cast<int32_t>(static_cast<uint32_t>(value)));
-    }
-}
-
 }  // namespace
 
 void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
@@ -197,10 +248,16 @@ void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
         return;
     }
     std::vector<int64_t> values(static_cast<std::size_t>(countOf(source.shape)));
-    const void* const data = kernel.in<char>(from);
-    void* const written = kernel.out<char>(to);
-    walk(source.shape, source.stride, [&](int64_t i, int64_t at) { values[i] = readWhole(source.dtype, data, at); });
-    walk(target.shape, target.stride, [&](int64_t i, int64_t at) { writeWhole(target.dtype, written, at, values[i]); });
+    withFormat(source.dtype, [&](auto format) {
+        using Stored = typename decltype(format)::Stored;
+        const auto widened = [](Stored stored) { return static_cast<int64_t>(stored); };
+        gather(source.shape, source.stride, kernel.in<Stored>(from), values.data(), widened);
+    });
+    withFormat(target.dtype, [&](auto format) {
+        using Stored = typename decltype(format)::Stored;
+        const auto wrapped = [](int64_t value) { return static_cast<Stored>(value); };
+        scatter(target.shape, target.stride, kernel.out<Stored>(to), values.data(), wrapped);
+    });
 }
 
 void store(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
@@ -208,8 +265,56 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
     if (static_cast<int64_t>(values.size()) != countOf(buffer.shape)) {
         throw std::invalid_argument("a tensor is stored with another number of elements than it has");
     }
-    void* const data = kernel.out<char>(position);
-    walk(buffer.shape, buffer.stride, [&](int64_t i, int64_t offset) { write(buffer.dtype, data, offset, values[i]); });
+    withFormat(buffer.dtype, [&](auto format) {
+        using Format = decltype(format);
+        scatter(buffer.shape, buffer.stride, kernel.out<typename Format::Stored>(position), values.data(),
+                [](double value) { return Format::put(value); });
+    });
+}
+
+FloatInput::FloatInput(const Kernel& kernel, std::size_t position, const Shape& shape) {
+    const Buffer& buffer = kernel.buffer(position);
+    const Shape stride = broadcastStride(buffer, shape);
+    if (buffer.isTensor && buffer.dtype == diopi_dtype_float32 && isInOrder(shape, stride)) {
+        data_ = kernel.in<float>(position);
+        return;
+    }
+    own_.resize(static_cast<std::size_t>(countOf(shape)));
+    data_ = own_.data();
+    if (!buffer.isTensor) {
+        return;
+    }
+    withFormat(buffer.dtype, [&](auto format) {
+        using Format = decltype(format);
+        gather(shape, stride, kernel.in<typename Format::Stored>(position), own_.data(),
+               [](auto stored) { return static_cast<float>(Format::get(stored)); });
+    });
+}
+
+FloatOutput::FloatOutput(const Kernel& kernel, std::size_t position, const Shape& shape)
+    : kernel_(kernel), position_(position) {
+    const Buffer& buffer = kernel.buffer(position);
+    if (buffer.isTensor && buffer.shape != shape) {
+        throw std::invalid_argument("a tensor is stored with another shape than it has");
+    }
+    if (buffer.isTensor && buffer.dtype == diopi_dtype_float32 && isInOrder(buffer.shape, buffer.stride)) {
+        data_ = kernel.out<float>(position);
+        return;
+    }
+    own_.resize(static_cast<std::size_t>(countOf(shape)));
+    data_ = own_.data();
+}
+
+void FloatOutput::finish() {
+    const Buffer& buffer = kernel_.buffer(position_);
+    if (own_.empty() || !buffer.isTensor) {
+        return;
+    }
+    withFormat(buffer.dtype, [&](auto format) {
+        using Format = decltype(format);
+        scatter(buffer.shape, buffer.stride, kernel_.out<typename Format::Stored>(position_), own_.data(),
+                [](float value) { return Format::put(value); });
+    });
 }
 
 void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {

@@ -37,16 +37,16 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
         }
     }
     std::vector<Range> ranges(buffers.size());
-    std::vector<void*> addresses;
+    std::vector<void*> addresses(buffers.size());
     uint64_t bytes = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-        const std::string what = std::string(name) + ": buffer " + std::to_string(i);
         const bool write = buffers[i].access != Access::read;
-        status = system->resolve(queue->device(), what, buffers[i].pointer, buffers[i].bytes, write, &ranges[i]);
+        const auto what = [&] { return std::string(name) + ": buffer " + std::to_string(i); };
+        status = system->resolve(queue->device(), buffers[i].pointer, buffers[i].bytes, write, &ranges[i], what);
         if (!status.ok()) {
             return status;
         }
-        addresses.push_back(ranges[i].address);
+        addresses[i] = ranges[i].address;
         bytes += buffers[i].bytes;
     }
     auto run = [addresses = std::move(addresses), buffers = std::move(buffers), kernel = std::move(kernel)] {

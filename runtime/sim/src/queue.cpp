@@ -18,6 +18,29 @@ uint64_t mixed(uint64_t number) {
     return number ^ (number >> 31);
 }
 
+/// Looks for `isTrue` for a while before its caller sleeps: to wake a thread takes longer than most kernels. A machine
+/// with one processor gains nothing by it.
+template <typename Condition>
+void lookFor(Condition isTrue) {
+    static const bool isWorthIt = std::thread::hardware_concurrency() > 1;
+    constexpr auto kLimit = std::chrono::microseconds(50);
+    constexpr int kLooks = 64;  // between two looks at the clock
+    if (!isWorthIt || isTrue()) {
+        return;
+    }
+    const auto end = std::chrono::steady_clock::now() + kLimit;
+    do {
+        for (int i = 0; i < kLooks; ++i) {
+            if (isTrue()) {
+                return;
+            }
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        }
+    } while (std::chrono::steady_clock::now() < end);
+}
+
 }  // namespace
 
 Queue::Queue(int device, int number, const Settings& settings)
@@ -33,18 +56,26 @@ Queue::~Queue() {
 }
 
 void Queue::push(Task task) {
+    bool sleeps = false;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         tasks_.push_back(std::move(task));
         ++pushed_;
+        sleeps = workerSleeps_;
     }
-    arrived_.notify_one();
+    if (sleeps) {
+        arrived_.notify_one();
+    }
 }
 
 void Queue::wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
     const uint64_t until = pushed_;
-    finished_.wait(lock, [&] { return done_ >= until; });
+    const auto isDone = [&] { return done_ >= until; };
+    lookFor(isDone);
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++waiting_;  // before it looks: whoever finishes a task either sees it, or is seen
+    finished_.wait(lock, isDone);
+    --waiting_;
 }
 
 Status Queue::takeFailure() {
@@ -52,27 +83,35 @@ Status Queue::takeFailure() {
     return std::exchange(failure_, Status());
 }
 
+bool Queue::take(Task* task) {
+    lookFor([&] { return ending_ || pushed_ != done_; });
+    std::unique_lock<std::mutex> lock(mutex_);
+    workerSleeps_ = true;
+    arrived_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
+    workerSleeps_ = false;
+    if (tasks_.empty()) {
+        return false;
+    }
+    *task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return true;
+}
+
 void Queue::work() {
     useSignalStack();
     uint64_t position = 0;
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (true) {
-        arrived_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
-        if (tasks_.empty()) {
-            break;
-        }
-        {
-            const Task task = std::move(tasks_.front());
-            tasks_.pop_front();
-            lock.unlock();
-            if (!task.name.empty()) {
-                ++position;
-            }
-            runOne(task, position);
-        }  // what the kernel captured is gone before anyone is told that it is done
-        lock.lock();
+    Task task;
+    while (take(&task)) {
+        position += task.name.empty() ? 0 : 1;
+        runOne(task, position);
+        task = Task();  // what the kernel captured is gone before anyone is told that it is done
         ++done_;
-        finished_.notify_all();
+        if (waiting_ > 0) {
+            {
+                const std::lock_guard<std::mutex> lock(mutex_);
+            }  // whoever counted itself now sleeps
+            finished_.notify_all();
+        }
     }
     dropSignalStack();
 }

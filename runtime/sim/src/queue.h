@@ -4,6 +4,7 @@
 
 #include <diopigen_sim/status.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -42,6 +43,7 @@ class Queue {
 
   private:
     void work();
+    bool take(Task* task);
     void runOne(const Task& task, uint64_t position);
     void delay(uint64_t position) const;
 
@@ -52,9 +54,11 @@ class Queue {
     std::condition_variable arrived_;
     std::condition_variable finished_;
     std::deque<Task> tasks_;
-    uint64_t pushed_ = 0;
-    uint64_t done_ = 0;
-    bool ending_ = false;
+    std::atomic<uint64_t> pushed_{0};
+    std::atomic<uint64_t> done_{0};
+    std::atomic<int> waiting_{0};  ///< threads in wait() that sleep, or are about to
+    bool workerSleeps_ = false;
+    std::atomic<bool> ending_{false};
     Status failure_;
     std::thread worker_;
 };

@@ -15,13 +15,14 @@ Status open(StreamHandle handle, System** system, std::shared_ptr<Queue>* queue)
 }
 
 /// Host memory of a copy: not null, and not on a device.
-Status requireHost(const void* host, const std::string& what) {
+template <typename What>
+Status requireHost(const void* host, const What& what) {
     if (host == nullptr) {
-        return {Code::invalidArgument, what + " is null"};
+        return {Code::invalidArgument, what() + " is null"};
     }
     const int device = placeOf(reinterpret_cast<uintptr_t>(host)).device;
     if (device >= 0) {
-        return {Code::invalidPointer, what + " is memory of device " + std::to_string(device)};
+        return {Code::invalidPointer, what() + " is memory of device " + std::to_string(device)};
     }
     return {};
 }
@@ -42,9 +43,9 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
     Range destination;
     Range source;
     const auto check = [&](const Side& side, bool write, Range* range) {
-        const std::string what = std::string(name) + ": " + side.what;
+        const auto what = [&] { return std::string(name) + ": " + side.what; };
         if (side.onDevice) {
-            return system->resolve(queue->device(), what, side.pointer, bytes, write, range);
+            return system->resolve(queue->device(), side.pointer, bytes, write, range, what);
         }
         range->address = const_cast<void*>(side.pointer);
         return requireHost(side.pointer, what);

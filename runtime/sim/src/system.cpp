@@ -171,26 +171,32 @@ void System::wait(Queue* queue) {
     (void)writeTraceFile();  // what goes wrong there is said at the end
 }
 
-Status System::resolve(int device, const std::string& what, const void* pointer, uint64_t bytes, bool write,
-                       Range* range) {
+bool System::isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range) {
     *range = Range{};
-    const auto address = reinterpret_cast<uintptr_t>(pointer);
     if (bytes == 0) {
-        return {};
+        return true;
     }
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
     Allocator& memory = allocator(device);
     Allocation* const found = memory.find(address);
+    if (found == nullptr || bytes > found->bytes - (address - found->base)) {
+        return false;
+    }
+    const uint64_t offset = address - found->base;
+    *range = {memory.translate(address), found, found->index, {found->index, offset, offset + bytes, write}};
+    return true;
+}
+
+Status System::objection(int device, const std::string& what, const void* pointer, uint64_t bytes) {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    const Allocation* const found = allocator(device).find(address);
     if (found == nullptr) {
         return explain(device, what, address);
     }
-    const uint64_t offset = address - found->base;
-    if (bytes > found->bytes - offset) {
-        return fault(settings_, Code::invalidPointer, "range beyond an allocation",
-                     what + " is " + std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " on",
-                     found, "mend the size, or allocate more");
-    }
-    *range = {memory.translate(address), found, found->index, {found->index, offset, offset + bytes, write}};
-    return {};
+    return fault(
+        settings_, Code::invalidPointer, "range beyond an allocation",
+        what + " is " + std::to_string(bytes) + " bytes from byte " + std::to_string(address - found->base) + " on",
+        found, "mend the size, or allocate more");
 }
 
 Status System::explain(int device, const std::string& what, uintptr_t address) {
@@ -253,11 +259,11 @@ Status System::release(void* pointer) {
 }
 
 Status System::push(const std::shared_ptr<Queue>& queue, const std::vector<Range>& ranges, Task task) {
-    std::vector<MemoryAccess> accesses;
-    for (const Range& range : ranges) {
-        accesses.push_back(range.access);
-    }
     if (settings_.orderCheck) {
+        std::vector<MemoryAccess> accesses;
+        for (const Range& range : ranges) {
+            accesses.push_back(range.access);
+        }
         if (const auto other = order_.begin(queue->number(), task.name, accesses)) {
             const std::string stream = std::to_string(other->stream);
             const std::string text = task.name + " on stream " + std::to_string(queue->number()) +

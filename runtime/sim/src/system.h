@@ -55,8 +55,12 @@ class System {
     /// Waits for the work on a stream and notes that the host has done so.
     void wait(Queue* queue);
 
-    /// Checks [pointer, pointer + bytes) for work on `device`; `what` begins the message.
-    Status resolve(int device, const std::string& what, const void* pointer, uint64_t bytes, bool write, Range* range);
+    /// Checks [pointer, pointer + bytes) for work on `device`; `what` gives the beginning of the message, where one is
+    /// needed.
+    template <typename What>
+    Status resolve(int device, const void* pointer, uint64_t bytes, bool write, Range* range, const What& what) {
+        return isInside(device, pointer, bytes, write, range) ? Status() : objection(device, what(), pointer, bytes);
+    }
     Status release(void* pointer);
 
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
@@ -70,6 +74,8 @@ class System {
 
   private:
     explicit System(const Settings& settings);
+    bool isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range);
+    Status objection(int device, const std::string& what, const void* pointer, uint64_t bytes);
     Status explain(int device, const std::string& what, uintptr_t address);
     std::shared_ptr<Queue> addStream(int device);
 

@@ -237,6 +237,10 @@ at::Tensor& whereSelfOut(const at::Tensor& condition, const at::Tensor& self, co
     return out;
 }
 
+at::Tensor& mulInplaceScalar(at::Tensor& self, const at::Scalar& other) {
+    return self.mul_(at::native::wrapped_scalar_tensor(other));
+}
+
 at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
                 mask.scalar_type());

@@ -297,6 +297,23 @@ at::Tensor& maskedScatterInplace(at::Tensor& self, const at::Tensor& mask, const
     return self.copy_(result);
 }
 
+// torch's own way is index_select, which has no padding and knows no table.
+at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq,
+                     bool sparse) {
+    TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
+    if (weight.numel() == 0 || indices.numel() == 0) {
+        decline("nothing to look up");
+    }
+    Call call(weight);
+    const Input table(call, weight, kFloating);
+    const Input chosen(call, indices, kIndex);
+    std::vector<int64_t> sizes = indices.sizes().vec();
+    sizes.push_back(weight.size(1));
+    at::Tensor out = at::empty(sizes, weight.options());
+    call("diopiEmbedding", diopiEmbedding, Output(out), table, chosen, padding_idx, scale_grad_by_freq, sparse);
+    return out;
+}
+
 at::Tensor embeddingDenseBackward(const at::Tensor& grad_output, const at::Tensor& indices, int64_t num_weights,
                                   int64_t padding_idx, bool scale_grad_by_freq) {
     Call call(grad_output);

@@ -23,13 +23,15 @@ using Values = std::vector<double>;  // holds every dtype of the chip exactly
 
 constexpr diopiError_t kLeave = diopiForceFallbackToCPU;
 
-inline diopiError_t run(const Call& call, std::function<void(const Kernel&)> kernel) {
-    const Status status = call.launch(std::move(kernel));
+inline diopiError_t answer(const Status& status) {
     if (status.ok()) {
         return diopiSuccess;
     }
     setLastError("%s", status.text().c_str());
     return status.code() == Code::unsupported || status.code() == Code::unsupportedDtype ? kLeave : diopiErrorOccurred;
+}
+inline diopiError_t run(const Call& call, std::function<void(const Kernel&)> kernel) {
+    return answer(call.launch(std::move(kernel)));
 }
 
 }  // namespace droplet

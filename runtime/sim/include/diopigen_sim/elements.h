@@ -26,6 +26,36 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
 /// The same, and nothing where the optional tensor is not there.
 void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values);
 
+/// The elements of a tensor that is read, broadcast to `shape`, as floats in row-major order: where they lie, if they
+/// lie so in memory, else converted. Exact for float32, float16, bfloat16, bool and whole numbers below 2^24. An
+/// optional tensor that is not there has zeros.
+class FloatInput {
+  public:
+    /// Throws, and so fails the kernel, where the tensor does not broadcast.
+    FloatInput(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape);
+    const float* data() const { return data_; }
+
+  private:
+    std::vector<float> own_;
+    const float* data_;
+};
+
+/// Where the elements of a tensor are written as floats in row-major order: in the tensor itself, if that is possible,
+/// else in an array, which finish() stores. An optional tensor that is not there has elements that go nowhere. Where an
+/// operand of the launch shares the memory, an element may be written once that of the operand is read.
+class FloatOutput {
+  public:
+    FloatOutput(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape);
+    float* data() { return data_; }
+    void finish();
+
+  private:
+    const Kernel& kernel_;
+    std::size_t position_;
+    std::vector<float> own_;
+    float* data_;
+};
+
 /// Copies all elements from one tensor to another of the same shape, in the other's dtype. Whole numbers stay exact, or
 /// wrap.
 void convert(const Kernel& kernel, std::size_t to, std::size_t from);

@@ -50,14 +50,16 @@ diopiError_t softmaxBackward(const Call& call, int64_t dim, bool isLog) {
     });
 }
 
-// Sums or means over `dims`, all of them where none is named; the result may keep them with size 1.
-diopiError_t reduce(Call call, Shape dims, bool isMean) {
+// Over `dims`, all of them where none is named; the result may keep them with size 1. `fold(y, x, size)` gives what
+// becomes of y, `start` at first, with each of the `size` elements x.
+template <typename Fold>
+diopiError_t reduce(Call call, Shape dims, double start, Fold fold) {
     Shape kept = call.shape(1);
     if (dims.empty()) {
         dims.resize(kept.size());
         std::iota(dims.begin(), dims.end(), 0);
     }
-    if (!call.isOneFloat() || !call.moveLast(dims, {1})) {
+    if (!call.haveDtype({1}, call.dtype(0)) || !call.moveLast(dims, {1})) {
         return kLeave;
     }
     const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
@@ -69,11 +71,11 @@ diopiError_t reduce(Call call, Shape dims, bool isMean) {
     }
     return run(call, [=, size = product(moved) / product(squeezed)](const Kernel& k) {
         const Values x = load(k, 1);
-        Values sums(static_cast<size_t>(product(squeezed)));
+        Values y(static_cast<size_t>(product(squeezed)), start);
         for (size_t i = 0; i < x.size(); ++i) {
-            sums[i / size] += x[i] / static_cast<double>(isMean ? size : 1);
+            y[i / size] = fold(y[i / size], x[i], static_cast<double>(size));
         }
-        store(k, 0, sums);
+        store(k, 0, y);
     });
 }
 
@@ -196,10 +198,16 @@ diopiError_t diopiLogSoftmaxBackward(Context ctx, Out grad_input, In grad_output
 }
 
 diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), false);
+    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), 0,
+                  [](double y, double x, double) { return y + x; });
 }
 diopiError_t diopiMean(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), true);
+    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), 0,
+                  [](double y, double x, double size) { return y + x / size; });
+}
+diopiError_t diopiAll(Context ctx, Out out, In input, const int64_t* dim) {
+    return reduce(Call(ctx, "diopiAll", {out}, {input}), dim == nullptr ? Shape{} : Shape{*dim}, 1,
+                  [](double y, double x, double) { return x == 0 ? 0 : y; });
 }
 
 diopiError_t diopiLayerNorm(Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight, In bias,

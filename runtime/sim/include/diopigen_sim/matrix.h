@@ -1,0 +1,15 @@
+// The matrix unit of the simulated device.
+#ifndef DIOPIGEN_SIM_MATRIX_H_
+#define DIOPIGEN_SIM_MATRIX_H_
+
+#include <cstdint>
+
+namespace diopigen::sim {
+
+/// product [m, n] = x [m, k] * y [k, n], all row-major and apart from each other. Each element is the sum over k from
+/// the first to the last, in double; so it is the same for every size of the other dimensions.
+void multiplyMatrices(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product);
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_MATRIX_H_

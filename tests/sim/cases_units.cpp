@@ -1,0 +1,166 @@
+// The units that kernels compute with: products of matrices, convolution, and elements as floats.
+#include <diopigen_sim/elements.h>
+#include <diopigen_sim/image.h>
+#include <diopigen_sim/matrix.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "sim_test.h"
+
+using simtest::Floats;
+using simtest::Stream;
+
+namespace {
+
+using Values = std::vector<double>;
+using Shape = std::vector<int64_t>;
+
+// Small whole numbers, whose sums are exact in any order.
+Values numbers(int64_t count, int64_t step) {
+    Values made(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+        made[i] = static_cast<double>((i * step + i / 7) % 11 - 5);
+    }
+    return made;
+}
+
+int64_t countOf(const Shape& shape) { return shape[0] * shape[1] * shape[2] * shape[3]; }
+
+// `visit(result, image, filter)` with the places of all elements that are multiplied, as the definition has them.
+template <typename Visit>
+void multiplied(const sim::Convolution& c, Visit visit) {
+    const int64_t perGroup = c.filter[0] / c.groups;
+    for (int64_t n = 0; n < c.image[0]; ++n) {
+        for (int64_t o = 0; o < c.filter[0]; ++o) {
+            for (int64_t y = 0; y < c.result[2]; ++y) {
+                for (int64_t x = 0; x < c.result[3]; ++x) {
+                    for (int64_t i = 0; i < c.filter[1]; ++i) {
+                        for (int64_t v = 0; v < c.filter[2]; ++v) {
+                            for (int64_t u = 0; u < c.filter[3]; ++u) {
+                                const int64_t row = y * c.stride[0] + v * c.dilation[0] - c.padding[0];
+                                const int64_t column = x * c.stride[1] + u * c.dilation[1] - c.padding[1];
+                                if (row < 0 || row >= c.image[2] || column < 0 || column >= c.image[3]) {
+                                    continue;
+                                }
+                                const int64_t channel = o / perGroup * c.filter[1] + i;
+                                visit(((n * c.result[1] + o) * c.result[2] + y) * c.result[3] + x,
+                                      ((n * c.image[1] + channel) * c.image[2] + row) * c.image[3] + column,
+                                      ((o * c.filter[1] + i) * c.filter[2] + v) * c.filter[3] + u);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+CASE(products_of_matrices_of_any_size) {
+    for (const Shape& size :
+         std::vector<Shape>{{1, 1, 1}, {4, 8, 16}, {5, 3, 17}, {33, 65, 67}, {2, 0, 3}, {0, 2, 3}}) {
+        const int64_t m = size[0], k = size[1], n = size[2];
+        const Values x = numbers(m * k, 3), y = numbers(k * n, 5);
+        Values expected(static_cast<size_t>(m * n)), found(expected.size(), -1);
+        for (int64_t i = 0; i < m * n; ++i) {
+            for (int64_t j = 0; j < k; ++j) {
+                expected[i] += x[i / n * k + j] * y[j * n + i % n];
+            }
+        }
+        sim::multiplyMatrices(m, k, n, x.data(), y.data(), found.data());
+        CHECK(found == expected);
+    }
+}
+
+CASE(convolutions_and_their_gradients) {
+    const std::vector<sim::Convolution> plans = {
+        {{2, 3, 5, 6}, {4, 3, 3, 2}, {2, 4, 3, 5}, {1, 1}, {0, 0}, {1, 1}, 1},
+        {{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2},
+        {{2, 3, 6, 7}, {3, 1, 2, 3}, {2, 3, 6, 3}, {1, 2}, {1, 1}, {2, 2}, 3},
+        {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
+    };
+    for (const sim::Convolution& plan : plans) {
+        CHECK(plan.isSound());
+        const Values images = numbers(countOf(plan.image), 3), filters = numbers(countOf(plan.filter), 5);
+        const Values gradient = numbers(countOf(plan.result), 7), bias = numbers(plan.filter[0], 2);
+        Values results(gradient.size()), imageGradient(images.size()), filterGradient(filters.size());
+        Values biasGradient(bias.size());
+        multiplied(plan, [&](int64_t result, int64_t image, int64_t filter) {
+            results[result] += images[image] * filters[filter];
+            imageGradient[image] += gradient[result] * filters[filter];
+            filterGradient[filter] += gradient[result] * images[image];
+        });
+        for (size_t i = 0; i < results.size(); ++i) {
+            const size_t channel = i / (plan.result[2] * plan.result[3]) % plan.result[1];
+            results[i] += bias[channel];
+            biasGradient[channel] += gradient[i];
+        }
+        CHECK(plan.forward(images, filters, bias) == results);
+        CHECK(plan.imageGradient(gradient, filters) == imageGradient);
+        CHECK(plan.filterGradient(gradient, images) == filterGradient);
+        CHECK(plan.biasGradient(gradient) == biasGradient);
+    }
+}
+
+CASE(convolutions_whose_shapes_do_not_fit) {
+    const sim::Convolution sound{{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2};
+    const auto broken = [&](auto change) {
+        sim::Convolution plan = sound;
+        change(plan);
+        return !plan.isSound();
+    };
+    CHECK(sound.isSound());
+    CHECK(broken([](sim::Convolution& plan) { plan.result[3] = 4; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.groups = 0; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.groups = 4; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.stride = {2, 0}; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.stride = {2}; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.padding[0] = -1; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.filter[2] = 10; }));
+    CHECK(broken([](sim::Convolution& plan) { plan.image = {4, 7, 5}; }));
+}
+
+CASE(floats_where_they_lie_and_converted) {
+    const Stream stream(0);
+    const Floats memory(12);
+    memory.set(stream, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+    const auto tensor = [&](const Shape& shape, const Shape& stride) {
+        return sim::updates(memory.get(), 24).tensor(diopi_dtype_float32, shape, stride);
+    };
+    std::vector<float> plain, transposed, wide, missing;
+    bool isInPlace = false;
+    const auto taken = [](const sim::FloatInput& input, int64_t count) {
+        return std::vector<float>(input.data(), input.data() + count);
+    };
+    CHECK_OK(sim::launch(stream, "read", {tensor({2, 3}, {3, 1}), tensor({2, 3}, {1, 2}), sim::reads(nullptr, 0)},
+                         [&](const sim::Kernel& k) {
+                             const sim::FloatInput first(k, 0, {2, 3});
+                             plain = taken(first, 6);
+                             isInPlace = first.data() == k.in<float>(0);
+                             transposed = taken(sim::FloatInput(k, 1, {2, 3}), 6);
+                             wide = taken(sim::FloatInput(k, 0, {2, 2, 3}), 12);
+                             missing = taken(sim::FloatInput(k, 2, {2}), 2);
+                         }));
+    CHECK_OK(sim::synchronize(stream));
+    CHECK(isInPlace);
+    CHECK(plain == std::vector<float>({0, 1, 2, 3, 4, 5}));
+    CHECK(transposed == std::vector<float>({0, 2, 4, 1, 3, 5}));
+    CHECK(wide == std::vector<float>({0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
+    CHECK(missing == std::vector<float>({0, 0}));
+    CHECK_OK(sim::launch(stream, "write", {tensor({2, 3}, {1, 2}), sim::reads(nullptr, 0)}, [](const sim::Kernel& k) {
+        sim::FloatOutput out(k, 0, {2, 3}), nowhere(k, 1, {2, 3});
+        for (int i = 0; i < 6; ++i) {
+            out.data()[i] = static_cast<float>(10 * i);
+            nowhere.data()[i] = 1;
+        }
+        out.finish();
+        nowhere.finish();
+    }));
+    CHECK(memory.values(stream) == std::vector<float>({0, 30, 10, 40, 20, 50, 6, 7, 8, 9, 10, 11}));
+    CHECK_OK(sim::launch(stream, "odd", {tensor({2, 3}, {3, 1})},
+                         [](const sim::Kernel& k) { sim::FloatOutput(k, 0, {3, 2}); }));
+    CHECK(!sim::synchronize(stream).ok());
+}
