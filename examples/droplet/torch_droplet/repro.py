@@ -10,9 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.jit._pickle as _pickle
 
 import torch_droplet
 from torch_droplet.switches import autocompare
+
+_LISTS = [
+    _pickle.restore_type_tag,
+    _pickle.build_intlist,
+    _pickle.build_doublelist,
+    _pickle.build_boollist,
+    _pickle.build_tensorlist,
+]
+"""What lists are made with in a file that C++ wrote: functions that give back what they are given."""
 
 
 def _overload(name: str) -> Any:
@@ -35,7 +45,8 @@ def main(arguments: list[str]) -> int:
             "usage: python -m torch_droplet.repro FOLDER, a folder with case.pt that autocompare kept", file=sys.stderr
         )
         return 2
-    name, values = torch.load(Path(arguments[0]) / "case.pt", weights_only=True)
+    with torch.serialization.safe_globals(_LISTS):
+        name, values = torch.load(Path(arguments[0]) / "case.pt", weights_only=True)
     overload = _overload(name)
     device = torch_droplet.device()
     positional, keywords = [], {}
