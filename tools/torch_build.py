@@ -114,8 +114,11 @@ def compiled(tree: Path, folder: Path) -> Backend:
 
     prefix = f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}"
     found = located(folder)
-    configured(tree, found.vendor.parent, prefix, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPIGEN_DIR={ROOT}")
-    make(found.vendor.parent, "torch_droplet", "diopi_impl")
+    build = found.vendor.parent
+    configured(
+        tree, build, prefix, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPI_TORCH_LIBRARIES={build}", f"-DDIOPIGEN_DIR={ROOT}"
+    )
+    make(build, "torch_droplet", "diopi_impl")
     configured(ROOT / "impl/cpu", found.reference.parent, "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DDIOPI_CPU_ONE_ARCH")
     make(found.reference.parent)
     return found
