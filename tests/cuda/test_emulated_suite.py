@@ -65,6 +65,29 @@ def test_no_result_depends_on_the_order_of_threads(
     assert {result.outcome for result in found.results} == {"passed"}
 
 
+def test_calls_of_cublas_mean_the_products_that_are_asked_for(
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in takes the products, by what cuBLASLt documents of its descriptions: the same cases pass."""
+    monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", "1")
+    cases = select(interface, families=["linalg_matmul"])
+    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
+    assert {result.outcome for result in found.results} == {"passed"}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_an_error_of_cublas_is_a_status_with_its_text(
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    """Which also shows that the products above came to the stand-in."""
+    monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", "refuse")
+    cases = select(interface, ops=["Mm"], dtypes=[dtype], axes=["recipe"])
+    found = run(cases, interface, emulated[1], emulated[0])
+    assert found.failures
+    assert all("multiply: invalid value" in str(result.faults) for result in found.failures)
+
+
 def test_library_shows_declared_functions_and_nothing_else(emulated: tuple[Path, Path], interface: Interface) -> None:
     runtime = {
         function.name for header in interface.headers if header.file == "diopirt.h" for function in header.functions

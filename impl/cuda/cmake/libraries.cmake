@@ -7,7 +7,7 @@ option(DIOPIGEN_CUB "Sort and add up whole numbers by CUB, which comes with the 
 option(DIOPIGEN_CUBLAS "Take matrix products from cuBLASLt where it is found" ON)
 
 if(DIOPIGEN_CUDA_EMULATION)
-    # The host cannot run them.
+    # The host cannot run them. Calls of cuBLASLt come to a stand-in (emulation/src/cublas_lt.cpp).
     set(DIOPIGEN_CUB OFF)
     set(DIOPIGEN_CUBLAS OFF)
 endif()
@@ -31,6 +31,8 @@ if(DIOPIGEN_CUBLAS AND DIOPIGEN_CUBLAS_INCLUDE AND DIOPIGEN_CUBLAS_LIBRARY)
     list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/blas.cpp")
     list(APPEND library_includes "${DIOPIGEN_CUBLAS_INCLUDE}")
     list(APPEND libraries "${DIOPIGEN_CUBLAS_LIBRARY}")
+elseif(DIOPIGEN_CUDA_EMULATION)
+    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/blas.cpp")
 else()
     message(STATUS "diopi_cuda: no cuBLASLt, matrix products by own kernels")
     list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/no_blas.cpp")
