@@ -65,27 +65,48 @@ def test_no_result_depends_on_the_order_of_threads(
     assert {result.outcome for result in found.results} == {"passed"}
 
 
-def test_calls_of_cublas_mean_the_products_that_are_asked_for(
-    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("library", "operators"), [("BLAS", []), ("DNN", ["Convolution*", "ConvTranspose*"])])
+def test_calls_of_libraries_mean_what_is_asked_for(
+    emulated: tuple[Path, Path],
+    interface: Interface,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    operators: list[str],
 ) -> None:
-    """A stand-in takes the products, by what cuBLASLt documents of its descriptions: the same cases pass."""
-    monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", "1")
-    cases = select(interface, families=["linalg_matmul"])
+    """Stand-ins do the work, by what cuBLASLt and cuDNN document of their descriptions: the same cases pass."""
+    monkeypatch.setenv(f"DIOPI_CUDA_EMULATION_{library}", "1")
+    cases = select(interface, ops=operators, families=["linalg_matmul" if library == "BLAS" else "conv_pool_resample"])
+    assert len(cases) > 500
     found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_an_error_of_cublas_is_a_status_with_its_text(
-    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, dtype: str
+@pytest.mark.parametrize(
+    ("library", "operator", "text"),
+    [
+        ("BLAS", "Mm", "multiply: invalid value"),
+        ("DNN", "Convolution2d", "convolve: bad parameter"),
+        ("DNN", "ConvTranspose3d", "convolve: bad parameter"),
+        ("DNN", "Convolution3dBackward", "convolve: bad parameter"),
+    ],
+)
+def test_an_error_of_a_library_is_a_status_with_its_text(
+    emulated: tuple[Path, Path],
+    interface: Interface,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    operator: str,
+    text: str,
+    dtype: str,
 ) -> None:
-    """Which also shows that the products above came to the stand-in."""
-    monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", "refuse")
-    cases = select(interface, ops=["Mm"], dtypes=[dtype], axes=["recipe"])
+    """Which also shows that the calls above came to the stand-ins."""
+    monkeypatch.setenv(f"DIOPI_CUDA_EMULATION_{library}", "refuse")
+    cases = select(interface, ops=[operator], dtypes=[dtype], axes=["recipe"])
     found = run(cases, interface, emulated[1], emulated[0])
     assert found.failures
-    assert all("multiply: invalid value" in str(result.faults) for result in found.failures)
+    assert all(text in str(result.faults) for result in found.failures)
 
 
 def test_library_shows_declared_functions_and_nothing_else(emulated: tuple[Path, Path], interface: Interface) -> None:

@@ -5,11 +5,13 @@ set(library_includes)
 set(libraries)
 option(DIOPIGEN_CUB "Sort and add up whole numbers by CUB, which comes with the toolkit" ON)
 option(DIOPIGEN_CUBLAS "Take matrix products from cuBLASLt where it is found" ON)
+option(DIOPIGEN_CUDNN "Take convolutions from cuDNN where it is found" ON)
 
 if(DIOPIGEN_CUDA_EMULATION)
-    # The host cannot run them. Calls of cuBLASLt come to a stand-in (emulation/src/cublas_lt.cpp).
+    # The host cannot run them. Calls of cuBLASLt and cuDNN come to stand-ins (emulation/src).
     set(DIOPIGEN_CUB OFF)
     set(DIOPIGEN_CUBLAS OFF)
+    set(DIOPIGEN_CUDNN OFF)
 endif()
 
 if(DIOPIGEN_CUB)
@@ -36,4 +38,25 @@ elseif(DIOPIGEN_CUDA_EMULATION)
 else()
     message(STATUS "diopi_cuda: no cuBLASLt, matrix products by own kernels")
     list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/no_blas.cpp")
+endif()
+
+if(DIOPIGEN_CUDNN)
+    find_path(DIOPIGEN_CUDNN_INCLUDE cudnn.h HINTS ${wheels} ENV CUDNN_PATH ENV CUDA_PATH PATHS /usr/local/cuda
+              PATH_SUFFIXES include)
+    find_library(DIOPIGEN_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${wheels} ENV CUDNN_PATH ENV CUDA_PATH
+                 PATHS /usr/local/cuda PATH_SUFFIXES lib lib64)
+endif()
+if(DIOPIGEN_CUDNN AND DIOPIGEN_CUDNN_INCLUDE AND DIOPIGEN_CUDNN_LIBRARY)
+    message(STATUS "diopi_cuda: convolutions by ${DIOPIGEN_CUDNN_LIBRARY}")
+    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/dnn.cpp")
+    list(APPEND library_includes "${DIOPIGEN_CUDNN_INCLUDE}")
+    list(APPEND libraries "${DIOPIGEN_CUDNN_LIBRARY}")
+    # The functions of descriptors are marked as old ones; they are what there is without cuDNN's graphs.
+    set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/libraries/dnn.cpp" PROPERTIES
+                                COMPILE_OPTIONS -Wno-deprecated-declarations)
+elseif(DIOPIGEN_CUDA_EMULATION)
+    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/dnn.cpp")
+else()
+    message(STATUS "diopi_cuda: no cuDNN, convolutions by own kernels")
+    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/no_dnn.cpp")
 endif()

@@ -1,7 +1,8 @@
-// Convolution without a library: a thread for each element of what is written, a group for each element of a weight's
-// gradient. Sums are kept in the type that is computed in.
+// Convolution by cuDNN where it takes it, else a thread for each element of what is written, a group for each element
+// of a weight's gradient. Sums are kept in the type that is computed in.
 #include "conv_pool_resample/convolution.h"
 #include "diopi_cpu/dense.h"
+#include "diopi_cuda/dnn.h"
 #include "diopi_cuda/launch.h"
 #include "windows_of.h"
 
@@ -97,6 +98,9 @@ namespace diopi::cpu {
 
 void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution) {
+    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kRespond, image, response, weight, bias, convolution)) {
+        return;
+    }
     dispatch_compute<kFloating>(response.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(image);
@@ -110,6 +114,9 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
 
 void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
            const Convolution& convolution) {
+    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kPlace, image, response, weight, bias, convolution)) {
+        return;
+    }
     dispatch_compute<kFloating>(image.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(response);
@@ -122,6 +129,10 @@ void place(const Tensor& image, const Tensor& response, const Tensor& weight, co
 }
 
 void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution) {
+    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kCorrelate, image, response, grad_weight, Tensor(),
+                              convolution)) {
+        return;
+    }
     dispatch_compute<kFloating>(grad_weight.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> seen(image);

@@ -1,0 +1,20 @@
+// Convolutions by cuDNN. A library that was built without it has own kernels alone (docs/cuda.md).
+#ifndef DIOPI_CUDA_DNN_H_
+#define DIOPI_CUDA_DNN_H_
+
+#include "conv_pool_resample/convolution.h"
+#include "diopi_cuda/runtime.h"
+
+namespace diopi::cuda {
+
+// The product whose result is the response, the image or the gradient of the weight.
+enum class ConvolutionProduct { kRespond, kPlace, kCorrelate };
+
+// What `respond`, `place` and `correlate` promise; the result is one of the three tensors. `bias` may be null, and is
+// for a gradient of the weight. False where nothing was done: cuDNN is not there, or the convolution is not its.
+bool convolve_by_dnn(ConvolutionProduct product, const Tensor& image, const Tensor& response, const Tensor& weight,
+                     const Tensor& bias, const Convolution& convolution);
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_DNN_H_
