@@ -11,6 +11,9 @@ void diopi::cpu::fail(std::string message, diopiError_t) {
     std::abort();
 }
 
+// Launches stand on no stream of their own here.
+cudaStream_t diopi::cuda::stream() { return nullptr; }
+
 int main(int count, char** words) {
     const char* const what = count > 1 ? words[1] : "";
     int sum = 0;

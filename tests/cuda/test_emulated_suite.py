@@ -65,6 +65,18 @@ def test_no_result_depends_on_the_order_of_threads(
     assert {result.outcome for result in found.results} == {"passed"}
 
 
+def test_no_result_depends_on_work_being_done_at_once(
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streams that do nothing before somebody waits: all work of a call stands on the stream of its context."""
+    monkeypatch.setenv("DIOPI_CUDA_EMULATION_STREAMS", "lazy")
+    declined = {function.name for function in not_covered(interface)}
+    cases = [case for case in select(interface) if case.function not in declined]
+    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
+    assert {result.outcome for result in found.results} == {"passed"}
+
+
 @pytest.mark.parametrize(("library", "operators"), [("BLAS", []), ("DNN", ["Convolution*", "ConvTranspose*"])])
 def test_calls_of_libraries_mean_what_is_asked_for(
     emulated: tuple[Path, Path],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -37,6 +38,38 @@ print("reached", flush=True)
 if sys.argv[3] == "touch":
     ctypes.string_at(data, 4)
 """
+
+STREAMS = """
+import ctypes, sys
+host = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+library = ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
+assert library.initLibrary() == 0
+class Size(ctypes.Structure):
+    _fields_ = (("data", ctypes.POINTER(ctypes.c_int64)), ("len", ctypes.c_int64))
+first, second, tensor = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+for context in (first, second):
+    assert host.diopiHostCreateContext(ctypes.byref(context)) == 0
+size = Size((ctypes.c_int64 * 1)(4), 1)
+DEVICE, FLOAT32 = 1, 9
+arguments = (ctypes.byref(tensor), ctypes.byref(size), None, ctypes.c_int64(0), FLOAT32, DEVICE)
+assert host.diopiHostCreateTensor(first, *arguments) == 0
+def copy(function, context, values):
+    array = (ctypes.c_float * 4)(*values)
+    assert getattr(host, function)(context, tensor, array, ctypes.c_uint64(16)) == 0
+    return list(array)
+copy("diopiHostCopyToStorage", first, (1, 2, 3, 4))
+assert library.diopiNegInp(first, tensor) == 0
+print([copy("diopiHostCopyFromStorage", context, (0,) * 4)[0] for context in (second, first)])
+"""
+
+
+@pytest.mark.parametrize(("mode", "seen"), [("", "[-1.0, -1.0]"), ("lazy", "[1.0, -1.0]")])
+def test_lazy_streams_show_who_waits_for_whom(emulated: tuple[Path, Path], mode: str, seen: str) -> None:
+    """A copy on another stream does not wait for the kernel; one on the same stream does."""
+    command = [sys.executable, "-c", STREAMS, *map(str, emulated)]
+    environment = {**os.environ, "DIOPI_CUDA_EMULATION_STREAMS": mode}
+    finished = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (finished.returncode, finished.stdout.strip()) == (0, seen), finished.stderr
 
 
 @pytest.mark.parametrize(("what", "status"), [("leave", 0), ("touch", -signal.SIGSEGV)])

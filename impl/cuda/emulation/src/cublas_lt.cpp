@@ -33,6 +33,7 @@ namespace {
 
 using diopi::cpu::Bfloat16;
 using diopi::cpu::Half;
+using diopi::cuda::emulation::submit;
 
 // The element as the type that is added up in.
 template <typename A, typename S>
@@ -210,7 +211,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
                               cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
                               cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
                               const cublasLtMatmulAlgo_t* algo, void* workspace, size_t workspace_bytes,
-                              cudaStream_t /*stream*/) {
+                              cudaStream_t stream) {
     const char* mode = std::getenv("DIOPI_CUDA_EMULATION_BLAS");
     const bool refuses = mode != nullptr && std::strcmp(mode, "refuse") == 0;
     if (refuses || !is_right(*description, *a_layout, *b_layout, *d_layout) ||
@@ -221,8 +222,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
     }
     const auto run = [&](auto sum, auto stored) {
         using A = decltype(sum);
-        multiply<A, decltype(stored)>(*description, number<A>(alpha), a, *a_layout, b, *b_layout, number<A>(beta), c,
-                                      *c_layout, d, *d_layout);
+        using S = decltype(stored);
+        const A times = number<A>(alpha);
+        const A share = number<A>(beta);
+        submit(stream,
+               [=, how = *description, a_own = *a_layout, b_own = *b_layout, c_own = *c_layout, d_own = *d_layout] {
+                   multiply<A, S>(how, times, a, a_own, b, b_own, share, c, c_own, d, d_own);
+               });
     };
     switch (d_layout->type) {
         case CUDA_R_16F:

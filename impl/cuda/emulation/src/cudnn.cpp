@@ -36,6 +36,10 @@ namespace {
 
 using diopi::cpu::Bfloat16;
 using diopi::cpu::Half;
+using diopi::cuda::emulation::submit;
+
+// That of the one handle there is.
+thread_local cudaStream_t stream_of_calls = nullptr;
 
 bool is_mode(const char* wanted) {
     const char* mode = std::getenv("DIOPI_CUDA_EMULATION_DNN");
@@ -145,8 +149,11 @@ void convolve_as(Result result, const Sizes& x_sizes, const void* x, const Sizes
                  const cudnnConvolutionStruct& windows, const Sizes& y_sizes, const void* y, const void* alpha,
                  const void* beta) {
     const auto elements = [](const void* data) { return static_cast<S*>(const_cast<void*>(data)); };
-    convolve<A, S>(result, x_sizes, elements(x), w_sizes, elements(w), windows, y_sizes, elements(y),
-                   *static_cast<const A*>(alpha), *static_cast<const A*>(beta));
+    const A times = *static_cast<const A*>(alpha);
+    const A share = *static_cast<const A*>(beta);
+    submit(stream_of_calls, [=] {
+        convolve<A, S>(result, x_sizes, elements(x), w_sizes, elements(w), windows, y_sizes, elements(y), times, share);
+    });
 }
 
 cudnnStatus_t run(Result result, const Sizes& x_sizes, const void* x, const Sizes& w_sizes, const void* w,
@@ -221,7 +228,10 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetStream(cudnnHandle_t /*handle*/, cudaStream_t /*stream*/) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t cudnnSetStream(cudnnHandle_t /*handle*/, cudaStream_t stream) {
+    stream_of_calls = stream;
+    return CUDNN_STATUS_SUCCESS;
+}
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* description) { return create(description); }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t description) { return destroy(description); }

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "emulation/launch.h"
 
@@ -125,7 +130,31 @@ Access::~Access() { Memory::instance().close(); }
 using diopi::cuda::emulation::Access;
 using diopi::cuda::emulation::Memory;
 
-struct CUstream_st {};
+struct CUstream_st {
+    std::deque<std::function<void()>> queue;
+
+    void finish() {
+        while (!queue.empty()) {
+            const std::function<void()> work = std::move(queue.front());
+            queue.pop_front();
+            work();
+        }
+    }
+};
+
+void diopi::cuda::emulation::submit(cudaStream_t stream, std::function<void()> work) {
+    static const bool is_lazy = [] {
+        const char* mode = std::getenv("DIOPI_CUDA_EMULATION_STREAMS");
+        return mode != nullptr && std::strcmp(mode, "lazy") == 0;
+    }();
+    if (is_lazy && stream != nullptr) {
+        stream->queue.push_back(std::move(work));
+    } else {
+        work();
+    }
+}
+
+using diopi::cuda::emulation::submit;
 
 namespace {
 thread_local cudaError_t latest = cudaSuccess;
@@ -151,39 +180,64 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    cudaStreamSynchronize(stream);
     delete stream;
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (stream != nullptr) {
+        stream->finish();
+    }
+    return cudaSuccess;
+}
 
 cudaError_t cudaMallocAsync(void** data, size_t bytes, cudaStream_t) {
     *data = Memory::instance().allocate(bytes);
     return answer(*data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
-cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
-    return answer(data == nullptr || Memory::instance().release(data) ? cudaSuccess : cudaErrorInvalidValue);
+cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
+    if (data != nullptr && !Memory::instance().holds(data, 1)) {
+        return answer(cudaErrorInvalidValue);
+    }
+    submit(stream, [data] { Memory::instance().release(data); });
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     Memory& memory = Memory::instance();
     const bool to_device = kind != cudaMemcpyDeviceToHost;
     const bool from_device = kind != cudaMemcpyHostToDevice;
     if ((to_device && !memory.holds(to, bytes)) || (from_device && !memory.holds(from, bytes))) {
         return answer(cudaErrorInvalidValue);
     }
-    const Access access;
-    std::memmove(to, from, bytes);
+    const auto copy = [to, bytes](const void* source) {
+        const Access access;
+        std::memmove(to, source, bytes);
+    };
+    if (kind == cudaMemcpyDeviceToHost) {
+        // To pageable memory: the call waits.
+        cudaStreamSynchronize(stream);
+        copy(from);
+    } else if (kind == cudaMemcpyHostToDevice) {
+        // From pageable memory: the host may change it as soon as the call returns.
+        const auto* bytes_of = static_cast<const char*>(from);
+        submit(stream, [copy, kept = std::vector<char>(bytes_of, bytes_of + bytes)] { copy(kept.data()); });
+    } else {
+        submit(stream, [copy, from] { copy(from); });
+    }
     return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t) {
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {
     if (!Memory::instance().holds(data, bytes)) {
         return answer(cudaErrorInvalidValue);
     }
-    const Access access;
-    std::memset(data, value, bytes);
+    submit(stream, [data, value, bytes] {
+        const Access access;
+        std::memset(data, value, bytes);
+    });
     return cudaSuccess;
 }
 

@@ -70,18 +70,24 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
 
 template <typename Body>
 void for_each(int64_t count, const Body& body) {
-    emulation::for_each(count, [&](int64_t i) { body(i); });
+    if (count > 0) {
+        emulation::submit(stream(), [=] { emulation::for_each(count, [&](int64_t i) { body(i); }); });
+    }
 }
 
 template <typename Body>
 void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& body) {
     require(count <= kMaxGroups, "more groups than a launch can have");
     const int used = emulation::group_size(threads);
-    emulation::for_groups(count, used, Group::scratch_bytes(used) + shared_bytes,
-                          [&](int64_t k, int thread, void* memory) {
-                              Group group(thread, used, static_cast<char*>(memory));
-                              body(group, k);
-                          });
+    if (count > 0) {
+        emulation::submit(stream(), [=] {
+            emulation::for_groups(count, used, Group::scratch_bytes(used) + shared_bytes,
+                                  [&](int64_t k, int thread, void* memory) {
+                                      Group group(thread, used, static_cast<char*>(memory));
+                                      body(group, k);
+                                  });
+        });
+    }
 }
 
 #endif

@@ -7,7 +7,10 @@
 #ifndef DIOPI_CUDA_EMULATION_LAUNCH_H_
 #define DIOPI_CUDA_EMULATION_LAUNCH_H_
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
+#include <functional>
 
 #include "diopi_cpu/threads.h"
 
@@ -25,6 +28,10 @@ class Access {
 };
 
 bool is_reversed();
+
+// Does the work at once or, where DIOPI_CUDA_EMULATION_STREAMS is `lazy`, not before somebody waits for the stream: so
+// work on a stream that nobody orders behind another's shows as a wrong result. The null stream never waits.
+void submit(cudaStream_t stream, std::function<void()> work);
 
 template <typename Body>
 void for_each(int64_t count, const Body& body) {
