@@ -1045,6 +1045,10 @@ void aminmaxOut(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::o
 // atan2.out: fills its outputs
 void atan2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
+// baddbmm.out: fills its outputs
+void baddbmmOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
+                const at::Scalar& beta, const at::Scalar& alpha);
+
 // bitwise_left_shift.Tensor_out: fills its outputs
 void bitwiseLeftShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 

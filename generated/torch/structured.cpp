@@ -1373,23 +1373,11 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntAr
 // baddbmm, baddbmm_, baddbmm.out: diopiBaddbmm.
 namespace baddbmm {
 
-void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
-         const at::Scalar& beta, const at::Scalar& alpha) {
-    Call call(out);
-    Output out_written(out);
-    const Input self_read(call, self);
-    const Input batch1_read(call, batch1, out.scalar_type(), kNumber | kComplex);
-    const Input batch2_read(call, batch2, out.scalar_type());
-    call("diopiBaddbmm", diopiBaddbmm, out_written, self_read, batch1_read, batch2_read, beta.to<double>(),
-         alpha.to<double>());
-    out_written.finish();
-}
-
 at::Tensor functional(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
                       const at::Scalar& beta, const at::Scalar& alpha) {
     Shaped<at::meta::structured_baddbmm, 1, Form::functional> op;
     op.meta(self, batch1, batch2, beta, alpha);
-    run(op.output(0), self, batch1, batch2, beta, alpha);
+    kernels::baddbmmOut(op.output(0), self, batch1, batch2, beta, alpha);
     return std::move(op.output(0));
 }
 
@@ -1397,7 +1385,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& batch1, const at::Tensor
                     const at::Scalar& alpha) {
     Shaped<at::meta::structured_baddbmm, 1, Form::inplace> op(self);
     op.meta(self, batch1, batch2, beta, alpha);
-    run(op.output(0), self, batch1, batch2, beta, alpha);
+    kernels::baddbmmOut(op.output(0), self, batch1, batch2, beta, alpha);
     return self;
 }
 
@@ -1405,7 +1393,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& batch1, const at::Tens
                 const at::Scalar& alpha, at::Tensor& out) {
     Shaped<at::meta::structured_baddbmm, 1, Form::out> op(out);
     op.meta(self, batch1, batch2, beta, alpha);
-    run(op.output(0), self, batch1, batch2, beta, alpha);
+    kernels::baddbmmOut(op.output(0), self, batch1, batch2, beta, alpha);
     return out;
 }
 

@@ -7,12 +7,15 @@ import ctypes
 import importlib
 import os
 import sys
+import time
 import types
 from pathlib import Path
 
 import torch
 
 _loaded: str | None = None
+_LET_GO = 0.02
+"""Seconds at the end of the process."""
 
 
 def _libraries() -> Path:
@@ -47,6 +50,8 @@ def load(name: str) -> None:
 
 
 def _end(module: types.ModuleType) -> None:
-    """Waits for the device before the process goes, so that what still runs may use its memory."""
+    """Waits for the device before the process goes, so that what still runs may use its memory. The threads of a
+    backward pass that has just ended get a moment to let go of their tensors: without an interpreter they cannot."""
     if module.is_initialized():
         module.synchronize()
+        time.sleep(_LET_GO)

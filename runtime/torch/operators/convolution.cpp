@@ -66,7 +66,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
     Call call(input);
     at::Tensor out = at::empty(outputSize(input, weight, stride, padding, dilation, transposed, output_padding, groups),
                                input.options().memory_format(formatOf(input, weight)));
-    const Input given(call, input);
+    const Input given(call, input, kFloating);
     const Input kernel(call, weight, input.scalar_type());
     const OptionalInput added(call, bias, input.scalar_type());
     const bool isPlane = input.dim() == kPlane;
@@ -101,7 +101,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(const at::Ten
     const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
     at::Tensor gradBias = output_mask[2] ? at::empty({channels}, weight.options()) : at::Tensor();
     const Input gradient(call, grad_output, input.scalar_type());
-    const Input given(call, input);
+    const Input given(call, input, kFloating);
     const Input kernel(call, weight, input.scalar_type());
     diopiSize_t biasSizes = sizes(channels);
     diopiSize_t* const biasSize = output_mask[2] ? &biasSizes : nullptr;

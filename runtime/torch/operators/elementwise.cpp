@@ -107,6 +107,12 @@ void fillQuotient(at::Tensor& out, at::ScalarType type, const at::Tensor& self, 
     written.finish();
 }
 
+void requireKnown(const at::Tensor& self) {
+    if (!isIn(kAnyDtype, self.scalar_type())) {
+        decline("the interface does not take this dtype");
+    }
+}
+
 }  // namespace
 
 at::Tensor& absOut(const at::Tensor& self, at::Tensor& out) {
@@ -271,6 +277,7 @@ at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, co
 }
 
 at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value) {
+    requireKnown(self);
     requireFits(self.scalar_type(), value);
     Call call(self);
     call("diopiFill", diopiFill, Output(self), Number(value));
@@ -284,6 +291,7 @@ at::Tensor& fillInplaceTensor(at::Tensor& self, const at::Tensor& value) {
 }
 
 at::Tensor& zeroInplace(at::Tensor& self) {
+    requireKnown(self);
     Call call(self);
     call("diopiZeroInp", diopiZeroInp, Output(self));
     return self;

@@ -110,6 +110,17 @@ void addmvOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, co
     put(out, added.addmm(mat, vec.unsqueeze(1), beta, alpha).squeeze(1));
 }
 
+void baddbmmOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
+                const at::Scalar& beta, const at::Scalar& alpha) {
+    requireWhole(out, beta, alpha);
+    Call call(out);
+    Output written(out);
+    const Input left(call, batch1, out.scalar_type(), kNumber | kComplex);
+    call("diopiBaddbmm", diopiBaddbmm, written, Input(call, self), left, Input(call, batch2, out.scalar_type()),
+         beta.to<double>(), alpha.to<double>());
+    written.finish();
+}
+
 at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                   const at::Scalar& alpha) {
     if (batch1.dim() != 3 || batch2.dim() != 3 || batch1.size(0) != batch2.size(0) ||

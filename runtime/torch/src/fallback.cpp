@@ -77,6 +77,19 @@ void fallBackBoxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, 
     fallBack(op, stack);
 }
 
+// What factors a matrix that is contiguous factors its transpose instead, and the formula of the gradient asks the same
+// matrix once more: its copy must not become contiguous if it is not.
+void keepContiguity(const std::string& name, torch::jit::Stack* stack, size_t count) {
+    if (name != "aten::_linalg_det" && name != "aten::_linalg_slogdet" && name != "aten::_linalg_solve_ex") {
+        return;
+    }
+    c10::IValue& matrix = (*stack)[stack->size() - count];
+    const at::Tensor given = matrix.toTensor();
+    if (given.dim() >= 2 && !given.is_contiguous()) {
+        matrix = given.mT().contiguous().mT();
+    }
+}
+
 }  // namespace
 
 std::string overloadName(const c10::OperatorHandle& op) {
@@ -105,6 +118,7 @@ void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     }
     translateGenerators(op, stack);
     const std::string& name = op.operator_name().name;
+    keepContiguity(name, stack, op.schema().arguments().size());
     if (name == "aten::convolution_overrideable") {
         at::native::cpu_fallback(cpuOperator("aten::convolution"), stack, /*error_on_views=*/true);
     } else if (name == "aten::convolution_backward_overrideable") {

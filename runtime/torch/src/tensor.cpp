@@ -153,6 +153,7 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
         copyOnDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
         return;
     }
+    at::assert_no_internal_overlap(target);
     if (at::get_overlap_status(target, source) != at::MemOverlapStatus::No && !target.is_same(source)) {
         // Views of one memory: operators refuse ranges that cross, though no element may be in both.
         at::Tensor apart = at::empty(source.sizes(), source.options());

@@ -12,7 +12,6 @@ namespace diopigen::backend {
 /// One bit for each value of diopiDtype_t.
 using Dtypes = uint32_t;
 
-inline constexpr Dtypes kAnyDtype = ~Dtypes{0};
 inline constexpr Dtypes kBool = 1U << diopi_dtype_bool;
 inline constexpr Dtypes kUint8 = 1U << diopi_dtype_uint8;
 inline constexpr Dtypes kInt8 = 1U << diopi_dtype_int8;
@@ -31,6 +30,7 @@ inline constexpr Dtypes kFloating = kFloat16 | kBfloat16 | kFloat32 | kFloat64;
 inline constexpr Dtypes kIntegral = kUint8 | kInt8 | kInt16 | kInt32 | kInt64;
 inline constexpr Dtypes kNumber = kIntegral | kFloating;
 inline constexpr Dtypes kComplex = kComplex64 | kComplex128;
+inline constexpr Dtypes kAnyDtype = kBool | kNumber | kComplex;
 inline constexpr Dtypes kIndex = kInt32 | kInt64;
 inline constexpr Dtypes kMask = kBool | kUint8;
 

@@ -63,6 +63,9 @@ diopiError_t reduce(Call call, Shape dims, double start, Fold fold) {
         return kLeave;
     }
     const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
+    if (product(moved) == 0) {
+        return kLeave;  // no rows, or the mean of nothing
+    }
     for (const int64_t each : dims) {
         kept[call.dim(1, each)] = 1;
     }
