@@ -45,7 +45,7 @@ $(VENV)/torch: $(VENV)/ready
 
 test-torch: $(VENV)/torch
 	@DIOPIGEN_TORCH_TESTS=whole $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/pytorch
-	@$(BIN)/python tests/pytorch/opinfo_report.py
+	@$(BIN)/python tests/pytorch/report.py
 
 demo-torch: $(VENV)/torch
 	@$(BIN)/python tools/demo_torch.py

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from sample_runs import (
-    CPU,
-    DTYPES,
-    Outcome,
-    called,
-    differences,
-    first,
-    gradients,
-    judged,
-    moved,
-    place,
-    tensors,
-    widened,
-)
+from judging import differences
+from sample_runs import CPU, DTYPES, Outcome, called, first, gradients, moved, place, tensors, widened
+from ties import settled, settled_gradients
 
 # How many samples by run: the sampled one, and the whole one.
 SAMPLES = {False: 2, True: None}
@@ -34,6 +24,14 @@ class Way:
     device: torch.device
     whole: bool
     values: bool
+    fixed: Mapping[str, list[Any]] = field(default_factory=dict)  # arguments with which they count all the same
+    unrun: frozenset[str] = frozenset()  # forms of `out=` that cannot be called
+
+    def of(self, sample: Any) -> Way:
+        """The way to check one sample."""
+        given = sample.kwargs
+        is_fixed = any(name in given and (not every or given[name] in every) for name, every in self.fixed.items())
+        return replace(self, values=True) if is_fixed else self
 
 
 def forward(op: Any, dtype: torch.dtype, way: Way) -> Iterator[str]:
@@ -58,8 +56,9 @@ def samples(op: Any, dtype: torch.dtype, whole: bool) -> list[Any]:
     return first(op.sample_inputs("cpu", dtype, requires_grad=differentiable), SAMPLES[whole])
 
 
-def each(op: Any, chosen: list[Any], way: Way) -> Iterator[str]:
+def each(op: Any, chosen: list[Any], every: Way) -> Iterator[str]:
     for index, sample in enumerate(chosen):
+        way = every.of(sample)
         here, there = place(sample, CPU), place(sample, way.device)
         expected, own = called(op, here, CPU), called(op, there, way.device)
         for text in compared(op, sample, own, expected, way):
@@ -68,7 +67,8 @@ def each(op: Any, chosen: list[Any], way: Way) -> Iterator[str]:
             yield from (
                 f"sample {index}, backward: {text}" for text in backward(op, sample, here, expected, there, own, way)
             )
-            yield from (f"sample {index}, inputs after: {text}" for text in after(here, there, way))
+            texts = after(here, there, lambda sample=sample: true_inputs(op, sample), way)
+            yield from (f"sample {index}, inputs after: {text}" for text in texts)
 
 
 def compared(op: Any, sample: Any, own: Outcome, expected: Outcome, way: Way) -> Iterator[str]:
@@ -78,21 +78,8 @@ def compared(op: Any, sample: Any, own: Outcome, expected: Outcome, way: Way) ->
     elif own.error is not None:
         yield f"raises {brief(own.error)}"
     else:
-        yield from judged(own.values, expected.values, lambda: true_values(op, sample), values=way.values)
-
-
-def true_values(op: Any, sample: Any) -> Any:
-    """The results in float64; None where the operator does not take it."""
-    return called(op, widened(sample), CPU).values
-
-
-def true_gradients(op: Any, sample: Any) -> Any:
-    wide = widened(sample)
-    try:
-        found = gradients(wide, called(op, wide, CPU).values)
-    except Exception:
-        return None
-    return None if found is None else found[1]
+        mine = settled(op, sample, own.values, expected.values)
+        yield from differences(mine, expected.values, lambda: true_values(op, sample), values=way.values)
 
 
 def backward(op: Any, sample: Any, here: Any, expected: Outcome, there: Any, own: Outcome, way: Way) -> Iterator[str]:
@@ -113,24 +100,71 @@ def backward(op: Any, sample: Any, here: Any, expected: Outcome, there: Any, own
     elif (mine is None) != (right is None):
         yield f"{'no' if mine is None else 'a'} gradient, unlike on the CPU"
     elif mine is not None and right is not None:
-        yield from judged(mine[1], right[1], lambda: true_gradients(op, sample), values=way.values)
+        dtypes = [leaf.dtype for leaf in right[0]]
+        yield from differences(
+            settled_gradients(op, sample, mine[1]),
+            settled_gradients(op, sample, right[1]),
+            lambda: settled_gradients(op, sample, true_gradients(op, sample, dtypes)),
+            values=way.values,
+        )
 
 
-def after(here: Any, there: Any, way: Way) -> Iterator[str]:
+def true_values(op: Any, sample: Any) -> Any:
+    """The results in float64; None where the operator does not take it."""
+    with float64_by_default():
+        return called(op, widened(sample), CPU).values
+
+
+def true_inputs(op: Any, sample: Any) -> Any:
+    """What a computation in float64 leaves in its inputs."""
+    wide = widened(sample)
+    with float64_by_default():
+        called(op, wide, CPU)
+    return inputs(wide)
+
+
+def true_gradients(op: Any, sample: Any, rounding: list[torch.dtype]) -> Any:
+    wide = widened(sample)
+    with float64_by_default():
+        try:
+            found = gradients(wide, called(op, wide, CPU).values, rounding)
+        except Exception:
+            return None
+    return None if found is None else found[1]
+
+
+@contextmanager
+def float64_by_default() -> Iterator[None]:
+    """What is made of integers is float64 here."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def after(here: Any, there: Any, truth: Callable[[], Any], way: Way) -> Iterator[str]:
     """What an operator writes into its inputs, by design or by mistake."""
-    mine = [leaf.detach() for leaf in tensors((there.input, there.args, there.kwargs))]
-    right = [leaf.detach() for leaf in tensors((here.input, here.args, here.kwargs))]
-    yield from differences(mine, right, values=way.values)
+    yield from differences(inputs(there), inputs(here), truth, values=way.values)
+
+
+def inputs(sample: Any) -> list[torch.Tensor]:
+    return [leaf.detach() for leaf in tensors((sample.input, sample.args, sample.kwargs))]
 
 
 def outputs(op: Any, dtype: torch.dtype, way: Way) -> Iterator[str]:
     """`out=`: into a tensor full of something else, into one that is transposed, and into one without elements."""
+    if not op.supports_out:
+        return
     torch.manual_seed(0)
     for index, sample in enumerate(first(op.sample_inputs("cpu", dtype), SAMPLES[way.whole])):
         expected = called(op, place(sample, CPU), CPU)
         if expected.error is not None or not all(leaf.layout == torch.strided for leaf in tensors(expected.values)):
             continue
         for form, make in FORMS.items():
+            if form in way.unrun:
+                continue
             out = moved(made(expected.values, make), way.device)
             there = place(sample, way.device)
             there.kwargs = {**there.kwargs, "out": out}
@@ -141,9 +175,9 @@ def outputs(op: Any, dtype: torch.dtype, way: Way) -> Iterator[str]:
                 if called(op, here, CPU).error is None:
                     yield f"sample {index}, out {form}: raises {brief(own.error)}"
                 continue
-            yield from (
-                f"sample {index}, out {form}: {text}" for text in differences(out, expected.values, values=way.values)
-            )
+            mine = settled(op, sample, out, expected.values)
+            texts = differences(mine, expected.values, lambda sample=sample: true_values(op, sample), values=way.values)
+            yield from (f"sample {index}, out {form}: {text}" for text in texts)
 
 
 def made(values: Any, make: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -168,20 +202,36 @@ FORMS = {"full": full, "transposed": transposed, "empty": nothing}
 
 
 def errors(op: Any, way: Way) -> Iterator[str]:
-    """What PyTorch's tests expect to be refused is refused, in the same words where the CPU uses them."""
+    """What PyTorch's tests expect to be refused is refused, with an error of the same type."""
+    for index, wrong, here, own in refused(op, way):
+        if own is None:
+            yield f"error input {index}: accepted, where the CPU raises {brief(here)}"
+        elif not isinstance(own, wrong.error_type):
+            yield f"error input {index}: raises {brief(own)}, where the CPU raises {brief(here)}"
+
+
+def words(op: Any, way: Way) -> Iterator[str]:
+    """The same is said where the CPU says what PyTorch's tests expect."""
+    for index, wrong, here, own in refused(op, way):
+        if own is not None and re.search(wrong.error_regex, str(here)) and not re.search(wrong.error_regex, str(own)):
+            yield f"error input {index}: says {brief(own)}, where the CPU says {brief(here)}"
+
+
+def refused(op: Any, way: Way) -> Iterator[tuple[int, Any, Exception, Exception | None]]:
+    """The inputs that the CPU refuses, with the errors of the CPU and of the device."""
     if op.error_inputs_func is None:
         return
     for index, wrong in enumerate(op.error_inputs("cpu")):
         here = called(op, place(wrong.sample_input, CPU), CPU)
-        if here.error is None:
-            continue
-        own = called(op, place(wrong.sample_input, way.device), way.device)
-        if own.error is None:
-            yield f"error input {index}: accepted, where the CPU raises {brief(here.error)}"
-        elif not isinstance(own.error, wrong.error_type):
-            yield f"error input {index}: raises {brief(own.error)}, where the CPU raises {brief(here.error)}"
-        elif re.search(wrong.error_regex, str(here.error)) and not re.search(wrong.error_regex, str(own.error)):
-            yield f"error input {index}: says {brief(own.error)}, where the CPU says {brief(here.error)}"
+        if here.error is not None:
+            yield index, wrong, here.error, called(op, place(wrong.sample_input, way.device), way.device).error
+
+
+def collected(check: Callable[[], Iterator[str]]) -> list[str]:
+    try:
+        return list(check())
+    except Exception as error:
+        return [f"cannot be compared: {brief(error)}"]
 
 
 def brief(error: Exception) -> str:

@@ -1,0 +1,115 @@
+"""Whether a result of the device is the CPU's.
+
+Whole numbers must be equal, infinities and NaN in the same places. Other numbers may differ as much as PyTorch lets two
+devices differ in its own tests (`torch.testing.assert_close`). Where one differs by more, float64 decides: see
+`value_differences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.testing._comparison import default_tolerances
+from torch.utils import _pytree as pytree
+
+# How many times as far from the result in float64 as the CPU's farthest element an element may be. Another order of
+# computing costs about as much as the CPU's does; its farthest element is one draw of that.
+FACTOR = 2.0
+# And units in the last place of the largest element, for where the CPU is exact by luck: its last rounding costs up to
+# half of one, and so does the device's.
+UNITS = 1.0
+
+
+def differences(own: Any, expected: Any, truth: Callable[[], Any], *, values: bool = True) -> Iterator[str]:
+    """What is not alike in two results: structure, shape, dtype and, unless told otherwise, values. `truth` gives the
+    results of a computation in float64, or None; it is asked only where the CPU is not near."""
+    left, right = pytree.tree_leaves(own), pytree.tree_leaves(expected)
+    if len(left) != len(right):
+        yield f"{len(left)} results, not {len(right)}"
+        return
+    true = Lazy(truth, len(right))
+    for index, (mine, other) in enumerate(zip(left, right, strict=True)):
+        for text in leaf_differences(mine, other, values, lambda index=index: true.at(index)):
+            yield f"result {index}: {text}"
+
+
+class Lazy:
+    """The leaves of something that is made once, if it is asked for."""
+
+    def __init__(self, make: Callable[[], Any], count: int) -> None:
+        self._make, self._count = make, count
+        self._leaves: list[Any] | None = None
+
+    def at(self, index: int) -> Any:
+        if self._leaves is None:
+            leaves = pytree.tree_leaves(self._make())
+            self._leaves = leaves if len(leaves) == self._count else [None] * self._count
+        return self._leaves[index]
+
+
+def leaf_differences(own: Any, expected: Any, values: bool, truth: Callable[[], Any]) -> Iterator[str]:
+    if not isinstance(expected, torch.Tensor):
+        yield from number_differences(own, expected, values)
+    elif not isinstance(own, torch.Tensor) or own.shape != expected.shape:
+        yield f"shape {tuple(getattr(own, 'shape', ()))}, not {tuple(expected.shape)}"
+    elif own.dtype != expected.dtype:
+        yield f"{own.dtype}, not {expected.dtype}"
+    elif own.layout != expected.layout:
+        yield f"{own.layout}, not {expected.layout}"
+    elif values and expected.numel() > 0:
+        yield from value_differences(plain(own), plain(expected), truth)
+
+
+def number_differences(own: Any, expected: Any, values: bool) -> Iterator[str]:
+    if isinstance(own, torch.Tensor) or type(own) is not type(expected):
+        yield f"a {type(own).__name__}, not a {type(expected).__name__}"
+        return
+    same = own == expected or (own != own and expected != expected) or not values or isinstance(expected, torch.device)
+    if isinstance(expected, float) and not same:
+        same = abs(own - expected) <= 1e-5 * max(1.0, abs(expected))
+    if not same:
+        yield f"{own}, not {expected}"
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers on the CPU, complex ones as pairs."""
+    made = tensor.detach().cpu()
+    made = made if made.layout == torch.strided else made.to_dense()
+    return torch.view_as_real(made.resolve_conj()) if made.is_complex() else made
+
+
+def value_differences(own: torch.Tensor, expected: torch.Tensor, truth: Callable[[], Any]) -> Iterator[str]:
+    """Elements that are not near the CPU's must be as near to what float64 gives as the CPU's are, `FACTOR` and
+    `UNITS` allowed for."""
+    if not expected.is_floating_point():
+        if not torch.equal(own, expected):
+            yield f"{int((own != expected).sum())} of {own.numel()} elements differ"
+        return
+    relative, absolute = default_tolerances(expected.dtype)
+    wide, other = own.double(), expected.double()
+    near = torch.isclose(wide, other, relative, absolute, equal_nan=True)
+    if bool(near.all()):
+        return
+    off = f"{int((~near).sum())} of {own.numel()} elements differ"
+    exact = truth()
+    if not isinstance(exact, torch.Tensor) or exact.dtype not in (torch.float64, torch.complex128):
+        yield f"{off}, by up to {worst(wide - other):.2e}; there is no result in float64"
+        return
+    exact = plain(exact)
+    if exact.shape != expected.shape:
+        yield f"{off}, and float64 gives another shape"
+        return
+    finite = other.isfinite() & wide.isfinite() & exact.isfinite()
+    if bool((~near & ~finite).any()):
+        yield f"{off}: other infinities or NaN"
+        return
+    largest, theirs, mine = (worst(numbers[finite]) for numbers in (exact, other - exact, wide - exact))
+    unit = torch.finfo(expected.dtype).eps * largest
+    if mine > FACTOR * theirs + UNITS * unit:
+        yield f"{off}: off by {mine:.2e} from float64 where the CPU is by {theirs:.2e}, and a unit is {unit:.2e}"
+
+
+def worst(numbers: torch.Tensor) -> float:
+    return float(numbers.abs().max())
