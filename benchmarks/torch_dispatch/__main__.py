@@ -1,8 +1,7 @@
 """`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, beside PyTorch on the CPU.
 
-Needs torch, and the backend of droplet with its reference library: `TORCH_DROPLET_LIBRARIES` and the variables of the
-dispatch library, as `tools/torch_build.py` prints them. The first table runs on a vendor's library whose kernels do
-nothing, so that it shows the glue alone; the second on droplet as it is.
+Needs torch; the backend of droplet is built where the environment does not name one (`tools/torch_build.py`). The first
+table runs on a vendor's library whose kernels do nothing, so that it shows the glue alone; the second on droplet as it is.
 """
 
 from __future__ import annotations
@@ -21,6 +20,14 @@ SWITCH_PROMISED = 5.0
 """Nanoseconds that the run-time switches may cost while they are off."""
 STEP_PROMISED = 1.3
 """Time of a training step on droplet over that on the CPU."""
+
+
+def _backend() -> dict[str, str]:
+    """The variables that lead to the backend; it is built where the environment has none."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import torch_build
+
+    return (torch_build.given() or torch_build.build()).environment()
 
 
 def _built(folder: Path) -> tuple[Path, Path]:
@@ -44,6 +51,7 @@ def _built(folder: Path) -> tuple[Path, Path]:
 def _operators(loops: str) -> None:
     """Prints the nanoseconds of `add.out` and `add` on the CPU and on the device, and of a flag that is looked at."""
     import torch
+    import torch_droplet  # noqa: F401  # the device
 
     torch.ops.load_library(loops)
     run = torch.ops.diopi_benchmark
@@ -79,11 +87,13 @@ def _table(text: str) -> bool:
 
 def main() -> int:
     """Prints both tables; exit code 1 where a promise is not kept."""
+    sys.path.insert(0, str(ROOT / "examples/droplet"))
     if len(sys.argv) == 3 and sys.argv[1] == "operators":
         _operators(sys.argv[2])
         return 0
     with tempfile.TemporaryDirectory() as name:
         loops, vendor = _built(Path(name))
+        os.environ.update(_backend())
         environment = {**os.environ, "DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_FALLBACK": "off"}
         command = [sys.executable, "-m", "benchmarks.torch_dispatch", "operators", str(loops)]
         done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)

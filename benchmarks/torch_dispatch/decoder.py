@@ -11,6 +11,7 @@ VOCABULARY, WIDTH, HEADS, LENGTH, BATCH = 256, 128, 4, 64, 4
 def step_times() -> tuple[float, float]:
     """Seconds of the fastest step on the CPU and on droplet, which take turns, so that both see the same machine."""
     import torch
+    import torch_droplet  # noqa: F401  # the device
     from torch import nn
 
     class Block(nn.Module):

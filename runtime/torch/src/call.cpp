@@ -56,22 +56,10 @@ void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
     }
 }
 
-Output::Output(at::Tensor& out, at::ScalarType type) : out_(&out) {
-    requireHere();
-    if (C10_UNLIKELY(out.scalar_type() != type)) {
-        own_ = at::empty_like(out, out.options().dtype(type));
-    }
-}
+void Output::replace(at::ScalarType type) { own_ = at::empty_like(*out_, out_->options().dtype(type)); }
 
-void Output::requireHere() const {
-    TORCH_CHECK(out_->device().type() == kDeviceType, "Expected an output on ", c10::Device(kDeviceType),
-                ", but it is on ", out_->device());
-}
-
-void Output::finish() {
-    if (C10_UNLIKELY(own_.defined())) {
-        out_->copy_(own_);
-    }
+void Output::refuse() const {
+    TORCH_CHECK(false, "Expected an output on ", c10::Device(kDeviceType), ", but it is on ", out_->device());
 }
 
 void Number::set(const at::Scalar& scalar) {

@@ -146,7 +146,12 @@ class InputList {
 class Output {
   public:
     explicit Output(at::Tensor& out) : out_(&out) { requireHere(); }
-    Output(at::Tensor& out, at::ScalarType type);
+    Output(at::Tensor& out, at::ScalarType type) : out_(&out) {
+        requireHere();
+        if (C10_UNLIKELY(out.scalar_type() != type)) {
+            replace(type);
+        }
+    }
     /// Of the first dtype of `dtypes` where the own one is not among them.
     Output(at::Tensor& out, Dtypes dtypes, at::ScalarType otherwise)
         : Output(out, isIn(dtypes, out.scalar_type()) ? out.scalar_type() : otherwise) {}
@@ -154,10 +159,20 @@ class Output {
     at::Tensor& tensor() { return own_.defined() ? own_ : *out_; }
     operator diopiTensorHandle_t() { return handle(tensor()); }
     operator diopiTensorHandle_t() const { return const_cast<Output*>(this)->operator diopiTensorHandle_t(); }
-    void finish();
+    void finish() {
+        if (C10_UNLIKELY(own_.defined())) {
+            out_->copy_(own_);
+        }
+    }
 
   private:
-    void requireHere() const;
+    void requireHere() const {
+        if (C10_UNLIKELY(out_->device().type() != kDeviceType)) {
+            refuse();
+        }
+    }
+    [[noreturn]] void refuse() const;
+    void replace(at::ScalarType type);
 
     at::Tensor* out_;
     at::Tensor own_;
