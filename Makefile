@@ -32,13 +32,14 @@ $(VENV)/ready: pyproject.toml tools/setup_environment.sh
 demo: $(VENV)/ready
 	@$(BIN)/python tools/demo.py
 
+# tests/pytorch is a run of its own: whoever links libraries of other tests must not find the functions that a loaded
+# backend offers.
 test: $(VENV)/ready
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 	@if $(BIN)/python -c 'import torch' 2>/dev/null; \
 	then $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/pytorch; \
 	else echo "tests/pytorch skipped: torch is not in $(VENV); make test-torch installs it"; fi
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-# Whoever links libraries of other tests must not find the functions that a loaded backend offers: a run of its own.
 $(VENV)/torch: $(VENV)/ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch]"
 	@touch $@

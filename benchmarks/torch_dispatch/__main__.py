@@ -1,7 +1,7 @@
 """`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, beside PyTorch on the CPU.
 
 Needs torch; the backend of droplet is built where the environment does not name one (`tools/torch_build.py`). The first
-table runs on a vendor's library whose kernels do nothing, so that it shows the glue alone; the second on droplet as it is.
+table runs on a vendor's library whose kernels do nothing, so that it shows the glue alone; the second on droplet.
 """
 
 from __future__ import annotations
