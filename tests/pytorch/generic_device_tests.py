@@ -14,7 +14,6 @@ from torch.testing._internal.common_device_type import (
     OpDTypes,
     deviceCountAtLeast,
     dtypes,
-    dtypesIfPRIVATEUSE1,
     instantiate_device_type_tests,
     onlyAccelerator,
     onlyCPU,
@@ -85,11 +84,6 @@ class TestGeneric(TestCase):
     @dtypes(torch.float32, torch.int64, torch.bool)
     def test_dtypes(self, device: str, dtype: torch.dtype) -> None:
         self.assertEqual(torch.ones(2, device=device, dtype=dtype).cpu(), torch.ones(2, dtype=dtype))
-
-    @dtypes(torch.float64)
-    @dtypesIfPRIVATEUSE1(torch.float16, torch.float32)
-    def test_own_dtypes(self, device: str, dtype: torch.dtype) -> None:
-        self.assertIn(dtype, (torch.float16, torch.float32))
 
     @parametrize("size", [1, 5, subtest(17, name="odd")])
     @dtypes(torch.float32)

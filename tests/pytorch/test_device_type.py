@@ -27,8 +27,6 @@ GENERIC = {
     "test_module_nn_LSTM_eval_mode_droplet_float64",
     "test_optimizer_AdamW_droplet_float32",
     "test_dtypes_droplet_bool",
-    "test_own_dtypes_droplet_float16",
-    "test_own_dtypes_droplet_float32",
     "test_parametrized_odd_droplet_float32",
     "test_native_droplet",
     "test_only_here_droplet",
