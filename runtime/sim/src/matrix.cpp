@@ -9,17 +9,23 @@ namespace {
 
 constexpr int64_t kRows = 4;     // of a tile of the product, which stays in registers
 constexpr int64_t kVectors = 2;  // of a row of a tile
-template <typename Vector>
-constexpr int64_t kWidth = kVectors * int64_t{sizeof(Vector)} / int64_t{sizeof(double)};
+
+// The vectors of a processor.
+template <typename T, int kBytes>
+struct Vector {
+    typedef T Type __attribute__((vector_size(kBytes)));  // NOLINT: `using` takes no attribute that depends on T
+    static constexpr int64_t kWidth = kVectors * kBytes / int64_t{sizeof(T)};  // elements in a row of a tile
+};
 
 // One tile: rows of x, and columns of y that lie together, row after row.
-template <typename Vector>
-[[gnu::always_inline]] inline void tile(int64_t k, const double* const (&x)[kRows], const double* columns,
-                                        double (&sums)[kRows][kWidth<Vector>]) {
-    Vector sum[kRows][kVectors] = {};
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline void tile(int64_t k, const T* const (&x)[kRows], const T* columns,
+                                        T (&sums)[kRows][Vector<T, kBytes>::kWidth]) {
+    using V = typename Vector<T, kBytes>::Type;
+    V sum[kRows][kVectors] = {};
     for (int64_t i = 0; i < k; ++i) {
-        Vector y[kVectors];
-        std::memcpy(&y, columns + i * kWidth<Vector>, sizeof(y));
+        V y[kVectors];
+        std::memcpy(&y, columns + i * Vector<T, kBytes>::kWidth, sizeof(y));
         for (int64_t row = 0; row < kRows; ++row) {
             for (int64_t v = 0; v < kVectors; ++v) {
                 sum[row][v] += x[row][i] * y[v];
@@ -29,23 +35,22 @@ template <typename Vector>
     std::memcpy(&sums, &sum, sizeof(sum));
 }
 
-template <typename Vector>
-[[gnu::always_inline]] inline void multiplyBy(int64_t m, int64_t k, int64_t n, const double* x, const double* y,
-                                              double* product) {
-    constexpr int64_t kColumns = kWidth<Vector>;
-    std::vector<double> columns(static_cast<std::size_t>(k * kColumns));
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline void multiplyBy(int64_t m, int64_t k, int64_t n, const T* x, const T* y, T* product) {
+    constexpr int64_t kColumns = Vector<T, kBytes>::kWidth;
+    std::vector<T> columns(static_cast<std::size_t>(k * kColumns));
     for (int64_t column = 0; column < n; column += kColumns) {
         const int64_t width = std::min(kColumns, n - column);
         for (int64_t i = 0; i < k; ++i) {
             std::copy_n(y + i * n + column, width, columns.data() + i * kColumns);
         }
         for (int64_t row = 0; row < m; row += kRows) {
-            const double* rows[kRows];
+            const T* rows[kRows];
             for (int64_t r = 0; r < kRows; ++r) {
                 rows[r] = x + std::min(row + r, m - 1) * k;  // what is computed twice is not stored
             }
-            double sums[kRows][kColumns];
-            tile<Vector>(k, rows, columns.data(), sums);
+            T sums[kRows][kColumns];
+            tile<T, kBytes>(k, rows, columns.data(), sums);
             for (int64_t r = 0; r < std::min(kRows, m - row); ++r) {
                 std::copy_n(sums[r], width, product + (row + r) * n + column);
             }
@@ -53,39 +58,47 @@ template <typename Vector>
     }
 }
 
-using Multiply = void (*)(int64_t, int64_t, int64_t, const double*, const double*, double*);
+template <typename T>
+using Multiply = void (*)(int64_t, int64_t, int64_t, const T*, const T*, T*);
+
+template <typename T>
+void multiplyAny(int64_t m, int64_t k, int64_t n, const T* x, const T* y, T* product) {
+    multiplyBy<T, 16>(m, k, n, x, y, product);
+}
 
 #if defined(__x86_64__)
-using Vector2 = double __attribute__((vector_size(16)));
-using Vector4 = double __attribute__((vector_size(32)));
-using Vector8 = double __attribute__((vector_size(64)));
-
-[[gnu::target("avx512f")]] void multiplyAvx512(int64_t m, int64_t k, int64_t n, const double* x, const double* y,
-                                               double* product) {
-    multiplyBy<Vector8>(m, k, n, x, y, product);
+template <typename T>
+[[gnu::target("avx512f")]] void multiplyAvx512(int64_t m, int64_t k, int64_t n, const T* x, const T* y, T* product) {
+    multiplyBy<T, 64>(m, k, n, x, y, product);
 }
-[[gnu::target("avx2,fma")]] void multiplyAvx2(int64_t m, int64_t k, int64_t n, const double* x, const double* y,
-                                              double* product) {
-    multiplyBy<Vector4>(m, k, n, x, y, product);
-}
-void multiplyAny(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product) {
-    multiplyBy<Vector2>(m, k, n, x, y, product);
+template <typename T>
+[[gnu::target("avx2,fma")]] void multiplyAvx2(int64_t m, int64_t k, int64_t n, const T* x, const T* y, T* product) {
+    multiplyBy<T, 32>(m, k, n, x, y, product);
 }
 
-Multiply chosen() {
+template <typename T>
+Multiply<T> chosen() {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f")                                 ? multiplyAvx512
-           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAvx2
-                                                                             : multiplyAny;
+    return __builtin_cpu_supports("avx512f")                                 ? multiplyAvx512<T>
+           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAvx2<T>
+                                                                             : multiplyAny<T>;
 }
 #else
-Multiply chosen() { return multiplyBy<double>; }
+template <typename T>
+Multiply<T> chosen() {
+    return multiplyAny<T>;
+}
 #endif
 
 }  // namespace
 
+void multiplyMatrices(int64_t m, int64_t k, int64_t n, const float* x, const float* y, float* product) {
+    static const Multiply<float> multiply = chosen<float>();
+    multiply(m, k, n, x, y, product);
+}
+
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product) {
-    static const Multiply multiply = chosen();
+    static const Multiply<double> multiply = chosen<double>();
     multiply(m, k, n, x, y, product);
 }
 

@@ -11,7 +11,7 @@ namespace droplet {
 namespace {
 
 // Result 0 [..., m, n] is alpha * operand 1 [..., m, k] * operand 2 [k, n] + beta * operand 3. With `isBatched` the
-// first dimension counts matrices, of operand 2 as well. Without operand 3 it is the product.
+// first dimension counts matrices, of operand 2 as well.
 diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double beta = 1) {
     if (call.rank(0) < 1 || call.rank(1) != call.rank(0) || !call.isOneFloat()) {
         return kLeave;
@@ -21,21 +21,22 @@ diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double
     const int64_t rows = product(shape) / std::max<int64_t>(n, 1), m = rows / std::max<int64_t>(batch, 1);
     Shape left = shape, joined = shape;
     left.back() = k;
-    if (!call.haveShape({1}, left) || !call.haveShape({2}, isBatched ? Shape{batch, k, n} : Shape{k, n}) ||
-        !broadcast(&joined, call.shape(3)) || joined != shape) {
+    const Shape right = isBatched ? Shape{batch, k, n} : Shape{k, n};
+    if (!call.haveShape({1}, left) || !call.haveShape({2}, right) || !broadcast(&joined, call.shape(3)) ||
+        joined != shape) {
         return kLeave;
     }
     return run(call, [=](const Kernel& kernel) {
-        const Values x = load(kernel, 1), y = load(kernel, 2);
-        Values z(static_cast<size_t>(rows * n));
+        const FloatInput x(kernel, 1, left), y(kernel, 2, right), start(kernel, 3, shape);
+        std::vector<float> z(static_cast<size_t>(rows * n));  // the result may be an operand
         for (int64_t i = 0; i < batch; ++i) {
-            multiplyMatrices(m, k, n, &x[i * m * k], &y[i * k * n], &z[i * m * n]);
+            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, &z[i * m * n]);
         }
-        const Values start = kernel.buffer(3).isTensor ? load(kernel, 3, shape) : Values();
-        for (size_t i = 0; i < start.size(); ++i) {
-            z[i] = alpha * z[i] + (beta == 0 ? 0 : beta * start[i]);
+        FloatOutput out(kernel, 0, shape);
+        for (size_t i = 0; i < z.size(); ++i) {
+            out.data()[i] = static_cast<float>(alpha * z[i] + (beta == 0 ? 0 : beta * start.data()[i]));
         }
-        store(kernel, 0, z);
+        out.finish();
     });
 }
 

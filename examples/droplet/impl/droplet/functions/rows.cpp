@@ -30,10 +30,11 @@ diopiError_t softmax(const Call& call, int64_t dim, bool isLog) {
         const double largest = *std::max_element(x, x + size);
         double sum = 0;
         for (int64_t i = 0; i < size; ++i) {
-            sum += std::exp(x[i] - largest);
+            x[i] -= largest;
+            sum += std::exp(static_cast<float>(x[i]));
         }
         for (int64_t i = 0; i < size; ++i) {
-            x[i] = isLog ? x[i] - largest - std::log(sum) : std::exp(x[i] - largest) / sum;
+            x[i] = isLog ? x[i] - std::log(sum) : std::exp(static_cast<float>(x[i])) / sum;
         }
     });
 }
@@ -50,10 +51,10 @@ diopiError_t softmaxBackward(const Call& call, int64_t dim, bool isLog) {
     });
 }
 
-// Over `dims`, all of them where none is named; the result may keep them with size 1. `fold(y, x, size)` gives what
-// becomes of y, `start` at first, with each of the `size` elements x.
+// Over `dims`, all of them where none is named; the result may keep them with size 1. `fold(y, x)` gives what becomes
+// of y, `start` at first, with each element x; a mean divides by their number.
 template <typename Fold>
-diopiError_t reduce(Call call, Shape dims, double start, Fold fold) {
+diopiError_t reduce(Call call, Shape dims, double start, Fold fold, bool isMean = false) {
     Shape kept = call.shape(1);
     if (dims.empty()) {
         dims.resize(kept.size());
@@ -63,20 +64,18 @@ diopiError_t reduce(Call call, Shape dims, double start, Fold fold) {
         return kLeave;
     }
     const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
-    if (product(moved) == 0) {
-        return kLeave;  // no rows, or the mean of nothing
-    }
     for (const int64_t each : dims) {
         kept[call.dim(1, each)] = 1;
     }
-    if (!call.haveShape({0}, kept) && !call.haveShape({0}, squeezed)) {
+    if (product(moved) == 0 || (!call.haveShape({0}, kept) && !call.haveShape({0}, squeezed))) {
         return kLeave;
     }
     return run(call, [=, size = product(moved) / product(squeezed)](const Kernel& k) {
         const Values x = load(k, 1);
-        Values y(static_cast<size_t>(product(squeezed)), start);
-        for (size_t i = 0; i < x.size(); ++i) {
-            y[i / size] = fold(y[i / size], x[i], static_cast<double>(size));
+        Values y(static_cast<size_t>(product(squeezed)));
+        for (size_t row = 0; row < y.size(); ++row) {
+            const double* const first = &x[row * size];
+            y[row] = std::accumulate(first, first + size, start, fold) / static_cast<double>(isMean ? size : 1);
         }
         store(k, 0, y);
     });
@@ -127,12 +126,11 @@ diopiError_t normalize(const Call& call, const Norm& norm, double eps, double mo
         Values x = load(k, in), mean(static_cast<size_t>(norm.rows)), inverse(mean.size());
         const Values weight = loadOr(k, in + 1, norm.size, 1), bias = loadOr(k, in + 2, norm.size, 0);
         const auto size = static_cast<double>(norm.size);
-        for (size_t i = 0; k.buffer(2).isTensor && i < x.size(); ++i) {
-            mean[i / norm.size] += x[i] / size;
-        }
-        for (size_t i = 0; i < x.size(); ++i) {
-            x[i] -= mean[i / norm.size];
-            inverse[i / norm.size] += x[i] * x[i] / size;  // the variance, for now
+        for (int64_t row = 0; row < norm.rows; ++row) {
+            double* const first = &x[row * norm.size];
+            mean[row] = k.buffer(2).isTensor ? std::accumulate(first, first + norm.size, 0.0) / size : 0;
+            std::transform(first, first + norm.size, first, [&](double each) { return each - mean[row]; });
+            inverse[row] = std::inner_product(first, first + norm.size, first, 0.0) / size;  // the variance, for now
         }
         if (norm.isPerRow) {
             Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
@@ -201,16 +199,14 @@ diopiError_t diopiLogSoftmaxBackward(Context ctx, Out grad_input, In grad_output
 }
 
 diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), 0,
-                  [](double y, double x, double) { return y + x; });
+    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), 0, std::plus<>());
 }
 diopiError_t diopiMean(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), 0,
-                  [](double y, double x, double size) { return y + x / size; });
+    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), 0, std::plus<>(), true);
 }
 diopiError_t diopiAll(Context ctx, Out out, In input, const int64_t* dim) {
     return reduce(Call(ctx, "diopiAll", {out}, {input}), dim == nullptr ? Shape{} : Shape{*dim}, 1,
-                  [](double y, double x, double) { return x == 0 ? 0 : y; });
+                  [](double y, double x) { return x == 0 ? 0 : y; });
 }
 
 diopiError_t diopiLayerNorm(Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight, In bias,
