@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -157,14 +159,31 @@ def run(
     sys.exit(0 if results.good else 1)
 
 
+def _kept_call(_context: click.Context, _param: click.Parameter, value: str) -> str:
+    """Hands a folder that a backend of PyTorch kept to that backend, and ends with its exit code."""
+    from diopigen.conformance.kept import package_of
+
+    package = package_of(Path(value))
+    if package is None:
+        return value
+    if importlib.util.find_spec(package) is None:
+        fix = "install it, or name its folder in PYTHONPATH"
+        raise click.UsageError(f"{value} was kept by {package}, which this Python does not find: {fix}")
+    sys.exit(subprocess.run([sys.executable, "-m", f"{package}.repro", value]).returncode)
+
+
 @conformance.command()
-@click.argument("case_id", metavar="CASE")
+@click.argument("case_id", metavar="CASE", is_eager=True, callback=_kept_call)
 @library_options
 @spec_option
 def repro(
     case_id: str, lib: str, runtime: str | None, seed: int, time_limit: float, memory_limit: int, spec: str | None
 ) -> None:
-    """Run one case alone and print its operands, what was expected and what came."""
+    """Run one case alone and print its operands, what was expected and what came.
+
+    CASE may also be a folder that DIOPI_AUTOCOMPARE kept; the backend of PyTorch that kept it then runs the call, and
+    needs no options.
+    """
     _start_ahead()
     from diopigen.conformance.cases import find
     from diopigen.conformance.report import ending_text, failure_text

@@ -98,6 +98,8 @@ def test_3_the_call_differs_alone_as_well(hunt: Hunt) -> None:
     done = hunt.run("-m", "torch_droplet.repro", case)
     assert f"{OPERATOR} differs from the CPU" in done.stdout + done.stderr, done.stdout + done.stderr
     assert done.returncode == 1
+    again = hunt.run("-m", "diopigen", "conformance", "repro", case)
+    assert again.returncode == 1 and f"{OPERATOR} differs from the CPU" in again.stdout + again.stderr
     on_cpu = hunt.run("-m", "torch_droplet.repro", case, DIOPI_FORCE_FALLBACK_OPS=re.escape(OPERATOR))
     assert on_cpu.returncode == 0, on_cpu.stdout + on_cpu.stderr
 

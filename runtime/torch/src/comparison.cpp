@@ -186,6 +186,8 @@ void keep(const std::string& name, const torch::jit::Stack& arguments, const std
     std::filesystem::create_directories(place.str(), failure);
     std::ofstream text(place.str() + "/report.txt");
     text << report;
+    // For `diopigen conformance repro`.
+    std::ofstream(place.str() + "/device") << c10::get_privateuse1_backend() << '\n';
     c10::impl::GenericList list(c10::AnyType::get());
     for (const c10::IValue& value : arguments) {
         list.push_back(value.isGenerator() || value.isStream() ? c10::IValue() : value);
