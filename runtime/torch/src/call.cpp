@@ -19,8 +19,12 @@ void Call::fail(const char* name, diopiError_t status) {
         throw Declined(name);
     }
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
-    TORCH_CHECK(false, name, " answers ", static_cast<int>(status), text == nullptr ? "" : ": ",
-                text == nullptr ? "" : text);
+    throw Failed(c10::str(name, " answers ", static_cast<int>(status), text == nullptr ? "" : ": ",
+                          text == nullptr ? "" : text));
+}
+
+void Failed::raise(const char* op, const char* overload) const {
+    TORCH_CHECK(false, op, *overload == '\0' ? "" : ".", overload, ": ", what());
 }
 
 bool isIn(Dtypes dtypes, at::ScalarType type) noexcept {

@@ -16,6 +16,7 @@
 
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,14 @@ class Declined : public std::exception {
 };
 
 [[noreturn]] void decline(const char* reason);
+
+/// The vendor's function failed; what() names it, its status and the library's own text.
+class Failed : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+    /// Throws the same for PyTorch, with the operator that led to the function.
+    [[noreturn]] void raise(const char* op, const char* overload) const;
+};
 
 /// What one vendor call needs. Work goes to the calling thread's stream on the device of `like`.
 class Call {
@@ -60,7 +69,7 @@ class Call {
     }
 
     /// Calls `function`, which may be null where the vendor lacks it. Throws Declined where the vendor leaves the call
-    /// to others, and the vendor's text for any other failure.
+    /// to others, and Failed for any other failure.
     template <typename... Parameters, typename... Arguments>
     void operator()(const char* name, diopiError_t (*function)(diopiContextHandle_t, Parameters...),
                     const Arguments&... arguments) {

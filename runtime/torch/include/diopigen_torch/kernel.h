@@ -51,6 +51,8 @@ struct Kernel<Op, Result(Arguments...), Body> {
         try {
             return Body(arguments...);
         } catch (const Declined&) {
+        } catch (const Failed& failure) {
+            failure.raise(Op::name, Op::overload_name);
         }
         return Boxed<&fallBack, Result(Arguments...)>::call(op(), arguments...);
     }
