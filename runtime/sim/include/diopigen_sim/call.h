@@ -56,6 +56,7 @@ class Call {
     Call(diopiContextHandle_t ctx, const char* name, std::initializer_list<diopiTensorHandle_t> results = {},
          std::initializer_list<diopiConstTensorHandle_t> operands = {}, Positions optional = {})
         : ctx_(ctx), name_(name) {
+        buffers_.reserve(std::max<std::size_t>(results.size() + operands.size(), 4));
         const auto isOptional = [&] {
             return std::find(optional.begin(), optional.end(), static_cast<int>(buffers_.size())) != optional.end();
         };
@@ -131,8 +132,9 @@ class Call {
         return true;
     }
 
-    /// Queues the kernel on the stream of the context. `unsupported` where a fallback may know better: a tensor that
-    /// is missing, empty, sparse or in host memory, results that share memory, what the chip does not take.
+    /// Queues the kernel on the stream of the context, once: the tensors go with it. `unsupported` where a fallback may
+    /// know better: a tensor that is missing, empty, sparse or in host memory, results that share memory, what the chip
+    /// does not take.
     Status launch(std::function<void(const Kernel&)> kernel) const {
         if (!isComplete_ || !resultsAreApart(buffers_)) {
             return {Code::unsupported, std::string(name_) + ": not a call that the device takes"};
@@ -141,14 +143,14 @@ class Call {
         if (diopiGetStream(ctx_, &stream) != diopiSuccess) {
             return {Code::invalidArgument, std::string(name_) + ": the context gives no stream"};
         }
-        return sim::launch(stream, name_, buffers_, std::move(kernel));
+        return sim::launch(stream, name_, std::move(buffers_), std::move(kernel));
     }
 
   private:
     diopiContextHandle_t ctx_;
     const char* name_;
     bool isComplete_ = true;
-    std::vector<Buffer> buffers_;
+    mutable std::vector<Buffer> buffers_;  // moved by launch(): copies of shapes would cost as much as the rest of it
 };
 
 }  // namespace diopigen::sim
