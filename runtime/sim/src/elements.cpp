@@ -206,6 +206,26 @@ bool isInOrder(const Shape& shape, const Shape& stride) {
     return true;
 }
 
+// All elements of a tensor, seen with these sizes and strides, as numbers of another type.
+template <typename Value>
+void read(const Kernel& kernel, std::size_t position, const Shape& shape, const Shape& stride, Value* values) {
+    withFormat(kernel.buffer(position).dtype, [&](auto format) {
+        using Format = decltype(format);
+        gather(shape, stride, kernel.in<typename Format::Stored>(position), values,
+               [](auto stored) { return static_cast<Value>(Format::get(stored)); });
+    });
+}
+
+template <typename Value>
+void write(const Kernel& kernel, std::size_t position, const Value* values) {
+    const Buffer& buffer = kernel.buffer(position);
+    withFormat(buffer.dtype, [&](auto format) {
+        using Format = decltype(format);
+        scatter(buffer.shape, buffer.stride, kernel.out<typename Format::Stored>(position), values,
+                [](Value value) { return Format::put(value); });
+    });
+}
+
 }  // namespace
 
 std::vector<double> load(const Kernel& kernel, std::size_t position) {
@@ -215,11 +235,7 @@ std::vector<double> load(const Kernel& kernel, std::size_t position) {
 std::vector<double> load(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape) {
     const Shape stride = broadcastStride(kernel.buffer(position), shape);
     std::vector<double> values(static_cast<std::size_t>(countOf(shape)));
-    withFormat(kernel.buffer(position).dtype, [&](auto format) {
-        using Format = decltype(format);
-        gather(shape, stride, kernel.in<typename Format::Stored>(position), values.data(),
-               [](auto stored) { return Format::get(stored); });
-    });
+    read(kernel, position, shape, stride, values.data());
     return values;
 }
 
@@ -265,11 +281,7 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
     if (static_cast<int64_t>(values.size()) != countOf(buffer.shape)) {
         throw std::invalid_argument("a tensor is stored with another number of elements than it has");
     }
-    withFormat(buffer.dtype, [&](auto format) {
-        using Format = decltype(format);
-        scatter(buffer.shape, buffer.stride, kernel.out<typename Format::Stored>(position), values.data(),
-                [](double value) { return Format::put(value); });
-    });
+    write(kernel, position, values.data());
 }
 
 FloatInput::FloatInput(const Kernel& kernel, std::size_t position, const Shape& shape) {
@@ -281,14 +293,9 @@ FloatInput::FloatInput(const Kernel& kernel, std::size_t position, const Shape& 
     }
     own_.resize(static_cast<std::size_t>(countOf(shape)));
     data_ = own_.data();
-    if (!buffer.isTensor) {
-        return;
+    if (buffer.isTensor) {
+        read(kernel, position, shape, stride, own_.data());
     }
-    withFormat(buffer.dtype, [&](auto format) {
-        using Format = decltype(format);
-        gather(shape, stride, kernel.in<typename Format::Stored>(position), own_.data(),
-               [](auto stored) { return static_cast<float>(Format::get(stored)); });
-    });
 }
 
 FloatOutput::FloatOutput(const Kernel& kernel, std::size_t position, const Shape& shape)
@@ -306,15 +313,9 @@ FloatOutput::FloatOutput(const Kernel& kernel, std::size_t position, const Shape
 }
 
 void FloatOutput::finish() {
-    const Buffer& buffer = kernel_.buffer(position_);
-    if (own_.empty() || !buffer.isTensor) {
-        return;
+    if (!own_.empty() && kernel_.buffer(position_).isTensor) {
+        write(kernel_, position_, own_.data());
     }
-    withFormat(buffer.dtype, [&](auto format) {
-        using Format = decltype(format);
-        scatter(buffer.shape, buffer.stride, kernel_.out<typename Format::Stored>(position_), own_.data(),
-                [](float value) { return Format::put(value); });
-    });
 }
 
 void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
