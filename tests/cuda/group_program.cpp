@@ -20,14 +20,21 @@ int main(int count, char** words) {
     int last = 0;
     int total = 0;
     int seen = 0;
+    int joined = 0;
+    int first = 0;
     const auto right = [&](Group& group, int64_t) {
         const int own = group.sum(group.thread());
         int all = 0;
         const int before = group.sum_before(group.thread() < 16 ? group.thread() : 0, all);
+        // Pairs in the order of the threads: 1 and 2, 3 and 4, then 12 and 34.
+        const int digits = group.reduce_within(4, group.thread() % 4 + 1, [](int a, int b) { return 10 * a + b; });
+        const int crossed = group.of_lane(group.thread(), 0);
         if (group.thread() == 31) {
             sum = own;
             last = before == all ? group.thread() : -1;
             total = all;
+            joined = digits;
+            first = crossed;
         }
     };
     const auto no_barrier = [&](Group& group, int64_t) {
@@ -45,7 +52,7 @@ int main(int count, char** words) {
     };
     if (std::strcmp(what, "right") == 0) {
         diopi::cuda::for_groups(1, 32, 0, right);
-        std::printf("sum %d scan %d %d\n", sum, last, total);
+        std::printf("sum %d scan %d %d joined %d first %d\n", sum, last, total, joined, first);
     } else if (std::strcmp(what, "no-barrier") == 0) {
         diopi::cuda::for_groups(1, 32, 128, no_barrier);
         std::printf("seen %d\n", seen);

@@ -97,7 +97,7 @@ def program(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
 def test_barriers_order_the_threads_of_a_group(program: Path, order: str) -> None:
     command = [str(program), "right"]
     finished = subprocess.run(command, capture_output=True, text=True, env={"DIOPI_CUDA_EMULATION_ORDER": order})
-    assert (finished.returncode, finished.stdout) == (0, "sum 496 scan 31 120\n"), finished.stderr
+    assert (finished.returncode, finished.stdout) == (0, "sum 496 scan 31 120 joined 154 first 24\n"), finished.stderr
 
 
 def test_a_missing_barrier_gives_a_wrong_result_in_one_of_the_orders(program: Path) -> None:

@@ -1,66 +1,270 @@
-// Softmax, its logarithm and their gradients: each row by one group, with sums in double.
+// Softmax, its logarithm and their gradients along rows whose elements lie side by side. Rows that fit in registers are
+// read once; longer ones are cut into parts, read once for their sums and once for the result.
 #include "activation/kernels.h"
-#include "diopi_cpu/math.h"
-#include "diopi_cuda/launch.h"
+#include "diopi_cuda/rows.h"
+#include "softmax.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// Element i of row k of three dimensions lies at first(k) + i * inner.
-struct RowsOf {
-    int64_t count;
-    int64_t size;
-    int64_t inner;
+template <typename S>
+constexpr int kHeldElements = sizeof(S) == 8 ? 16 : 32;
+// Of one row; a gradient holds two.
+template <typename S, int n>
+constexpr int kHeldPacks = n == 1 ? 16 : kHeldElements<S> / n;
 
-    explicit RowsOf(const Around& place) : count(place.outer * place.inner), size(place.size), inner(place.inner) {}
-    DIOPI_DEVICE int64_t first(int64_t k) const { return k / inner * size * inner + k % inner; }
+template <typename S, int n>
+struct HeldForward {
+    using T = Computed<S>;
+    static constexpr int kHeld = kHeldPacks<S, n>;
+
+    RowTeams rows;
+    S* to;
+    const S* from;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const Team team(group, rows.team);
+        const int64_t row = k * (group.size() / rows.team) + group.thread() / rows.team;
+        const int length = row < rows.rows ? static_cast<int>(rows.length) : 0;
+        T x[kHeld * n];
+        load_row<S, n, kHeld>(x, from + row * rows.length, length, team, lowest<T>());
+        T top = x[0];
+        DIOPI_UNROLL
+        for (int i = 1; i < kHeld * n; ++i) {
+            top = larger(top, x[i]);
+        }
+        top = team.reduce(top, [](T a, T b) { return larger(a, b); });
+        // In place of what the row lacks stands the exponential of minus infinity: 0, unless the row has nothing else.
+        double sum = 0;
+        if (is_log) {
+            DIOPI_UNROLL
+            for (int v = 0; v < kHeld; ++v) {
+                T part = 0;
+                DIOPI_UNROLL
+                for (int i = v * n; i < (v + 1) * n; ++i) {
+                    x[i] = x[i] - top;
+                    part += exp(x[i]);
+                }
+                sum += static_cast<double>(part);
+            }
+            const T shift = static_cast<T>(numeric::log(team.sum(sum)));
+            DIOPI_UNROLL
+            for (int i = 0; i < kHeld * n; ++i) {
+                x[i] = x[i] - shift;
+            }
+        } else {
+            DIOPI_UNROLL
+            for (int i = 0; i < kHeld * n; ++i) {
+                x[i] = exp(x[i] - top);
+            }
+            sum = sum_of<n, kHeld>(x);
+            const T share = static_cast<T>(1 / team.sum(sum));
+            DIOPI_UNROLL
+            for (int i = 0; i < kHeld * n; ++i) {
+                x[i] = x[i] * share;
+            }
+        }
+        store_row<S, n, kHeld>(to + row * rows.length, x, length, team);
+    }
 };
 
-template <typename T>
-void forward(const RowsOf& rows, T* to, const T* from, bool is_log) {
-    for_groups(rows.count, threads_for(rows.size), 0, [=] DIOPI_KERNEL(Group & group, int64_t k) {
-        const T* x = from + rows.first(k);
-        T* y = to + rows.first(k);
-        T top = lowest<T>();
-        for (int64_t i = group.thread(); i < rows.size; i += group.size()) {
-            top = maximum(top, x[i * rows.inner]);
-        }
-        top = group.reduce(top, [](T a, T b) { return maximum(a, b); });
+template <typename S, int n>
+struct HeldBackward {
+    using T = Computed<S>;
+    static constexpr int kHeld = n == 1 ? 16 : 4;
+
+    RowTeams rows;
+    S* to;
+    const S* incoming;
+    const S* made;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const Team team(group, rows.team);
+        const int64_t row = k * (group.size() / rows.team) + group.thread() / rows.team;
+        const int length = row < rows.rows ? static_cast<int>(rows.length) : 0;
+        const int64_t first = row * rows.length;
+        T g[kHeld * n];
+        T y[kHeld * n];
+        load_row<S, n, kHeld>(g, incoming + first, length, team, T(0));
+        load_row<S, n, kHeld>(y, made + first, length, team, T(0));
         double sum = 0;
-        for (int64_t i = group.thread(); i < rows.size; i += group.size()) {
-            sum += static_cast<double>(exp(x[i * rows.inner] - top));
+        DIOPI_UNROLL
+        for (int v = 0; v < kHeld; ++v) {
+            T part = 0;
+            DIOPI_UNROLL
+            for (int i = v * n; i < (v + 1) * n; ++i) {
+                part += is_log ? g[i] : g[i] * y[i];
+            }
+            sum += static_cast<double>(part);
         }
+        const T total = static_cast<T>(team.sum(sum));
+        DIOPI_UNROLL
+        for (int i = 0; i < kHeld * n; ++i) {
+            g[i] = is_log ? g[i] - exp(y[i]) * total : (g[i] - total) * y[i];
+        }
+        store_row<S, n, kHeld>(to + first, g, length, team);
+    }
+};
+
+// ---- In parts. ----
+
+template <typename S, int n>
+struct PartSums {
+    using T = Computed<S>;
+
+    RowParts parts;
+    const S* from;
+    Exponentials* states;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const S* const x = from + parts.row(k) * parts.length + parts.begin(k);
+        Exponentials own;
+        for_packs<S, n>(group, x, parts.size(k), [&](const T* values, int) { own.template add<n>(values); });
+        own = group.reduce(own, JoinExponentials());
+        if (group.thread() == 0) {
+            states[k] = own;
+        }
+    }
+};
+
+template <typename S, int n>
+struct PartProducts {
+    using T = Computed<S>;
+
+    RowParts parts;
+    const S* incoming;
+    const S* made;
+    double* sums;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const int64_t first = parts.row(k) * parts.length + parts.begin(k);
+        double sum = 0;
+        for_packs<S, n>(group, incoming + first, parts.size(k), [&](const T* g, int at) {
+            T y[n];
+            if (!is_log) {
+                unpack<S, n>(y, load_pack<S, n>(made + first + at));
+            }
+            T part = 0;
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                part += is_log ? g[i] : g[i] * y[i];
+            }
+            sum += static_cast<double>(part);
+        });
         sum = group.sum(sum);
-        const double shift = static_cast<double>(top) + numeric::log(sum);
-        for (int64_t i = group.thread(); i < rows.size; i += group.size()) {
-            const T value = x[i * rows.inner];
-            y[i * rows.inner] = static_cast<T>(is_log ? static_cast<double>(value) - shift
-                                                      : static_cast<double>(exp(value - top)) / sum);
+        if (group.thread() == 0) {
+            sums[k] = sum;
+        }
+    }
+};
+
+// The states of the parts of each row, joined.
+template <typename State, typename Join>
+void join_parts(const RowParts& parts, State* rows, const State* states, const State& none, const Join& join) {
+    for_groups(parts.rows, threads_for(parts.parts), 0, [=] DIOPI_KERNEL(const Group& group, int64_t row) {
+        State own = none;
+        for (int64_t k = group.thread(); k < parts.parts; k += group.size()) {
+            own = join(own, states[row * parts.parts + k]);
+        }
+        own = group.reduce(own, join);
+        if (group.thread() == 0) {
+            rows[row] = own;
         }
     });
 }
 
-// `from` is the incoming gradient, `made` what the operator gave.
-template <typename T>
-void backward(const RowsOf& rows, T* to, const T* from, const T* made, bool is_log) {
-    for_groups(rows.count, threads_for(rows.size), 0, [=] DIOPI_KERNEL(Group & group, int64_t k) {
-        const int64_t first = rows.first(k);
-        double sum = 0;
-        for (int64_t i = group.thread(); i < rows.size; i += group.size()) {
-            const int64_t at = first + i * rows.inner;
-            const auto own = static_cast<double>(from[at]);
-            sum += is_log ? own : own * static_cast<double>(made[at]);
-        }
-        sum = group.sum(sum);
-        for (int64_t i = group.thread(); i < rows.size; i += group.size()) {
-            const int64_t at = first + i * rows.inner;
-            const auto own = static_cast<double>(from[at]);
-            const T y = made[at];
-            to[at] =
-                static_cast<T>(is_log ? own - static_cast<double>(exp(y)) * sum : (own - sum) * static_cast<double>(y));
-        }
-    });
+struct Add {
+    DIOPI_DEVICE double operator()(double a, double b) const { return a + b; }
+};
+
+template <typename S, int n>
+struct WriteParts {
+    using T = Computed<S>;
+
+    RowParts parts;
+    S* to;
+    const S* from;
+    const Exponentials* rows;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const Exponentials row = rows[parts.row(k)];
+        const T top = static_cast<T>(row.top);
+        const T factor = static_cast<T>(is_log ? numeric::log(row.sum) : 1 / row.sum);
+        const int64_t first = parts.row(k) * parts.length + parts.begin(k);
+        for_packs<S, n>(group, from + first, parts.size(k), [&](const T* values, int at) {
+            T y[n];
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                y[i] = is_log ? values[i] - top - factor : exp(values[i] - top) * factor;
+            }
+            store_pack<S, n>(to + first + at, y);
+        });
+    }
+};
+
+template <typename S, int n>
+struct WriteGradientParts {
+    using T = Computed<S>;
+
+    RowParts parts;
+    S* to;
+    const S* incoming;
+    const S* made;
+    const double* sums;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const T total = static_cast<T>(sums[parts.row(k)]);
+        const int64_t first = parts.row(k) * parts.length + parts.begin(k);
+        for_packs<S, n>(group, incoming + first, parts.size(k), [&](const T* g, int at) {
+            T y[n];
+            unpack<S, n>(y, load_pack<S, n>(made + first + at));
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                y[i] = is_log ? g[i] - exp(y[i]) * total : (g[i] - total) * y[i];
+            }
+            store_pack<S, n>(to + first + at, y);
+        });
+    }
+};
+
+template <typename S, int n>
+void forward(S* to, const S* from, int64_t count, int64_t length, bool is_log) {
+    const RowTeams teams(count, length, n, HeldForward<S, n>::kHeld);
+    if (teams.fits) {
+        for_groups(teams.groups(), teams.threads, 0, HeldForward<S, n>{teams, to, from, is_log});
+        return;
+    }
+    const RowParts parts(count, length);
+    Buffer memory;
+    memory.allocate((parts.count() + count) * static_cast<int64_t>(sizeof(Exponentials)));
+    auto* const states = static_cast<Exponentials*>(memory.data());
+    Exponentials* const rows = states + parts.count();
+    for_groups(parts.count(), kThreads, 0, PartSums<S, n>{parts, from, states});
+    join_parts(parts, rows, states, Exponentials(), JoinExponentials());
+    for_groups(parts.count(), kThreads, 0, WriteParts<S, n>{parts, to, from, rows, is_log});
+}
+
+template <typename S, int n>
+void backward(S* to, const S* incoming, const S* made, int64_t count, int64_t length, bool is_log) {
+    const RowTeams teams(count, length, n, HeldBackward<S, n>::kHeld);
+    if (teams.fits) {
+        for_groups(teams.groups(), teams.threads, 0, HeldBackward<S, n>{teams, to, incoming, made, is_log});
+        return;
+    }
+    const RowParts parts(count, length);
+    Buffer memory;
+    memory.allocate((parts.count() + count) * static_cast<int64_t>(sizeof(double)));
+    auto* const states = static_cast<double*>(memory.data());
+    double* const rows = states + parts.count();
+    for_groups(parts.count(), kThreads, 0, PartProducts<S, n>{parts, incoming, made, states, is_log});
+    join_parts(parts, rows, states, 0.0, Add());
+    for_groups(parts.count(), kThreads, 0, WriteGradientParts<S, n>{parts, to, incoming, made, rows, is_log});
 }
 
 }  // namespace
@@ -71,15 +275,27 @@ namespace diopi::cpu {
 
 void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const Around& place) {
     const bool is_log = kind == SoftmaxKind::kLogSoftmax || kind == SoftmaxKind::kLogSoftmaxGradient;
-    dispatch_compute<kFloating>(out.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> a(first);
-        const Output<T> result(out);
-        if (is_gradient(kind)) {
-            const Input<T> b(second);
-            cuda::backward<T>(cuda::RowsOf(place), result.data(), a.data(), b.data(), is_log);
+    const bool backward = is_gradient(kind);
+    if (out.numel == 0) {
+        return;
+    }
+    dispatch<kFloating>(out.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> a(first);
+        const Input<S> b(backward ? second : Tensor());
+        const Output<S> result(out);
+        if (place.inner > 1) {
+            cuda::softmax_of_columns<S>(backward, is_log, result.data(), a.data(), b.data(), place);
         } else {
-            cuda::forward<T>(cuda::RowsOf(place), result.data(), a.data(), is_log);
+            const bool packs = cuda::has_packs<S>(place.size, {a.data(), b.data(), result.data()});
+            cuda::dispatch_packs<S>(packs, [&](auto width) {
+                constexpr int n = decltype(width)::value;
+                if (backward) {
+                    cuda::backward<S, n>(result.data(), a.data(), b.data(), place.outer, place.size, is_log);
+                } else {
+                    cuda::forward<S, n>(result.data(), a.data(), place.outer, place.size, is_log);
+                }
+            });
         }
         result.store();
     });

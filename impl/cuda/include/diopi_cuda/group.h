@@ -3,6 +3,7 @@
 #define DIOPI_CUDA_GROUP_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "diopi_cpu/shared.h"
 
@@ -17,6 +18,16 @@ void synchronize_group();
 
 namespace diopi::cuda {
 
+// Neighbouring threads that hand values to each other without a barrier: a warp of CUDA. The emulation takes fewer, so
+// that its groups of up to 32 threads have several.
+#if defined(__CUDACC__)
+constexpr int kLanes = 32;
+#else
+constexpr int kLanes = 8;
+#endif
+
+// On a GPU the size is a multiple of kLanes (launch.h sees to it). Every function that hands values between threads is
+// reached by all threads of the group together, or by none.
 class Group {
   public:
     // `memory` is shared by the threads: first scratch for reductions, then what the kernel asked for.
@@ -43,49 +54,105 @@ class Group {
         return reinterpret_cast<T*>(memory_ + static_cast<int64_t>(size_) * kScratch);
     }
 
-    // The values of all threads, joined; every thread gets the result. The order of joining depends on the size of
-    // the group alone.
-    template <typename T, typename Join>
-    DIOPI_DEVICE T reduce(T value, Join join) const {
+    // The value of the thread `lane` of the kLanes neighbours that this thread is one of.
+    template <typename T>
+    DIOPI_DEVICE T of_lane(const T& value, int lane) const {
+        T result = value;
+#if defined(__CUDACC__)
+        uint32_t words[(sizeof(T) + 3) / 4] = {};
+        std::memcpy(words, &value, sizeof(T));
+        for (uint32_t& word : words) {
+            word = __shfl_sync(0xffffffffu, word, lane);
+        }
+        std::memcpy(static_cast<void*>(&result), words, sizeof(T));
+#else
         static_assert(sizeof(T) <= kScratch, "the scratch of a thread is too small for this value");
         T* values = reinterpret_cast<T*>(memory_);
         values[thread_] = value;
         sync();
-        for (int half = size_ / 2; half > 0; half /= 2) {
-            if (thread_ < half) {
-                values[thread_] = join(values[thread_], values[thread_ + half]);
+        result = values[thread_ / kLanes * kLanes + lane];
+        sync();
+#endif
+        return result;
+    }
+
+    // The values of `width` neighbours, a power of two up to kLanes, joined; each of them gets the result. Values are
+    // joined pair by pair in the order of the threads.
+    template <typename T, typename Join>
+    DIOPI_DEVICE T reduce_within(int width, T value, const Join& join) const {
+        for (int step = 1; step < width; step *= 2) {
+            const int lane = thread_ % kLanes;
+            const T other = of_lane(value, lane ^ step);
+            value = (lane & step) != 0 ? join(other, value) : join(value, other);
+        }
+        return value;
+    }
+
+    // The values of all threads, joined; every thread gets the result. The order of joining depends on the size of
+    // the group alone. It is a barrier, too.
+    template <typename T, typename Join>
+    DIOPI_DEVICE T reduce(T value, const Join& join) const {
+        static_assert(sizeof(T) <= kScratch, "the scratch of a thread is too small for this value");
+        value = reduce_within(size_ < kLanes ? size_ : kLanes, value, join);
+        if (size_ > kLanes) {
+            T* values = reinterpret_cast<T*>(memory_);
+            if (thread_ % kLanes == 0) {
+                values[thread_ / kLanes] = value;
             }
             sync();
+            value = values[0];
+            for (int k = 1; k < size_ / kLanes; ++k) {
+                value = join(value, values[k]);
+            }
         }
-        const T result = values[0];
         sync();
-        return result;
+        return value;
     }
 
     template <typename T>
     DIOPI_DEVICE T sum(T value) const {
-        return reduce(value, [](T a, T b) { return a + b; });
+        return reduce(value, Sum());
     }
 
     // The values of the threads before this one, joined by addition; `total` gets the sum of all.
     template <typename T>
     DIOPI_DEVICE T sum_before(T value, T& total) const {
         T* values = reinterpret_cast<T*>(memory_);
-        values[thread_] = value;
-        sync();
-        for (int reach = 1; reach < size_; reach *= 2) {
-            const T other = thread_ >= reach ? values[thread_ - reach] : T(0);
-            sync();
-            values[thread_] = values[thread_] + other;
-            sync();
+        const int lane = thread_ % kLanes;
+        const int lanes = size_ < kLanes ? size_ : kLanes;
+        T own = value;  // and those before it among the neighbours
+        for (int reach = 1; reach < lanes; reach *= 2) {
+            const T other = of_lane(own, lane >= reach ? lane - reach : lane);
+            own = lane >= reach ? other + own : own;
         }
-        total = values[size_ - 1];
-        const T before = thread_ > 0 ? values[thread_ - 1] : T(0);
+        T before = of_lane(own, lane > 0 ? lane - 1 : 0);
+        if (lane == 0) {
+            before = T(0);
+        }
+        if (lane == lanes - 1) {
+            values[thread_ / kLanes] = own;
+        }
+        sync();
+        T sum = T(0);
+        for (int k = 0; k < (size_ + kLanes - 1) / kLanes; ++k) {
+            if (k == thread_ / kLanes) {
+                before = sum + before;
+            }
+            sum = sum + values[k];
+        }
+        total = sum;
         sync();
         return before;
     }
 
   private:
+    struct Sum {
+        template <typename T>
+        DIOPI_DEVICE T operator()(const T& a, const T& b) const {
+            return a + b;
+        }
+    };
+
     static constexpr int kScratch = 32;  // bytes for each thread
 
     int thread_;

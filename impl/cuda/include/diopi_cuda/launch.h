@@ -59,6 +59,7 @@ void for_each(int64_t count, const Body& body) {
 template <typename Body>
 void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& body) {
     require(count <= kMaxGroups, "more groups than a launch can have");
+    require(threads > 0 && threads <= kThreads && threads % kLanes == 0, "a group has whole warps");
     if (count > 0) {
         const auto bytes = static_cast<size_t>(Group::scratch_bytes(threads) + shared_bytes);
         detail::groups<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), bytes, stream()>>>(body);
@@ -91,6 +92,15 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
 }
 
 #endif
+
+// The threads that a group which asks for `threads` gets, where a kernel has to know it before its launch.
+inline int threads_given(int threads) {
+#if defined(DIOPI_CUDA_EMULATION)
+    return emulation::group_size(threads);
+#else
+    return threads;
+#endif
+}
 
 // A power of two that suits rows of `length` elements.
 inline int threads_for(int64_t length) {

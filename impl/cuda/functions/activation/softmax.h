@@ -1,0 +1,66 @@
+// Sums of exponentials, and softmax along a dimension that others follow.
+#ifndef DIOPI_CUDA_ACTIVATION_SOFTMAX_H_
+#define DIOPI_CUDA_ACTIVATION_SOFTMAX_H_
+
+#include <limits>
+
+#include "diopi_cpu/dense.h"
+#include "diopi_cpu/math.h"
+#include "diopi_cpu/words.h"
+#include "diopi_cuda/pack.h"
+
+namespace diopi::cuda {
+
+// The larger of two, in one instruction. A NaN may be lost: the sum of the exponentials has it then.
+DIOPI_DEVICE inline float larger(float a, float b) { return numeric::fmax(a, b); }
+DIOPI_DEVICE inline double larger(double a, double b) { return numeric::fmax(a, b); }
+
+// The largest of some values, and the sum of the exponentials of all less the largest: built in one pass.
+struct Exponentials {
+    double top = -std::numeric_limits<double>::infinity();
+    double sum = 0;
+
+    // `n` more values.
+    template <int n, typename T>
+    DIOPI_DEVICE void add(const T* values) {
+        T largest = static_cast<T>(top);
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            largest = larger(largest, values[i]);
+        }
+        // Of minus infinity alone the sum is 0, not exp(-inf + inf).
+        const T shift = largest == lowest<T>() ? T(0) : largest;
+        if (static_cast<double>(largest) > top) {
+            sum *= static_cast<double>(exp(static_cast<T>(top) - shift));
+            top = static_cast<double>(largest);
+        }
+        T part = 0;
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            part += exp(values[i] - shift);
+        }
+        sum += static_cast<double>(part);
+    }
+};
+
+struct JoinExponentials {
+    DIOPI_DEVICE Exponentials operator()(const Exponentials& a, const Exponentials& b) const {
+        Exponentials joined;
+        joined.top = larger(a.top, b.top);
+        // The factor of the larger one is 1, also where both are infinite.
+        const auto share = [&](const Exponentials& x) {
+            return x.top == joined.top ? x.sum : x.sum * numeric::exp(x.top - joined.top);
+        };
+        joined.sum = share(a) + share(b);
+        return joined;
+    }
+};
+
+// Element i of a column lies `place.inner` elements behind element i - 1. `from` is the input, or the incoming gradient
+// with what the operator `made`.
+template <typename S>
+void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place);
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_ACTIVATION_SOFTMAX_H_

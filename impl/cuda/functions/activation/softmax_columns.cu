@@ -1,0 +1,134 @@
+// Softmax along a dimension that others follow: neighbouring threads take neighbouring columns, and several rows of
+// threads share the elements of a column.
+#include "softmax.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// Which elements a thread takes.
+struct Columns {
+    int64_t count;
+    int64_t size;
+    int64_t inner;
+    int slices = 1;  // threads to a column
+
+    explicit Columns(const Around& place) : count(place.outer * place.inner), size(place.size), inner(place.inner) {
+        const int most = threads_given(kThreads);
+        slices = size <= 16 ? 1 : size <= 64 ? 4 : size <= 2048 ? 8 : 32;
+        slices = slices < most ? slices : most;
+    }
+    int64_t groups() const {
+        const int width = threads_given(kThreads) / slices;
+        return (count + width - 1) / width;
+    }
+    DIOPI_DEVICE int width(const Group& group) const { return group.size() / slices; }
+    DIOPI_DEVICE int64_t first(int64_t column) const { return column / inner * size * inner + column % inner; }
+};
+
+// The states of the threads of a column, joined: each of them gets the result.
+template <typename State, typename Join>
+DIOPI_DEVICE State join_slices(const Group& group, int width, State own, const Join& join) {
+    if (width == group.size()) {
+        return own;
+    }
+    State* const states = group.shared<State>();
+    states[group.thread()] = own;
+    group.sync();
+    own = states[group.thread() % width];
+    for (int k = group.thread() % width + width; k < group.size(); k += width) {
+        own = join(own, states[k]);
+    }
+    return own;
+}
+
+template <typename S>
+struct ColumnForward {
+    using T = Computed<S>;
+
+    Columns columns;
+    S* to;
+    const S* from;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        constexpr int kAhead = 4;
+        const int width = columns.width(group);
+        const int64_t column = k * width + group.thread() % width;
+        const int64_t size = column < columns.count ? columns.size : 0;
+        const int64_t first = column < columns.count ? columns.first(column) : 0;
+        const int slice = group.thread() / width;
+        Exponentials own;
+        for (int64_t i = slice; i < size; i += kAhead * columns.slices) {
+            T values[kAhead];
+            DIOPI_UNROLL
+            for (int v = 0; v < kAhead; ++v) {
+                const int64_t at = i + v * columns.slices;
+                values[v] = at < size ? static_cast<T>(from[first + at * columns.inner]) : lowest<T>();
+            }
+            own.template add<kAhead>(values);
+        }
+        own = join_slices(group, width, own, JoinExponentials());
+        const T top = static_cast<T>(own.top);
+        const T factor = static_cast<T>(is_log ? numeric::log(own.sum) : 1 / own.sum);
+        DIOPI_AHEAD
+        for (int64_t i = slice; i < size; i += columns.slices) {
+            const T x = static_cast<T>(from[first + i * columns.inner]);
+            to[first + i * columns.inner] = static_cast<S>(is_log ? x - top - factor : exp(x - top) * factor);
+        }
+    }
+};
+
+template <typename S>
+struct ColumnBackward {
+    using T = Computed<S>;
+
+    Columns columns;
+    S* to;
+    const S* incoming;
+    const S* made;
+    bool is_log;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const int width = columns.width(group);
+        const int64_t column = k * width + group.thread() % width;
+        const int64_t size = column < columns.count ? columns.size : 0;
+        const int64_t first = column < columns.count ? columns.first(column) : 0;
+        const int slice = group.thread() / width;
+        double sum = 0;
+        DIOPI_AHEAD
+        for (int64_t i = slice; i < size; i += columns.slices) {
+            const int64_t at = first + i * columns.inner;
+            const T g = static_cast<T>(incoming[at]);
+            sum += static_cast<double>(is_log ? g : g * static_cast<T>(made[at]));
+        }
+        const T total = static_cast<T>(join_slices(group, width, sum, [](double a, double b) { return a + b; }));
+        DIOPI_AHEAD
+        for (int64_t i = slice; i < size; i += columns.slices) {
+            const int64_t at = first + i * columns.inner;
+            const T g = static_cast<T>(incoming[at]);
+            const T y = static_cast<T>(made[at]);
+            to[at] = static_cast<S>(is_log ? g - exp(y) * total : (g - total) * y);
+        }
+    }
+};
+
+}  // namespace
+
+template <typename S>
+void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place) {
+    const Columns columns(place);
+    const auto shared = static_cast<int64_t>(kThreads * sizeof(Exponentials));
+    if (is_gradient) {
+        for_groups(columns.groups(), kThreads, shared, ColumnBackward<S>{columns, to, from, made, is_log});
+    } else {
+        for_groups(columns.groups(), kThreads, shared, ColumnForward<S>{columns, to, from, is_log});
+    }
+}
+
+template void softmax_of_columns(bool, bool, float*, const float*, const float*, const Around&);
+template void softmax_of_columns(bool, bool, double*, const double*, const double*, const Around&);
+template void softmax_of_columns(bool, bool, Half*, const Half*, const Half*, const Around&);
+template void softmax_of_columns(bool, bool, Bfloat16*, const Bfloat16*, const Bfloat16*, const Around&);
+
+}  // namespace diopi::cuda

@@ -1,0 +1,153 @@
+// Rows of elements side by side in memory: short ones each by a few neighbouring threads, longer ones by a group, in
+// registers between one pass and the next; rows that are too long for that in parts.
+#ifndef DIOPI_CUDA_ROWS_H_
+#define DIOPI_CUDA_ROWS_H_
+
+#include "diopi_cuda/pack.h"
+
+namespace diopi::cuda {
+
+// The threads that hold a row. Those of all teams of a group reduce together.
+class Team {
+  public:
+    DIOPI_DEVICE Team(const Group& group, int size) : group_(group), size_(size) {}
+
+    DIOPI_DEVICE int size() const { return size_; }
+    DIOPI_DEVICE int thread() const { return group_.thread() & (size_ - 1); }
+
+    template <typename T, typename Join>
+    DIOPI_DEVICE T reduce(T value, const Join& join) const {
+        return size_ <= kLanes ? group_.reduce_within(size_, value, join) : group_.reduce(value, join);
+    }
+    template <typename T>
+    DIOPI_DEVICE T sum(T value) const {
+        return reduce(value, [](const T& a, const T& b) { return a + b; });
+    }
+
+  private:
+    const Group& group_;
+    int size_;
+};
+
+// How rows are shared among threads that hold up to `held` packs of `n` elements each.
+struct RowTeams {
+    int64_t rows;
+    int64_t length;
+    int team = 1;      // threads to a row
+    int threads = 1;   // to a group
+    bool fits = true;  // a group can hold a row
+
+    RowTeams(int64_t count, int64_t size, int n, int held) : rows(count), length(size) {
+        const int64_t packs = (length + n - 1) / n;
+        const int most = threads_given(kThreads);
+        // A pack or two to each thread, until a row takes a warp; then more packs before more warps.
+        while (team < kLanes && team < most && team * 2 < packs) {
+            team *= 2;
+        }
+        while (team < most && static_cast<int64_t>(team) * held < packs) {
+            team *= 2;
+        }
+        fits = static_cast<int64_t>(team) * held >= packs;
+        threads = team <= kLanes ? threads_given(kThreads / 2) : team;
+    }
+    int64_t groups() const { return (rows + threads / team - 1) / (threads / team); }
+};
+
+// What a thread holds of a row: `held` packs of `n` elements, computed as Computed<S>. Where the row has no elements
+// left, `empty` stands. `length` 0 reads nothing.
+template <typename S, int n, int held>
+DIOPI_DEVICE inline void load_row(Computed<S>* values, const S* row, int length, const Team& team, Computed<S> empty) {
+    Pack<S, n> packs[held];
+    DIOPI_UNROLL
+    for (int v = 0; v < held; ++v) {
+        const int at = (v * team.size() + team.thread()) * n;
+        if (at < length) {
+            packs[v] = load_pack<S, n>(row + at);
+        }
+    }
+    DIOPI_UNROLL
+    for (int v = 0; v < held; ++v) {
+        const int at = (v * team.size() + team.thread()) * n;
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            values[v * n + i] = at < length ? static_cast<Computed<S>>(packs[v].elements[i]) : empty;
+        }
+    }
+}
+
+template <typename S, int n, int held>
+DIOPI_DEVICE inline void store_row(S* row, const Computed<S>* values, int length, const Team& team) {
+    DIOPI_UNROLL
+    for (int v = 0; v < held; ++v) {
+        const int at = (v * team.size() + team.thread()) * n;
+        if (at < length) {
+            store_pack<S, n>(row + at, values + v * n);
+        }
+    }
+}
+
+// The sum of values in registers: `n` at a time, then in double.
+template <int n, int held, typename T>
+DIOPI_DEVICE inline double sum_of(const T* values) {
+    double sum = 0;
+    DIOPI_UNROLL
+    for (int v = 0; v < held; ++v) {
+        T part = values[v * n];
+        DIOPI_UNROLL
+        for (int i = 1; i < n; ++i) {
+            part += values[v * n + i];
+        }
+        sum += static_cast<double>(part);
+    }
+    return sum;
+}
+
+// Rows cut into parts of equal length, each read by a group.
+struct RowParts {
+    static constexpr int64_t kPart = 16384;
+
+    int64_t rows;
+    int64_t length;
+    int64_t parts;
+
+    RowParts(int64_t count, int64_t size) : rows(count), length(size), parts((size + kPart - 1) / kPart) {}
+    int64_t count() const { return rows * parts; }
+    // There are fewer than 2^31 groups: division of 32 bits is the quick one.
+    DIOPI_DEVICE int64_t row(int64_t k) const { return static_cast<uint32_t>(k) / static_cast<uint32_t>(parts); }
+    DIOPI_DEVICE int64_t begin(int64_t k) const {
+        return static_cast<int64_t>(static_cast<uint32_t>(k) % static_cast<uint32_t>(parts)) * kPart;
+    }
+    // Elements of part k.
+    DIOPI_DEVICE int size(int64_t k) const {
+        const int64_t left = length - begin(k);
+        return static_cast<int>(left < kPart ? left : kPart);
+    }
+};
+
+// Calls `body(values, at)` for the packs of a part of `size` elements, with four accesses under way at a time.
+template <typename S, int n, typename Body>
+DIOPI_DEVICE inline void for_packs(const Group& group, const S* from, int size, const Body& body) {
+    constexpr int kAhead = 4;
+    const int step = group.size() * n;
+    for (int first = group.thread() * n; first < size; first += kAhead * step) {
+        Pack<S, n> packs[kAhead];
+        DIOPI_UNROLL
+        for (int v = 0; v < kAhead; ++v) {
+            if (first + v * step < size) {
+                packs[v] = load_pack<S, n>(from + first + v * step);
+            }
+        }
+        DIOPI_UNROLL
+        for (int v = 0; v < kAhead; ++v) {
+            if (first + v * step < size) {
+                Computed<S> values[n];
+                unpack<S, n>(values, packs[v]);
+                body(values, first + v * step);
+            }
+        }
+    }
+}
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_ROWS_H_
