@@ -1,7 +1,7 @@
 #include "diopi_cuda/operand.h"
 
+#include <cstdlib>
 #include <string>
-#include <vector>
 
 namespace diopi::cuda {
 
@@ -11,42 +11,82 @@ void require_on_device(const Tensor& tensor) {
     }
 }
 
-Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands, int count) {
-    // Strides in bytes along the dimensions of the result; 0 where a tensor is broadcast.
-    std::vector<std::vector<int64_t>> steps(static_cast<size_t>(count));
-    for (int k = 0; k < count; ++k) {
-        const Tensor& tensor = *tensors[k];
-        Operand& operand = operands[k];
-        operand.data = static_cast<char*>(tensor.data);
-        operand.dtype = tensor.dtype;
-        operand.element = static_cast<int>(size_of(tensor.dtype));
-        steps[k].assign(static_cast<size_t>(result.rank), 0);
-        for (int64_t i = 1; i <= tensor.rank; ++i) {
-            const bool repeats = tensor.shape[tensor.rank - i] == 1;
-            steps[k][result.rank - i] = repeats ? 0 : tensor.strides[tensor.rank - i] * operand.element;
-        }
+Divider::Divider(int64_t divisor) {
+    if (divisor == 0) {  // of no elements, which nobody asks for
+        return;
     }
-    Dims dims;
-    int64_t last = -1;  // the dimension of the result that the innermost one so far came from
+    if (divisor > kMaxShort) {  // no number is as large
+        factor_ = 0;
+        shift_ = 31;
+        return;
+    }
+    divisor_ = static_cast<uint32_t>(divisor);
+    while ((uint64_t{1} << shift_) < divisor_) {
+        ++shift_;
+    }
+    factor_ = static_cast<uint32_t>((((uint64_t{1} << shift_) - divisor_) << 32) / divisor_ + 1);
+}
+
+namespace {
+
+// The dimensions of `result` that have more than one position, from the one with the widest steps where that is asked
+// for; how many.
+int ordered(const Tensor& result, Order order, int64_t* dims) {
+    int count = 0;
     for (int64_t d = 0; d < result.rank; ++d) {
-        const int64_t size = result.shape[d];
-        if (size == 1) {
+        if (result.shape[d] == 1) {
             continue;
         }
-        bool is_merged = last >= 0;
-        for (int k = 0; is_merged && k < count; ++k) {
-            is_merged = steps[k][last] == steps[k][d] * size;
+        int at = count++;
+        const auto is_narrower = [&](int64_t other) {
+            return std::abs(result.strides[other]) < std::abs(result.strides[d]);
+        };
+        for (; order == Order::kMemory && at > 0 && is_narrower(dims[at - 1]); --at) {
+            dims[at] = dims[at - 1];
         }
-        if (!is_merged && dims.rank == kMaxDims) {
+        dims[at] = d;
+    }
+    return count;
+}
+
+// The stride in bytes of a tensor along a dimension of the result; 0 where it is broadcast.
+int64_t step_of(const Tensor& tensor, const Tensor& result, int64_t dim) {
+    const int64_t own = dim - (result.rank - tensor.rank);
+    return own < 0 || tensor.shape[own] == 1 ? 0 : tensor.strides[own] * size_of(tensor.dtype);
+}
+
+}  // namespace
+
+Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands, int count, Order order) {
+    int64_t from[kMaxRank];
+    const int rank = ordered(result, order, from);
+    for (int k = 0; k < count; ++k) {
+        operands[k].data = static_cast<char*>(tensors[k]->data);
+        operands[k].dtype = tensors[k]->dtype;
+        operands[k].element = static_cast<int>(size_of(tensors[k]->dtype));
+    }
+    Dims dims;
+    int64_t inside = 0;  // elements in the dimensions from the current one that become one
+    for (int i = 0; i < rank; ++i) {
+        const int64_t size = result.shape[from[i]];
+        inside = inside == 0 ? size : inside * size;
+        bool merges = i + 1 < rank;  // with the next
+        for (int k = 0; merges && k < count; ++k) {
+            const int64_t next = step_of(*tensors[k], result, from[i + 1]);
+            merges = step_of(*tensors[k], result, from[i]) == next * result.shape[from[i + 1]];
+        }
+        if (merges) {
+            continue;
+        }
+        if (dims.rank == kMaxDims) {
             fail(std::string("parameter '") + result.name + "' has more than " + std::to_string(kMaxDims) +
                  " dimensions that do not lie side by side");
         }
-        dims.rank += is_merged ? 0 : 1;
-        dims.sizes[dims.rank - 1] = is_merged ? dims.sizes[dims.rank - 1] * size : size;
         for (int k = 0; k < count; ++k) {
-            operands[k].steps[dims.rank - 1] = steps[k][d];
+            operands[k].steps[dims.rank] = step_of(*tensors[k], result, from[i]);
         }
-        last = d;
+        dims.append(inside);
+        inside = 0;
     }
     for (int k = 0; k < count; ++k) {
         operands[k].is_linear = dims.rank == 0 || (dims.rank == 1 && operands[k].steps[0] == operands[k].element);

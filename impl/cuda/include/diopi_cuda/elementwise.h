@@ -1,9 +1,12 @@
 // The engine of elementwise operators. A loop of the spec is one function of one element; the engine calls it for all
 // elements, on one of two ways:
 //
-//   vectors   all operands lie in the order of the result, in the type that is computed in or, for float, in one of the
-//             halves: several neighbouring elements by one load
-//   general   any layout, dtype and broadcasting, by operand.h
+//   vectors   all operands are in the type that is computed in or, for float, in one of the halves: a thread takes
+//             several neighbours of the innermost dimension, by one load from an operand that lies so
+//             (elementwise_vectors.h)
+//   general   any mixture of dtypes, an element to a thread (elementwise_general.h)
+//
+// Layouts and broadcasting are the same to both.
 #ifndef DIOPI_CUDA_ELEMENTWISE_H_
 #define DIOPI_CUDA_ELEMENTWISE_H_
 
@@ -17,28 +20,38 @@ struct alignas(16) Slot {
     unsigned char bytes[16];
 
     template <typename T>
-    DIOPI_DEVICE T& as() {
+    DIOPI_SHARED T& as() {
         return *reinterpret_cast<T*>(bytes);
+    }
+    template <typename T>
+    DIOPI_SHARED const T& as() const {
+        return *reinterpret_cast<const T*>(bytes);
     }
 };
 
-// What a kernel is called with.
+// A call as the host has worked it out, from which kernels are filled. Inputs come first, then outputs.
 struct ElementwiseJob {
+    static constexpr int kMaxOperands = kMaxInputs + kMaxOutputs;
     Dims dims;
-    Operand operands[kMaxInputs + kMaxOutputs];
-    Dtype rounded[kMaxInputs + kMaxOutputs];  // a half that values are rounded to on the way, or kUnsupported
-    bool is_number[kMaxInputs];               // an input that is one number
-    bool is_single[kMaxInputs];               // an input of one element for all
-    bool is_dropped[kMaxOutputs];
+    Operand operands[kMaxOperands];          // without data: a number, or an output that is dropped
+    Dtype rounded[kMaxOperands];             // a half that values are rounded to on the way, or kUnsupported
+    const Tensor* on_host[kMaxInputs] = {};  // a number as it lies on the host
     Number numbers[kMaxInputs];
     Number constants[kMaxConstants];
     Dims result;  // the dimensions of the result as they are, for coordinates
 };
 
+// What all elements of a call share.
+struct Shared {
+    Slot constants[kMaxConstants];  // as T
+    int64_t wholes[kMaxConstants];
+    Dims result;
+};
+
 // One element of a call, as a loop sees it.
 class Item {
   public:
-    DIOPI_DEVICE Item(const ElementwiseJob& job, int64_t position) : job_(job), position_(position) {}
+    DIOPI_DEVICE Item(const Shared& shared, int64_t position) : shared_(shared), position_(position) {}
 
     template <typename T>
     DIOPI_DEVICE T input(int k) {
@@ -48,21 +61,30 @@ class Item {
     DIOPI_DEVICE T& output(int k) {
         return outputs[k].template as<T>();
     }
+    // T is what is computed in.
     template <typename T>
     DIOPI_DEVICE T constant(int k) const {
-        const Number& number = job_.constants[k];
-        return number.is_real ? cast<T>(number.real) : cast<T>(Int64(number.integer));
+        return shared_.constants[k].template as<T>();
     }
-    DIOPI_DEVICE int64_t whole(int k) const { return job_.constants[k].integer; }
-    DIOPI_DEVICE bool flag(int k) const { return job_.constants[k].integer != 0; }
+    DIOPI_DEVICE int64_t whole(int k) const { return shared_.wholes[k]; }
+    DIOPI_DEVICE bool flag(int k) const { return shared_.wholes[k] != 0; }
     // The coordinate in a dimension of the result, negative counts from the end.
     DIOPI_DEVICE int64_t coordinate(int dim) const {
-        const Dims& dims = job_.result;
+        const Dims& dims = shared_.result;
+        const int last = dim < 0 ? dim + dims.rank : dim;
+        if (position_ <= kMaxShort) {
+            auto rest = static_cast<uint32_t>(position_);
+            for (int d = dims.rank - 1; d > last; --d) {
+                rest = dims.dividers[d].divide(rest);
+            }
+            dims.dividers[last].split(rest);
+            return rest;
+        }
         int64_t rest = position_;
-        for (int d = dims.rank - 1; d > (dim < 0 ? dim + dims.rank : dim); --d) {
+        for (int d = dims.rank - 1; d > last; --d) {
             rest /= dims.sizes[d];
         }
-        return rest % dims.sizes[dim < 0 ? dim + dims.rank : dim];
+        return rest % dims.sizes[last];
     }
     // The position in row-major order.
     DIOPI_DEVICE int64_t linear() const { return position_; }
@@ -71,7 +93,7 @@ class Item {
     Slot outputs[kMaxOutputs];
 
   private:
-    const ElementwiseJob& job_;
+    const Shared& shared_;
     int64_t position_;
 };
 
@@ -95,12 +117,11 @@ struct Signature {
     }
 };
 
-// Null where the launch was refused: the operands do not lie as the way needs it.
 using Launch = void (*)(const ElementwiseJob&, int64_t count);
 
 struct Launches {
-    Launch general[kDtypeCount] = {};
-    Launch vectors[kDtypeCount] = {};  // by compute dtype, operands in that dtype
+    Launch general[kDtypeCount] = {};  // by compute dtype
+    Launch vectors[kDtypeCount] = {};  // operands in the compute dtype
     Launch halves[2] = {};             // computed in float, operands in float16 and bfloat16
 };
 
@@ -112,6 +133,7 @@ class KernelCall : public cpu::Elementwise {
   private:
     void prepare(ElementwiseJob& job, const Tensor& result) const;
     Dtype half_of(const Tensor& tensor, Dtype computed, bool is_rounded) const;
+    Launch vectors_for(const Launches& launches, const ElementwiseJob& job, int64_t count) const;
 };
 
 }  // namespace diopi::cuda

@@ -8,11 +8,19 @@
 #include "diopi_cpu/cast.h"
 #include "diopi_cpu/tensor.h"
 #include "diopi_cuda/launch.h"
+#include "diopi_cuda/pack.h"
 
 #if defined(__CUDACC__)
 #define DIOPI_NOINLINE __noinline__
 #else
 #define DIOPI_NOINLINE
+#endif
+
+// A loop that runs once or twice.
+#if defined(__CUDACC__)
+#define DIOPI_NO_UNROLL _Pragma("unroll 1")
+#else
+#define DIOPI_NO_UNROLL
 #endif
 
 namespace diopi::cuda {
@@ -93,30 +101,62 @@ DIOPI_DEVICE DIOPI_NOINLINE void store(void* address, Dtype dtype, T value) {
     }
 }
 
+// Divides numbers below 2^31 by a positive one, by a product: GPUs have no instruction that divides.
+class Divider {
+  public:
+    Divider() = default;
+    explicit Divider(int64_t divisor);
+
+    DIOPI_DEVICE uint32_t divide(uint32_t number) const {
+        const auto high = static_cast<uint32_t>((static_cast<uint64_t>(number) * factor_) >> 32);
+        return (high + number) >> shift_;
+    }
+    // The rest takes the place of the number.
+    DIOPI_DEVICE uint32_t split(uint32_t& number) const {
+        const uint32_t quotient = divide(number);
+        number -= quotient * divisor_;
+        return quotient;
+    }
+
+  private:
+    uint32_t divisor_ = 1;
+    uint32_t factor_ = 1;
+    uint32_t shift_ = 0;
+};
+
+// Positions up to here are counted in 32 bits.
+constexpr int64_t kMaxShort = 0x7fffffff;
+
 // The dimensions that operands are walked in, outermost first.
 struct Dims {
     int rank = 0;
     int64_t sizes[kMaxDims];
+    Divider dividers[kMaxDims];  // by the sizes
+
+    void append(int64_t size) {
+        sizes[rank] = size;
+        dividers[rank++] = Divider(size);
+    }
 };
 
 struct Operand {
     char* data = nullptr;
     Dtype dtype = Dtype::kUnsupported;
-    int element = 0;          // bytes
-    bool is_linear = false;   // element i lies at data + i * element
-    int64_t steps[kMaxDims];  // bytes, by dimension of Dims
+    int element = 0;               // bytes
+    bool is_linear = false;        // element i lies at data + i * element
+    int64_t steps[kMaxDims] = {};  // bytes, by dimension of Dims
 
     DIOPI_DEVICE char* at(const Dims& dims, int64_t position) const {
         if (is_linear) {
             return data + position * element;
         }
         int64_t offset = 0;
-        if (position <= 0x7fffffff) {
+        if (position <= kMaxShort) {
             auto rest = static_cast<uint32_t>(position);
             for (int d = dims.rank - 1; d > 0; --d) {
-                const auto size = static_cast<uint32_t>(dims.sizes[d]);
-                offset += (rest % size) * steps[d];
-                rest /= size;
+                const uint32_t outer = dims.dividers[d].split(rest);
+                offset += rest * steps[d];
+                rest = outer;
             }
             return data + offset + (dims.rank > 0 ? rest * steps[0] : 0);
         }
@@ -128,8 +168,12 @@ struct Operand {
     }
 };
 
+// In which order the elements of the result are walked: as they stand in it row by row, so that positions mean
+// something, or as they lie in its memory.
+enum class Order : uint8_t { kRows, kMemory };
+
 // Fills `operands` with tensors broadcast to the shape of `result`, and gives the dimensions that all are walked in.
-Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands, int count);
+Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands, int count, Order order = Order::kRows);
 
 // The tensor must be one that kernels can reach.
 void require_on_device(const Tensor& tensor);

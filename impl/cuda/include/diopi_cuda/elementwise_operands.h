@@ -1,0 +1,161 @@
+// What the kernels of elementwise.h share: the types of operands, where they lie, numbers in place of tensors.
+#ifndef DIOPI_CUDA_ELEMENTWISE_OPERANDS_H_
+#define DIOPI_CUDA_ELEMENTWISE_OPERANDS_H_
+
+#include <cstring>
+
+#include "diopi_cuda/elementwise.h"
+
+namespace diopi::cuda::detail {
+
+// The type of an operand, by its letter in the signature.
+template <typename T, char kind>
+struct KindOf {
+    using type = T;
+};
+template <typename T>
+struct KindOf<T, 't'> {
+    using type = Bool;
+};
+template <typename T>
+struct KindOf<T, 'r'> {
+    using type = Real<T>;
+};
+template <typename T>
+struct KindOf<T, 'p'> {
+    using type = numeric::complex<T>;
+};
+
+// Calls `body.template at<k>()` for k in [0, n).
+template <int n, int k = 0, typename Body>
+DIOPI_DEVICE inline void unroll(Body& body) {
+    if constexpr (k < n) {
+        body.template at<k>();
+        unroll<n, k + 1>(body);
+    }
+}
+
+template <typename V>
+DIOPI_SHARED inline V rounded_to(Dtype half, V value) {
+    if constexpr (std::is_same_v<V, float>) {
+        if (half == Dtype::kFloat16) {
+            return static_cast<float>(Half(value));
+        }
+        if (half == Dtype::kBfloat16) {
+            return static_cast<float>(Bfloat16(value));
+        }
+    }
+    return value;
+}
+
+// How `n` operands are walked together: by the leading `rank` dimensions of a call.
+template <int n>
+struct Paths {
+    int rank;
+    int64_t sizes[kMaxDims];
+    Divider dividers[kMaxDims];
+    char* data[n];  // null for a number, or for an output that is dropped
+    int64_t steps[n][kMaxDims];
+
+    Paths(const ElementwiseJob& job, int dims) : rank(dims) {
+        for (int d = 0; d < dims; ++d) {
+            sizes[d] = job.dims.sizes[d];
+            dividers[d] = job.dims.dividers[d];
+        }
+        for (int k = 0; k < n; ++k) {
+            data[k] = job.operands[k].data;
+            for (int d = 0; d < dims; ++d) {
+                steps[k][d] = job.operands[k].steps[d];
+            }
+        }
+    }
+
+    // Where the operands lie at a position: one division for all of them.
+    DIOPI_DEVICE void find(uint32_t position, char* (&at)[n]) const {
+        start(at);
+        DIOPI_NO_UNROLL
+        for (int d = rank - 1; d >= 0; --d) {
+            const uint32_t outer = dividers[d].split(position);
+            move(position, d, at);
+            position = outer;
+        }
+    }
+    DIOPI_DEVICE void find_far(int64_t position, char* (&at)[n]) const {
+        start(at);
+        DIOPI_NO_UNROLL
+        for (int d = rank - 1; d >= 0; --d) {
+            move(position % sizes[d], d, at);
+            position /= sizes[d];
+        }
+    }
+
+  private:
+    DIOPI_DEVICE void start(char* (&at)[n]) const {
+        DIOPI_UNROLL
+        for (int k = 0; k < n; ++k) {
+            at[k] = data[k];
+        }
+    }
+    DIOPI_DEVICE void move(int64_t coordinate, int d, char* (&at)[n]) const {
+        DIOPI_UNROLL
+        for (int k = 0; k < n; ++k) {
+            at[k] += coordinate * steps[k][d];
+        }
+    }
+};
+
+// ---- Filled by the host. ----
+
+template <int n, int k = 0, typename Body>
+void unroll_on_host(Body& body) {
+    if constexpr (k < n) {
+        body.template at<k>();
+        unroll_on_host<n, k + 1>(body);
+    }
+}
+
+// The number that input k is, as V.
+template <typename V>
+V number_of(const ElementwiseJob& job, int k) {
+    V value{};
+    if (job.on_host[k] != nullptr) {
+        const Tensor& tensor = *job.on_host[k];
+        dispatch<kAny>(tensor.dtype, [&](auto sample) {
+            using Stored = decltype(sample);
+            Stored stored;
+            std::memcpy(&stored, tensor.data, sizeof(Stored));
+            value = cast<V>(stored);
+        });
+    } else {
+        value = job.numbers[k].template as<V>();
+    }
+    return rounded_to(job.rounded[k], value);
+}
+
+template <typename Loop, typename T>
+struct NumbersOf {
+    const ElementwiseJob& job;
+    Slot* numbers;
+    template <int k>
+    void at() {
+        using V = typename KindOf<T, Loop::kSignature.kinds[k]>::type;
+        if (job.operands[k].data == nullptr) {
+            numbers[k].template as<V>() = number_of<V>(job, k);
+        }
+    }
+};
+
+template <typename T>
+Shared shared_of(const ElementwiseJob& job) {
+    Shared shared;
+    for (int k = 0; k < kMaxConstants; ++k) {
+        shared.constants[k].template as<T>() = job.constants[k].template as<T>();
+        shared.wholes[k] = job.constants[k].integer;
+    }
+    shared.result = job.result;
+    return shared;
+}
+
+}  // namespace diopi::cuda::detail
+
+#endif  // DIOPI_CUDA_ELEMENTWISE_OPERANDS_H_

@@ -1,0 +1,197 @@
+// Elementwise operators over operands of the type that is computed in: neighbours of the innermost dimension to a
+// thread.
+#ifndef DIOPI_CUDA_ELEMENTWISE_VECTORS_H_
+#define DIOPI_CUDA_ELEMENTWISE_VECTORS_H_
+
+#include "diopi_cuda/elementwise_operands.h"
+
+namespace diopi::cuda::detail {
+
+// Elements of S in one access: eight of the short ones are enough.
+template <typename S>
+constexpr int kWidth = sizeof(S) == 1 ? 8 : kPack<S>;
+
+// S is the type that operands of kind e and r are stored in: T, or a half where T is float.
+template <typename Loop, typename T, typename S>
+struct VectorKernel {
+    static constexpr int kInputs = Loop::kSignature.inputs;
+    static constexpr int kOutputs = Loop::kSignature.outputs;
+    static constexpr int kOperands = kInputs + kOutputs;
+    static constexpr int kN = kWidth<S>;
+
+    template <int k>
+    struct Types {
+        using V = typename KindOf<T, Loop::kSignature.kinds[k]>::type;
+        using Stored = std::conditional_t<std::is_same_v<V, float>, std::conditional_t<is_half(dtype_of<S>), S, V>, V>;
+    };
+
+    Paths<kOperands> paths;  // of the dimensions around the innermost one
+    Shared shared;
+    Slot numbers[kInputs > 0 ? kInputs : 1];
+    int64_t inner = 1;          // elements of the innermost dimension
+    int64_t steps[kOperands];   // along it, in bytes
+    bool is_vector[kOperands];  // whole vectors are one access
+    Divider per_row;            // vectors in it
+
+    struct Forms {
+        VectorKernel& call;
+        const ElementwiseJob& job;
+        template <int k>
+        void at() {
+            using Stored = typename Types<k>::Stored;
+            const Operand& operand = job.operands[k];
+            const bool is_dense = operand.data != nullptr && call.steps[k] == static_cast<int64_t>(sizeof(Stored));
+            uint64_t places = reinterpret_cast<uint64_t>(operand.data);
+            for (int d = 0; d < call.paths.rank; ++d) {
+                places |= static_cast<uint64_t>(operand.steps[d]);
+            }
+            call.is_vector[k] = is_dense && places % sizeof(Pack<Stored, kN>) == 0;
+        }
+    };
+
+    explicit VectorKernel(const ElementwiseJob& job)
+        : paths(job, job.dims.rank > 0 ? job.dims.rank - 1 : 0), shared(shared_of<T>(job)) {
+        inner = job.dims.rank > 0 ? job.dims.sizes[paths.rank] : 1;
+        per_row = Divider((inner + kN - 1) / kN);
+        for (int k = 0; k < kOperands; ++k) {
+            steps[k] = job.dims.rank > 0 ? job.operands[k].steps[paths.rank] : 0;
+        }
+        Forms forms{*this, job};
+        unroll_on_host<kOperands>(forms);
+        NumbersOf<Loop, T> filled{job, numbers};
+        unroll_on_host<kInputs>(filled);
+    }
+
+    // All operands are asked for before the first is waited for: as they are stored, to be converted later.
+    struct Loads {
+        const VectorKernel& call;
+        Item* items;
+        char* const* places;
+        int used;
+        template <int k>
+        DIOPI_DEVICE void at() {
+            using Stored = typename Types<k>::Stored;
+            if (call.is_vector[k] && used == kN) {
+                const auto pack = *reinterpret_cast<const Pack<Stored, kN>*>(places[k]);
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    items[i].inputs[k].template as<Stored>() = pack.elements[i];
+                }
+            } else if (call.steps[k] != 0) {
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    if (i < used) {
+                        items[i].inputs[k].template as<Stored>() =
+                            *reinterpret_cast<const Stored*>(places[k] + i * call.steps[k]);
+                    }
+                }
+            } else if (call.paths.data[k] != nullptr) {
+                const auto value = *reinterpret_cast<const Stored*>(places[k]);
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    items[i].inputs[k].template as<Stored>() = value;
+                }
+            }
+        }
+    };
+
+    struct Conversions {
+        const VectorKernel& call;
+        Item* items;
+        template <int k>
+        DIOPI_DEVICE void at() {
+            using V = typename Types<k>::V;
+            using Stored = typename Types<k>::Stored;
+            if (call.paths.data[k] == nullptr) {
+                const V number = call.numbers[k].template as<V>();
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    items[i].inputs[k].template as<V>() = number;
+                }
+            } else if constexpr (!std::is_same_v<V, Stored> || std::is_same_v<V, Bool>) {
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    const Stored stored = items[i].inputs[k].template as<Stored>();
+                    items[i].inputs[k].template as<V>() = cast<V>(stored);
+                }
+            }
+        }
+    };
+
+    struct Stores {
+        const VectorKernel& call;
+        Item* items;
+        char* const* places;
+        int used;
+        template <int k>
+        DIOPI_DEVICE void at() {
+            constexpr int kAt = kInputs + k;
+            using V = typename Types<kAt>::V;
+            using Stored = typename Types<kAt>::Stored;
+            if (call.is_vector[kAt] && used == kN) {
+                Pack<Stored, kN> pack;
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    pack.elements[i] = cast<Stored>(items[i].outputs[k].template as<V>());
+                }
+                *reinterpret_cast<Pack<Stored, kN>*>(places[kAt]) = pack;
+            } else if (call.paths.data[kAt] != nullptr) {
+                DIOPI_UNROLL
+                for (int i = 0; i < kN; ++i) {
+                    if (i < used) {
+                        *reinterpret_cast<Stored*>(places[kAt] + i * call.steps[kAt]) =
+                            cast<Stored>(items[i].outputs[k].template as<V>());
+                    }
+                }
+            }
+        }
+    };
+
+    // One Item for each element of the vector: they have no default constructor.
+    template <int... i>
+    DIOPI_DEVICE void work(char* const* at, int64_t position, int used, std::integer_sequence<int, i...>) const {
+        Item items[] = {Item(shared, position + i)...};
+        Loads loads{*this, items, at, used};
+        unroll<kInputs>(loads);
+        Conversions conversions{*this, items};
+        unroll<kInputs>(conversions);
+        DIOPI_UNROLL
+        for (int k = 0; k < kN; ++k) {
+            if (k < used) {
+                Loop::template run<T>(items[k]);
+            }
+        }
+        Stores stores{*this, items, at, used};
+        unroll<kOutputs>(stores);
+    }
+
+    DIOPI_DEVICE void operator()(int64_t vector) const {
+        char* at[kOperands];
+        uint32_t row = 0;
+        int64_t first = vector * kN;
+        if (paths.rank > 0) {  // then there are less than 2^31 vectors
+            auto column = static_cast<uint32_t>(vector);
+            row = per_row.split(column);
+            first = static_cast<int64_t>(column) * kN;
+        }
+        paths.find(row, at);
+        DIOPI_UNROLL
+        for (int k = 0; k < kOperands; ++k) {
+            at[k] += first * steps[k];
+        }
+        const int64_t left = inner - first;
+        work(at, static_cast<int64_t>(row) * inner + first, left < kN ? static_cast<int>(left) : kN,
+             std::make_integer_sequence<int, kN>());
+    }
+};
+
+template <typename Loop, typename T, typename S>
+void launch_vectors(const ElementwiseJob& job, int64_t count) {
+    using Kernel = VectorKernel<Loop, T, S>;
+    const Kernel kernel(job);
+    for_each(count / kernel.inner * ((kernel.inner + Kernel::kN - 1) / Kernel::kN), kernel);
+}
+
+}  // namespace diopi::cuda::detail
+
+#endif  // DIOPI_CUDA_ELEMENTWISE_VECTORS_H_
