@@ -1,6 +1,7 @@
 // The part of cuBLASLt that the library uses, for a host without it. Names are those of cuBLASLt; values and layouts of
 // structures are not. It takes products only where DIOPI_CUDA_EMULATION_BLAS is set: else the heuristic knows no
 // kernel, and the library's own do the work. Where it is `refuse`, a product gives an error.
+// DIOPI_CUDA_EMULATION_BLAS_LOG names a file that gets a line for each choice of an algorithm and each product.
 #ifndef DIOPI_CUDA_EMULATION_CUBLAS_LT_H_
 #define DIOPI_CUDA_EMULATION_CUBLAS_LT_H_
 

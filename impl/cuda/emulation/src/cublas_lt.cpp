@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <type_traits>
 
 #include "diopi_cpu/half.h"
@@ -46,7 +47,8 @@ A element(const void* data, const cublasLtMatrixLayoutOpaque& layout, int64_t k,
     }
 }
 
-template <typename A, typename S>
+// Factors of S give a result of D, added up in A.
+template <typename A, typename S, typename D>
 void multiply(const cublasLtMatmulDescOpaque& how, A alpha, const void* a, const cublasLtMatrixLayoutOpaque& a_layout,
               const void* b, const cublasLtMatrixLayoutOpaque& b_layout, A beta, const void* c,
               const cublasLtMatrixLayoutOpaque& c_layout, void* d, const cublasLtMatrixLayoutOpaque& d_layout) {
@@ -64,9 +66,9 @@ void multiply(const cublasLtMatmulDescOpaque& how, A alpha, const void* a, const
                 }
                 A value = alpha * sum;
                 if (beta != A(0)) {
-                    value += beta * element<A, S>(c, c_layout, k, row, column);
+                    value += beta * element<A, D>(c, c_layout, k, row, column);
                 }
-                static_cast<S*>(d)[k * d_layout.batch_step + column * d_layout.step + row] = S(value);
+                static_cast<D*>(d)[k * d_layout.batch_step + column * d_layout.step + row] = D(value);
             }
         }
     }
@@ -100,7 +102,8 @@ bool is_right(const cublasLtMatmulDescOpaque& how, const cublasLtMatrixLayoutOpa
     const bool turns_b = how.operations[1] == CUBLAS_OP_T;
     bool right = (turns_a ? a.columns : a.rows) == d.rows && (turns_b ? b.rows : b.columns) == d.columns &&
                  (turns_a ? a.rows : a.columns) == (turns_b ? b.columns : b.rows) && a.count == d.count &&
-                 b.count == d.count && a.type == d.type && b.type == d.type;
+                 b.count == d.count && a.type == b.type &&
+                 (a.type == d.type || (bytes_of(a.type) == 2 && d.type == CUDA_R_32F));
     for (const cublasLtMatrixLayoutOpaque* layout : {&a, &b, &d}) {
         right = right && layout->rows > 0 && layout->columns > 0 && layout->step >= layout->rows;
     }
@@ -113,6 +116,16 @@ bool is_aligned(const void* data, const cublasLtMatrixLayoutOpaque& layout, uint
     return (reinterpret_cast<uintptr_t>(data) | static_cast<uint64_t>(layout.batch_step * bytes_of(layout.type))) %
                alignment ==
            0;
+}
+
+// A line for each call that has work to do, in the file that DIOPI_CUDA_EMULATION_BLAS_LOG names: what it was, the
+// bytes of an element of the factors and of the result, and the result's columns and rows.
+void note(const char* call, const cublasLtMatrixLayoutOpaque& a, const cublasLtMatrixLayoutOpaque& d) {
+    const char* file = std::getenv("DIOPI_CUDA_EMULATION_BLAS_LOG");
+    if (file != nullptr) {
+        std::ofstream(file, std::ios::app)
+            << call << ' ' << bytes_of(a.type) << ' ' << bytes_of(d.type) << ' ' << d.columns << ' ' << d.rows << '\n';
+    }
 }
 
 template <typename Object>
@@ -200,6 +213,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
     if (!is_right(*description, *a, *b, *d)) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
+    note("choose", *a, *d);
     std::copy(std::begin(preference->alignments), std::end(preference->alignments), results->algo.alignments);
     results->workspaceSize = std::min<uint64_t>(preference->workspace, 4096);
     *found = 1;
@@ -220,32 +234,35 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
         !is_aligned(d, *d_layout, algo->alignments[3])) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
-    const auto run = [&](auto sum, auto stored) {
+    const auto run = [&](auto sum, auto given, auto written) {
         using A = decltype(sum);
-        using S = decltype(stored);
+        using S = decltype(given);
+        using D = decltype(written);
         const A times = number<A>(alpha);
         const A share = number<A>(beta);
         submit(stream,
                [=, how = *description, a_own = *a_layout, b_own = *b_layout, c_own = *c_layout, d_own = *d_layout] {
-                   multiply<A, S>(how, times, a, a_own, b, b_own, share, c, c_own, d, d_own);
+                   multiply<A, S, D>(how, times, a, a_own, b, b_own, share, c, c_own, d, d_own);
                });
     };
-    switch (d_layout->type) {
+    const bool widens = d_layout->type != a_layout->type;
+    switch (a_layout->type) {
         case CUDA_R_16F:
-            run(float{}, Half{});
+            widens ? run(float{}, Half{}, float{}) : run(float{}, Half{}, Half{});
             break;
         case CUDA_R_16BF:
-            run(float{}, Bfloat16{});
+            widens ? run(float{}, Bfloat16{}, float{}) : run(float{}, Bfloat16{}, Bfloat16{});
             break;
         case CUDA_R_32F:
-            run(float{}, float{});
+            run(float{}, float{}, float{});
             break;
         case CUDA_R_64F:
-            run(double{}, double{});
+            run(double{}, double{}, double{});
             break;
         default:
-            run(std::complex<double>{}, std::complex<double>{});
+            run(std::complex<double>{}, std::complex<double>{}, std::complex<double>{});
             break;
     }
+    note("multiply", *a_layout, *d_layout);
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/sent.h"
 #include "forward.h"
+#include "stack.h"
 
 namespace diopi::cuda {
 
@@ -17,6 +18,11 @@ void gather(T* to, const Dims& dims, const Operand& from, const int64_t* rows, i
     for_each(count * width, [=] DIOPI_KERNEL(int64_t at) {
         to[at] = load<T>(from.at(dims, rows[at / width] * width + at % width), from.dtype);
     });
+}
+
+template <typename W>
+void gather_words(W* to, const W* from, const int64_t* rows, int64_t count, int64_t width) {
+    for_each(count * width, [=] DIOPI_KERNEL(int64_t at) { to[at] = from[rows[at / width] * width + at % width]; });
 }
 
 // What the host knows of cached tokens, on the device.
@@ -52,7 +58,7 @@ void score_cached(T* scores, const T* queries, const T* keys, const Tables& tabl
         const T* query = queries + at * size;
         const T* own = keys + (tables.first[b] * heads + head) * size;
         for (int64_t j = group.thread(); j < tables.lengths[b]; j += group.size()) {
-            scores[head * columns + tables.starts[b] + j] = scale * dot(query, own + j * heads * size, size);
+            scores[head * columns + tables.starts[b] + j] = scale * dot<T>(query, own + j * heads * size, size);
         }
     });
 }
@@ -138,30 +144,36 @@ void sum_tokens(const Tensor& out, const Tensor& scores_tensor, const Tensor& v,
 }
 
 void attend(const Problem& problem, const Scoring& scoring, const Tensor& out, const Operands& operands, Rest rest) {
-    const cuda::SentProblem sent(problem);
-    dispatch_compute<kFloating>(operands.q.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> queries(operands.q);
-        const Input<T> keys(operands.k);
-        const Input<T> values(operands.v);
-        const Changed sums(out, dtype_of<T>);
-        if (rest == Rest::kZero) {
-            cuda::clear(sums.as<T>(), static_cast<size_t>(out.numel) * sizeof(T));
-        }
-        cuda::forward<T>(sent.problem(), scoring, queries.data(), keys.data(), values.data(), sums.as<T>(), {});
-        sums.store();
-    });
+    const Changed sums(out, out.dtype);
+    if (rest == Rest::kZero) {
+        cuda::clear(sums.as<char>(), static_cast<size_t>(out.numel * size_of(out.dtype)));
+    }
+    cuda::attend(problem, scoring, operands, sums.as<char>(), {});
+    sums.store();
 }
 
 void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor& out, const Operands& operands,
                     const std::vector<int64_t>& rows) {
-    const cuda::SentProblem sent(problem);
-    const Input<float> queries(operands.q);
-    const Buffer keys = rows_of<float>(operands.k, rows, problem.key_rows.row);
-    const Buffer values = rows_of<float>(operands.v, rows, problem.key_rows.row);
-    const Output<float> sums(out);
-    cuda::forward<float>(sent.problem(), scoring, queries.data(), static_cast<const float*>(keys.data()),
-                         static_cast<const float*>(values.data()), sums.data(), {});
+    const auto count = static_cast<int64_t>(rows.size());
+    const int64_t width = problem.key_rows.row;
+    const Buffer list = cuda::sent(rows);
+    const auto gathered = [&](const Tensor& tensor, Buffer& buffer) {
+        const Words words(tensor);
+        buffer.allocate(count * width * size_of(tensor.dtype));
+        const Tensor array = cuda::array_like(tensor, buffer.data(), tensor.dtype);
+        dispatch_word(tensor.dtype, [&](auto word) {
+            using W = decltype(word);
+            cuda::gather_words<W>(static_cast<W*>(buffer.data()), words.as<W>(),
+                                  static_cast<const int64_t*>(list.data()), count, width);
+        });
+        return View(array, {count, width}, {width, 1});
+    };
+    Buffer key_rows;
+    Buffer value_rows;
+    const View keys = gathered(operands.k, key_rows);
+    const View values = gathered(operands.v, value_rows);
+    const NewWords sums(out);
+    cuda::attend(problem, scoring, Operands(operands.q, keys.tensor(), values.tensor()), sums.as<char>(), {});
     sums.store();
 }
 

@@ -40,7 +40,7 @@ DIOPI_DEVICE Pair pair_of(const DeviceProblem& problem, const Scoring& scoring, 
     }
     const int64_t at = problem.query_at(own, head, query);
     const int64_t key_at = problem.key_at(own, head / (problem.heads / problem.kv_heads), key);
-    const float product = dot(given.q + at, given.k + key_at, problem.size);
+    const float product = dot<float>(given.q + at, given.k + key_at, problem.size);
     const float value = score(scoring, own, s, head, query, key, product);
     const int64_t place = given.place(own, s, head, query);
     const float exponential = exp(value - given.shifts[place]);
@@ -50,7 +50,7 @@ DIOPI_DEVICE Pair pair_of(const DeviceProblem& problem, const Scoring& scoring, 
         const bool is_kept = scoring.dropout.keeps(probability_at(own, head, query, key));
         factor = is_kept ? static_cast<float>(scoring.dropout.factor()) : 0;
     }
-    const float to_probability = dot(given.grad_out + at, given.v + key_at, problem.size) * factor;
+    const float to_probability = dot<float>(given.grad_out + at, given.v + key_at, problem.size) * factor;
     const float centre = given.centres[(own.query_row + query) * problem.heads + head];
     return {probability * factor, static_cast<float>(scoring.scale) * probability * (to_probability - centre)};
 }
@@ -60,7 +60,7 @@ void find_centres(const DeviceProblem& problem, const Backward& given) {
         const int64_t head = at % problem.heads;
         const Sequence& own = problem.sequences[problem.sequence_of_query(at / problem.heads)];
         const int64_t first = problem.query_at(own, head, at / problem.heads - own.query_row);
-        given.centres[at] = dot(given.grad_out + first, given.out + first, problem.size);
+        given.centres[at] = dot<float>(given.grad_out + first, given.out + first, problem.size);
     });
 }
 
@@ -178,13 +178,8 @@ std::vector<int64_t> indices(const Tensor& tensor) {
 
 void forward_with_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
                       const Tensor& out_tensor, float* lse, int64_t longest) {
-    const Input<float> q(operands.q);
-    const Input<float> k(operands.k);
-    const Input<float> v(operands.v);
-    const Output<float> out(out_tensor);
-    const cuda::SentProblem sent(problem);
-    cuda::forward<float>(sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(),
-                         {{problem.heads, longest}, lse, nullptr, nullptr});
+    const NewWords out(out_tensor);
+    cuda::attend(problem, scoring, operands, out.as<char>(), {{problem.heads, longest}, lse, nullptr, nullptr});
     out.store();
 }
 
@@ -236,13 +231,9 @@ void record_kept(const Tensor& mask, const Dropout& dropout) {
 void forward_with_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
                              const Tensor& out_tensor, const Tensor& maxima, const Tensor& sums,
                              const StatisticsLayout& layout) {
-    const Input<float> q(operands.q);
-    const Input<float> k(operands.k);
-    const Input<float> v(operands.v);
-    const Output<float> out(out_tensor);
-    const cuda::SentProblem sent(problem);
-    cuda::forward<float>(
-        sent.problem(), scoring, q.data(), k.data(), v.data(), out.data(),
+    const NewWords out(out_tensor);
+    cuda::attend(
+        problem, scoring, operands, out.as<char>(),
         {{problem.heads, layout.queries, layout.is_joined}, nullptr, maxima.elements<float>(), sums.elements<float>()});
     out.store();
 }

@@ -1,10 +1,11 @@
-// Attention by online softmax: one group for each query of each head goes through the keys by tiles as wide as the
-// group, with a running maximum and sum, so that the matrix of scores is never in memory.
+// One query of attention by online softmax: a group goes through the keys by tiles as wide as itself, with a running
+// maximum and sum. Short sequences and single queries are done so (runs.h), and what blocks leave undone.
 #ifndef DIOPI_CUDA_ATTENTION_FORWARD_H_
 #define DIOPI_CUDA_ATTENTION_FORWARD_H_
 
 #include <limits>
 
+#include "attention/operands.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/launch.h"
 #include "problem.h"
@@ -14,11 +15,11 @@ namespace diopi::cuda {
 using attention::Scoring;
 using attention::Span;
 
-template <typename T>
-DIOPI_DEVICE T dot(const T* a, const T* b, int64_t count) {
+template <typename T, typename P>
+DIOPI_DEVICE T dot(const P* a, const P* b, int64_t count) {
     T sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-        sum += a[i] * b[i];
+        sum += static_cast<T>(a[i]) * static_cast<T>(b[i]);
     }
     return sum;
 }
@@ -78,76 +79,76 @@ struct Record {
     T* sums;
 };
 
-template <typename T>
-void forward(const DeviceProblem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, T* out,
-             const Record<T>& record) {
-    for_groups(problem.queries * problem.heads, kTile, tile_bytes<T>(problem.size, 1),
-               [=] DIOPI_KERNEL(Group & group, int64_t at) {
-                   constexpr T kInfinity = std::numeric_limits<T>::infinity();
-                   const int64_t head = at % problem.heads;
-                   const int64_t s = problem.sequence_of_query(at / problem.heads);
-                   const Sequence& own = problem.sequences[s];
-                   const int64_t query = at / problem.heads - own.query_row;
-                   const int64_t kv_head = head / (problem.heads / problem.kv_heads);
-                   const Span span = attention::window(scoring, own, query);
-                   const T* row = q + problem.query_at(own, head, query);
-                   T* shares = group.template shared<T>();
-                   T* sums = shares + group.size();
-                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                       sums[d] = 0;
-                   }
-                   T top = -kInfinity;
-                   T total = 0;
-                   int seen = 0;
-                   for (int64_t start = span.first; start < span.last; start += group.size()) {
-                       const int64_t key = start + group.thread();
-                       const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
-                       T value = -kInfinity;
-                       if (counts) {
-                           const T product = dot(row, k + problem.key_at(own, kv_head, key), problem.size);
-                           value = score(scoring, own, s, head, query, key, product);
-                       }
-                       seen += group.sum(counts ? 1 : 0);
-                       // NaN is no maximum; it comes into the sum below.
-                       const T largest = group.reduce(value > -kInfinity ? value : -kInfinity,
-                                                      [](T a, T b) { return b > a ? b : a; });
-                       const T next = largest > top ? largest : top;
-                       const T correction = top == -kInfinity ? 0 : exp(top - next);
-                       const T share = counts ? exp(value - next) : 0;
-                       total = total * correction + group.sum(share);
-                       top = next;
-                       const bool is_kept = !counts || !scoring.dropout.is_active() ||
-                                            scoring.dropout.keeps(probability_at(own, head, query, key));
-                       shares[group.thread()] = is_kept ? share : 0;
-                       group.sync();
-                       const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
-                       for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                           T sum = sums[d] * correction;
-                           for (int64_t j = start; j < end; ++j) {
-                               if (shares[j - start] != 0) {
-                                   sum += shares[j - start] * v[problem.key_at(own, kv_head, j) + d];
-                               }
-                           }
-                           sums[d] = sum;
-                       }
-                       group.sync();
-                   }
-                   const T factor = static_cast<T>(scoring.dropout.factor()) / total;
-                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                       out[problem.query_at(own, head, query) + d] = seen == 0 ? 0 : sums[d] * factor;
-                   }
-                   if (group.thread() == 0) {
-                       const int64_t place = record.place(own, s, head, query);
-                       if (record.lse != nullptr) {
-                           record.lse[place] = seen == 0 ? kInfinity : top + numeric::log(total);
-                       }
-                       if (record.maxima != nullptr) {
-                           record.maxima[place] = top;
-                           record.sums[place] = total;
-                       }
-                   }
-               });
+// One query by a group, which needs tile_bytes<T>(problem.size, 1) of shared memory. Elements are computed with in T.
+template <typename T, typename P>
+DIOPI_DEVICE void attend_one(const Group& group, const DeviceProblem& problem, const Scoring& scoring,
+                             const Sequence& own, int64_t s, int64_t head, int64_t query, const P* q, const P* k,
+                             const P* v, P* out, const Record<T>& record) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    const int64_t kv_head = head / (problem.heads / problem.kv_heads);
+    const Span span = attention::window(scoring, own, query);
+    const P* row = q + problem.query_at(own, head, query);
+    T* shares = group.template shared<T>();
+    T* sums = shares + group.size();
+    for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+        sums[d] = 0;
+    }
+    T top = -kInfinity;
+    T total = 0;
+    int seen = 0;
+    for (int64_t start = span.first; start < span.last; start += group.size()) {
+        const int64_t key = start + group.thread();
+        const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
+        T value = -kInfinity;
+        if (counts) {
+            const T product = dot<T>(row, k + problem.key_at(own, kv_head, key), problem.size);
+            value = score(scoring, own, s, head, query, key, product);
+        }
+        seen += group.sum(counts ? 1 : 0);
+        // NaN is no maximum; it comes into the sum below.
+        const T largest = group.reduce(value > -kInfinity ? value : -kInfinity, [](T a, T b) { return b > a ? b : a; });
+        const T next = largest > top ? largest : top;
+        const T correction = top == -kInfinity ? 0 : exp(top - next);
+        const T share = counts ? exp(value - next) : 0;
+        total = total * correction + group.sum(share);
+        top = next;
+        const bool is_kept =
+            !counts || !scoring.dropout.is_active() || scoring.dropout.keeps(probability_at(own, head, query, key));
+        shares[group.thread()] = is_kept ? share : 0;
+        group.sync();
+        const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
+        for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+            T sum = sums[d] * correction;
+            for (int64_t j = start; j < end; ++j) {
+                if (shares[j - start] != 0) {
+                    sum += shares[j - start] * static_cast<T>(v[problem.key_at(own, kv_head, j) + d]);
+                }
+            }
+            sums[d] = sum;
+        }
+        group.sync();
+    }
+    const T factor = static_cast<T>(scoring.dropout.factor()) / total;
+    for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+        out[problem.query_at(own, head, query) + d] = P(seen == 0 ? 0 : sums[d] * factor);
+    }
+    if (group.thread() == 0) {
+        const int64_t place = record.place(own, s, head, query);
+        if (record.lse != nullptr) {
+            record.lse[place] = seen == 0 ? kInfinity : top + numeric::log(total);
+        }
+        if (record.maxima != nullptr) {
+            record.maxima[place] = top;
+            record.sums[place] = total;
+        }
+    }
+    group.sync();
 }
+
+// softmax(scores) v for all queries. Operands are of one dtype and `out` is a dense array of it, of which rows that
+// belong to no query stay. Statistics are recorded but for float64.
+void attend(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
+            const Record<float>& record);
 
 }  // namespace diopi::cuda
 

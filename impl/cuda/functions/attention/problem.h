@@ -51,6 +51,12 @@ struct DeviceProblem {
     }
 };
 
+// What kernels need of a problem when they know the sequence.
+inline DeviceProblem without_sequences(const Problem& problem) {
+    return {nullptr,          nullptr, 0, problem.heads, problem.kv_heads, problem.size, problem.query_rows,
+            problem.key_rows, 0,       0};
+}
+
 class SentProblem {
   public:
     explicit SentProblem(const Problem& problem) {

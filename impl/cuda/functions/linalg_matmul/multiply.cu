@@ -100,32 +100,37 @@ void multiply_as(const Tensor& out, const Tensor& a, const Tensor& b, const Numb
 
 }  // namespace
 
+void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
+                    const Tensor& added) {
+    if (out.numel == 0) {
+        return;
+    }
+    for (const Tensor* tensor : {&out, &a, &b, &added}) {
+        require_on_device(*tensor);
+    }
+    const View summand = added.is_null() ? View(Tensor(), {}, {}) : expanded(added, shape_of(out));
+    if (multiply_by_blas(out, a, b, alpha, beta, summand.tensor())) {
+        return;
+    }
+    const Dtype dtype = compute_of(out.dtype);
+    if (is_complex(dtype)) {
+        multiply_as<Complex128>(out, a, b, alpha, beta, summand.tensor());
+    } else if (dtype == Dtype::kFloat32) {
+        multiply_as<float>(out, a, b, alpha, beta, summand.tensor());
+    } else if (dtype == Dtype::kFloat64) {
+        multiply_as<double>(out, a, b, alpha, beta, summand.tensor());
+    } else {
+        multiply_as<Int64>(out, a, b, alpha, beta, summand.tensor());
+    }
+}
+
 }  // namespace diopi::cuda
 
 namespace diopi::cpu {
 
 void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Number alpha, Number beta,
                       const Tensor& added) {
-    if (out.numel == 0) {
-        return;
-    }
-    for (const Tensor* tensor : {&out, &a, &b, &added}) {
-        cuda::require_on_device(*tensor);
-    }
-    const View summand = added.is_null() ? View(Tensor(), {}, {}) : expanded(added, shape_of(out));
-    if (cuda::multiply_by_blas(out, a, b, alpha, beta, summand.tensor())) {
-        return;
-    }
-    const Dtype dtype = compute_of(out.dtype);
-    if (is_complex(dtype)) {
-        cuda::multiply_as<Complex128>(out, a, b, alpha, beta, summand.tensor());
-    } else if (dtype == Dtype::kFloat32) {
-        cuda::multiply_as<float>(out, a, b, alpha, beta, summand.tensor());
-    } else if (dtype == Dtype::kFloat64) {
-        cuda::multiply_as<double>(out, a, b, alpha, beta, summand.tensor());
-    } else {
-        cuda::multiply_as<Int64>(out, a, b, alpha, beta, summand.tensor());
-    }
+    cuda::multiply_batch(out, a, b, alpha, beta, added);
 }
 
 }  // namespace diopi::cpu

@@ -8,10 +8,15 @@
 
 namespace diopi::cuda {
 
-// What `multiply_tensors` promises, for outputs that are not empty. False where nothing was done: cuBLASLt is not
-// there, or these dtypes, sizes or layouts are not its.
+// What `multiply_batch` promises, for outputs that are not empty. False where nothing was done: cuBLASLt is not there,
+// or these dtypes, sizes or layouts are not its. A product of a form that came before costs no choice of an algorithm.
 bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
                       const Tensor& added);
+
+// `multiply_tensors` (diopi_cpu/gemm.h), which also takes factors of a half dtype beside floats in `out` and `added`.
+// The step from one matrix of a factor to the next may be 0.
+void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
+                    const Tensor& added);
 
 }  // namespace diopi::cuda
 

@@ -1,0 +1,251 @@
+// What is done to a block of scores between products of matrices. A group takes a row: the scores of one query of one
+// head against the keys of the block, which are all keys that the query may see.
+#ifndef DIOPI_CUDA_ATTENTION_BLOCK_KERNELS_H_
+#define DIOPI_CUDA_ATTENTION_BLOCK_KERNELS_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "forward.h"
+#include "runs.h"
+
+#if defined(__CUDACC__)
+#define DIOPI_UNROLL _Pragma("unroll")
+#else
+#define DIOPI_UNROLL
+#endif
+
+namespace diopi::cuda {
+
+// The query that a row of scores belongs to.
+struct RowPlace {
+    Sequence own;
+    int64_t sequence;
+    int64_t head;
+    int64_t query;
+};
+
+// Rows are numbered by sequence, head with keys, query, and heads that share the keys.
+struct Block {
+    Run run;  // with the first sequence of the block as its own
+    int64_t heads;
+    uint32_t first_kv_head;
+    uint32_t kv_heads;
+    uint32_t shared_by;
+    uint32_t first_query;
+    uint32_t queries;
+    int64_t first_key = 0;
+    int width = 0;  // keys
+    int step = 0;   // from row to row, a multiple of 8
+
+    int64_t rows() const { return run.count * kv_heads * queries * shared_by; }
+
+    // The number of a row among those of all queries of these heads and sequences.
+    DIOPI_DEVICE int64_t row_of_all(int64_t at) const {
+        const uint32_t own = queries * shared_by;
+        const uint32_t pair = static_cast<uint32_t>(at) / own;
+        return pair * run.first.queries * shared_by + first_query * shared_by +
+               (static_cast<uint32_t>(at) - pair * own);
+    }
+
+    DIOPI_DEVICE RowPlace place(int64_t at) const {
+        auto rest = static_cast<uint32_t>(at);
+        const uint32_t shared = rest % shared_by;
+        rest /= shared_by;
+        const uint32_t query = rest % queries;
+        rest /= queries;
+        const uint32_t kv_head = rest % kv_heads;
+        const int64_t i = rest / kv_heads;
+        Sequence own = run.first;
+        own.query_start += i * run.query_spacing;
+        own.key_start += i * run.key_spacing;
+        own.query_row += i * own.queries;
+        own.probability_start += i * heads * own.queries * own.keys;
+        return {own, run.index + i, static_cast<int64_t>((first_kv_head + kv_head) * shared_by + shared),
+                static_cast<int64_t>(first_query + query)};
+    }
+};
+
+template <typename T>
+struct alignas(4 * sizeof(T)) Four {
+    T at[4];
+};
+
+// A number in place of a score, as products take it: halves are too coarse for probabilities, so that there are two of
+// them, a number and what its rounding left, which products add up.
+template <typename P, bool kIsHalf = sizeof(P) == 2>
+struct Parts {
+    static constexpr int kCount = 1;
+    P whole;
+    DIOPI_DEVICE static Parts of(P value) { return {value}; }
+};
+template <typename P>
+struct Parts<P, true> {
+    static constexpr int kCount = 2;
+    P rounded;
+    P rest;
+    DIOPI_DEVICE static Parts of(float value) {
+        const P rounded(value);
+        return {rounded, P(value - static_cast<float>(rounded))};
+    }
+};
+
+// Scores of a row that a thread keeps in registers at a time.
+constexpr int kKept = 16;
+
+// Threads that suit rows of a width: each has kKept scores where the group may be as large.
+inline int threads_of_rows(int width) { return threads_for((width + kKept - 1) / kKept); }
+
+// Scores of a row. Where kPlain holds, there are neither slopes nor masks.
+template <typename S, bool kPlain>
+struct RowScores {
+    S scale;
+    S slope = 0;
+    const uint8_t* mask = nullptr;  // of the first key of the block
+    int64_t mask_step = 0;
+    int first;  // of the keys of the block that the window shows
+    int last;
+    int beside;  // the key of the block that stands beside the query
+
+    DIOPI_DEVICE RowScores(const Block& block, const Scoring& scoring, const RowPlace& place)
+        : scale(static_cast<S>(scoring.scale)) {
+        const Span span = attention::window(scoring, place.own, place.query);
+        const int64_t from = span.first - block.first_key;
+        const int64_t to = span.last - block.first_key;
+        first = static_cast<int>(from < block.width ? from : block.width);
+        last = static_cast<int>(to < block.width ? to : block.width);
+        beside = static_cast<int>(place.query + place.own.keys - place.own.queries - block.first_key);
+        if constexpr (!kPlain) {
+            if (scoring.slopes != nullptr) {
+                slope = static_cast<S>(scoring.slopes[place.sequence * scoring.slope_stride + place.head]);
+            }
+            if (scoring.mask != nullptr) {
+                const int64_t* steps = scoring.mask_strides;
+                mask_step = steps[3];
+                mask = scoring.mask + place.sequence * steps[0] + place.head * steps[1] + place.query * steps[2] +
+                       block.first_key * steps[3];
+            }
+        }
+    }
+    DIOPI_DEVICE bool sees(int key) const {
+        const bool is_inside = key >= first && key < last;
+        if constexpr (kPlain) {
+            return is_inside;
+        } else {
+            return is_inside && (mask == nullptr || mask[key * mask_step] == 0);
+        }
+    }
+    DIOPI_DEVICE S score(int key, S product) const {
+        if constexpr (kPlain) {
+            return scale * product;
+        } else {
+            const int distance = beside < key ? key - beside : beside - key;
+            return scale * product - slope * static_cast<S>(distance);
+        }
+    }
+};
+
+// Calls `body(n, key)` for the vectors of four scores that a thread has in part `part` of a row: values n to n + 3 for
+// keys from `key` on.
+template <typename Body>
+DIOPI_DEVICE void for_vectors(const Group& group, int part, int step, const Body& body) {
+    const int first = part * kKept * group.size();
+    DIOPI_UNROLL
+    for (int n = 0; n < kKept; n += 4) {
+        const int key = first + n * group.size() + 4 * group.thread();
+        if (key < step) {
+            body(n, key);
+        }
+    }
+}
+
+inline DIOPI_DEVICE int parts_of(const Group& group, int step) {
+    return (step + kKept * group.size() - 1) / (kKept * group.size());
+}
+
+// Scores become exponentials of their distance to the largest one, in place. Hidden and dropped ones become 0. `totals`
+// gets the sum of each row of all queries, before anything is dropped; it is 0 where a query sees no key.
+template <typename S, typename P, bool kPlain>
+void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* totals, const Record<S>& record) {
+    static_assert(sizeof(Parts<P>) == sizeof(S), "the parts of a number do not fit into a score");
+    for_groups(block.rows(), threads_of_rows(block.step), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
+        constexpr S kInfinity = std::numeric_limits<S>::infinity();
+        const RowPlace place = block.place(at);
+        const RowScores<S, kPlain> row(block, scoring, place);
+        S* const data = scores + at * block.step;
+        const int parts = parts_of(group, block.step);
+        S values[kKept];
+        bool sees_any = false;
+        const auto load = [&](int part) {
+            DIOPI_UNROLL
+            for (int n = 0; n < kKept; ++n) {
+                values[n] = -kInfinity;
+            }
+            for_vectors(group, part, block.step, [&](int n, int key) {
+                const Four<S> products = *reinterpret_cast<const Four<S>*>(data + key);
+                DIOPI_UNROLL
+                for (int e = 0; e < 4; ++e) {
+                    if (row.sees(key + e)) {
+                        values[n + e] = row.score(key + e, products.at[e]);
+                        sees_any = true;
+                    }
+                }
+            });
+        };
+        S top = -kInfinity;
+        for (int part = 0; part < parts; ++part) {
+            load(part);
+            DIOPI_UNROLL
+            for (int n = 0; n < kKept; ++n) {
+                top = values[n] > top ? values[n] : top;  // NaN is no maximum; it comes into the sum below
+            }
+        }
+        top = group.reduce(top, [](S a, S b) { return b > a ? b : a; });
+        S shift = top;
+        if (top == -kInfinity && group.sum(sees_any ? 1 : 0) == 0) {
+            shift = 0;  // all are hidden, and become 0
+        }
+        S total = 0;
+        for (int part = 0; part < parts; ++part) {
+            if (parts > 1) {
+                load(part);
+            }
+            DIOPI_UNROLL
+            for (int n = 0; n < kKept; ++n) {
+                values[n] = numeric::exp(values[n] - shift);
+                total += values[n];
+            }
+            for_vectors(group, part, block.step, [&](int n, int key) {
+                Four<Parts<P>> shares;
+                DIOPI_UNROLL
+                for (int e = 0; e < 4; ++e) {
+                    bool is_kept = true;
+                    if constexpr (!kPlain) {
+                        if (scoring.dropout.is_active() && values[n + e] != 0) {
+                            const int64_t first = probability_at(place.own, place.head, place.query, block.first_key);
+                            is_kept = scoring.dropout.keeps(first + key + e);
+                        }
+                    }
+                    shares.at[e] = Parts<P>::of(is_kept ? values[n + e] : S(0));
+                }
+                *reinterpret_cast<Four<Parts<P>>*>(data + key) = shares;
+            });
+        }
+        total = group.sum(total);
+        if (group.thread() == 0) {
+            totals[block.row_of_all(at)] = total;
+            const int64_t statistic = record.place(place.own, place.sequence, place.head, place.query);
+            if (record.lse != nullptr) {
+                record.lse[statistic] = total == 0 ? kInfinity : top + numeric::log(total);
+            }
+            if (record.maxima != nullptr) {
+                record.maxima[statistic] = top;
+                record.sums[statistic] = total;
+            }
+        }
+    });
+}
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_ATTENTION_BLOCK_KERNELS_H_

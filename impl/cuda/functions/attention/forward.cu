@@ -1,0 +1,174 @@
+// Attention forward: by blocks whose products are those of matrices, or query by query (runs.h).
+#include <string>
+
+#include "block_kernels.h"
+#include "diopi_cpu/words.h"
+#include "forward.h"
+#include "passes.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// The sums of weighted values, divided by those of the weights: [rows, size] to the places of the queries. Rows that
+// are not finite although their weights are get a flag.
+template <typename S, typename P, int kWidth>
+void divide(const Block& all, const DeviceProblem& problem, S factor, const S* sums, const S* totals, uint8_t* flags,
+            P* out) {
+    struct alignas(kWidth * sizeof(S)) From {
+        S at[kWidth];
+    };
+    struct alignas(kWidth * sizeof(P)) To {
+        P at[kWidth];
+    };
+    const auto vectors = static_cast<uint32_t>(problem.size / kWidth);
+    for_each(all.rows() * vectors, [=] DIOPI_KERNEL(int64_t at) {
+        const uint32_t row = static_cast<uint32_t>(at) / vectors;
+        const uint32_t d = (static_cast<uint32_t>(at) - row * vectors) * kWidth;
+        const RowPlace place = all.place(row);
+        const S total = totals[row];
+        const From from = *reinterpret_cast<const From*>(sums + row * problem.size + d);
+        To to;
+        DIOPI_UNROLL
+        for (int e = 0; e < kWidth; ++e) {
+            to.at[e] = P(total == 0 ? S(0) : from.at[e] * (factor / total));
+            if (total > 0 && !(from.at[e] - from.at[e] == 0)) {
+                flags[row] = 1;
+            }
+        }
+        *reinterpret_cast<To*>(out + problem.query_at(place.own, place.head, place.query) + d) = to;
+    });
+}
+
+// Products multiply hidden keys by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
+template <typename S, typename P>
+void mend(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Arrays& arrays,
+          const uint8_t* flags, P* out) {
+    constexpr int64_t kRows = 64;
+    const P* const q = elements<P>(arrays.q);
+    const P* const k = elements<P>(arrays.k);
+    const P* const v = elements<P>(arrays.v);
+    const int64_t rows = all.rows();
+    for_groups((rows + kRows - 1) / kRows, kTile, tile_bytes<S>(problem.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t k_group) {
+                   const int64_t end = (k_group + 1) * kRows < rows ? (k_group + 1) * kRows : rows;
+                   for (int64_t row = k_group * kRows; row < end; ++row) {
+                       if (flags[row] != 0) {
+                           const RowPlace place = all.place(row);
+                           attend_one<S, P>(group, problem, scoring, place.own, place.sequence, place.head, place.query,
+                                            q, k, v, out, Record<S>{});
+                       }
+                   }
+               });
+}
+
+template <typename S, typename P, bool kPlain>
+void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arrays& arrays, P* out,
+                      const Record<S>& record) {
+    constexpr int64_t kParts = Parts<P>::kCount;
+    const DeviceProblem places = without_sequences(problem);
+    const auto factor = static_cast<S>(scoring.dropout.factor());
+    for (const Run& run : runs_of(problem)) {
+        const Cut cut = cut_of(problem, scoring, run, sizeof(S));
+        Buffer scores;
+        scores.allocate(cut.scores * static_cast<int64_t>(sizeof(S)));
+        for (const Pass& pass : passes_of(problem, run, cut)) {
+            const Block all = block_of(problem, scoring, pass, 0, run.first.queries);
+            const int64_t rows = run.first.queries * problem.group();
+            const Stack queries = read(arrays.q, query_rows(problem, pass));
+            const Stack keys = read(arrays.k, key_rows(problem, pass));
+            const Stack values = read(arrays.v, key_rows(problem, pass, kParts));
+            Buffer totals;
+            Buffer sums;
+            Buffer flags;
+            totals.allocate(all.rows() * static_cast<int64_t>(sizeof(S)));
+            sums.allocate(all.rows() * problem.size * static_cast<int64_t>(sizeof(S)));
+            flags.allocate(all.rows());
+            clear(flags.data(), static_cast<size_t>(all.rows()));
+            const Tensor sum_array = array_like(arrays.q, sums.data(), dtype_of<S>);
+            for (int64_t first = 0; first < run.first.queries; first += cut.queries) {
+                const Block block = block_of(problem, scoring, pass, first, cut.queries);
+                const int64_t count = block.queries * problem.group();
+                const int64_t from = first * problem.group();
+                const Tensor products = array_like(arrays.q, scores.data(), dtype_of<S>);
+                const Tensor shares = array_like(arrays.q, scores.data(), dtype_of<P>);
+                if (block.width > 0) {
+                    multiply(matrices(products, block), queries.rows(from, count),
+                             keys.columns(block.first_key, block.width));
+                }
+                exponentiate<S, P, kPlain>(block, scoring, static_cast<S*>(scores.data()),
+                                           static_cast<S*>(totals.data()), record);
+                if (block.width > 0) {
+                    const View result(sum_array, {all.run.count * pass.heads, count, problem.size},
+                                      {rows * problem.size, problem.size, 1}, from * problem.size);
+                    multiply(result, matrices(shares, block, kParts),
+                             values.rows(kParts * block.first_key, kParts * block.width));
+                }
+            }
+            const auto* const summed = static_cast<const S*>(sums.data());
+            const auto* const total = static_cast<const S*>(totals.data());
+            auto* const marked = static_cast<uint8_t*>(flags.data());
+            if (problem.size % 4 == 0 && reinterpret_cast<uintptr_t>(out) % (4 * sizeof(P)) == 0) {
+                divide<S, P, 4>(all, places, factor, summed, total, marked, out);
+            } else {
+                divide<S, P, 1>(all, places, factor, summed, total, marked, out);
+            }
+            mend<S, P>(all, places, scoring, arrays, marked, out);
+        }
+    }
+}
+
+template <typename S, typename P>
+void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arrays& arrays, P* out,
+                       const Record<S>& record) {
+    const SentProblem sent(problem);
+    const DeviceProblem places = sent.problem();
+    const P* const q = elements<P>(arrays.q);
+    const P* const k = elements<P>(arrays.k);
+    const P* const v = elements<P>(arrays.v);
+    for_groups(places.queries * places.heads, kTile, tile_bytes<S>(places.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   const int64_t head = at % places.heads;
+                   const int64_t s = places.sequence_of_query(at / places.heads);
+                   const Sequence& own = places.sequences[s];
+                   const int64_t query = at / places.heads - own.query_row;
+                   attend_one<S, P>(group, places, scoring, own, s, head, query, q, k, v, out, record);
+               });
+}
+
+template <typename S, typename P>
+void attend_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
+               const Record<S>& record) {
+    const Words q(operands.q);
+    const Words k(operands.k);
+    const Words v(operands.v);
+    const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
+    auto* const to = static_cast<P*>(out);
+    if (!goes_by_blocks(problem)) {
+        attend_by_queries<S, P>(problem, scoring, arrays, to, record);
+    } else if (is_plain(scoring)) {
+        attend_by_blocks<S, P, true>(problem, scoring, arrays, to, record);
+    } else {
+        attend_by_blocks<S, P, false>(problem, scoring, arrays, to, record);
+    }
+}
+
+}  // namespace
+
+void attend(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
+            const Record<float>& record) {
+    switch (operands.q.dtype) {
+        case Dtype::kFloat16:
+            return attend_as<float, Half>(problem, scoring, operands, out, record);
+        case Dtype::kBfloat16:
+            return attend_as<float, Bfloat16>(problem, scoring, operands, out, record);
+        case Dtype::kFloat32:
+            return attend_as<float, float>(problem, scoring, operands, out, record);
+        case Dtype::kFloat64:
+            return attend_as<double, double>(problem, scoring, operands, out, Record<double>{});
+        default:
+            fail(std::string("attention is not defined for ") + name_of(operands.q.dtype), diopiDtypeNotSupported);
+    }
+}
+
+}  // namespace diopi::cuda

@@ -1,0 +1,119 @@
+"""Runs attention forward and backward: `attention_program.py RUNTIME LIBRARY FILE`, with results for each case of CASES.
+
+A program of its own, since a process holds one library, and the library reads its settings once.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
+
+from cpu_library import BFLOAT16
+from random_program import AnyLibrary
+
+from diopigen import api
+from diopigen.diagnostics import Sink
+
+ROOT = Path(__file__).parents[2]
+Array = np.ndarray[Any, Any]
+HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call: tensors are [batch, tokens, heads, size]."""
+
+    name: str
+    dtype: np.dtype[Any]
+    batch: int
+    queries: int
+    keys: int
+    heads: int
+    kv_heads: int
+    size: int
+    is_causal: bool = False
+    left: int = -1
+    right: int = -1
+    has_slopes: bool = False
+    hidden: float | None = None
+    """What stands in the value of the last key, which is hidden from all queries but the last."""
+
+    @property
+    def scale(self) -> float:
+        return float(np.float32(self.size**-0.5))
+
+    def operands(self) -> dict[str, Array]:
+        """Queries, keys, values and the gradient that comes in, and slopes."""
+        generator = np.random.default_rng(self.queries + 7 * self.keys + self.size)
+        shapes = {
+            "q": (self.batch, self.queries, self.heads, self.size),
+            "k": (self.batch, self.keys, self.kv_heads, self.size),
+            "v": (self.batch, self.keys, self.kv_heads, self.size),
+            "grad": (self.batch, self.queries, self.heads, self.size),
+        }
+        made = {name: generator.standard_normal(shape).astype(self.dtype) for name, shape in shapes.items()}
+        if self.hidden is not None:
+            made["v"][:, -1] = self.hidden
+        made["slopes"] = np.linspace(0.01, 0.1, self.heads, dtype=np.float32)
+        return made
+
+
+CASES = (
+    Case("causal, heads that share keys", HALF, 3, 150, 150, 4, 2, 32, is_causal=True),
+    Case("causal, fewer queries than keys", BFLOAT16, 2, 90, 140, 2, 2, 20, is_causal=True),
+    Case("causal, more queries than keys", HALF, 1, 140, 90, 2, 1, 16, is_causal=True),
+    Case("everything seen", BFLOAT16, 2, 130, 200, 3, 3, 24),
+    Case("one head with keys", HALF, 1, 100, 130, 4, 1, 64),
+    Case("odd sizes", BFLOAT16, 2, 67, 71, 3, 1, 7, is_causal=True),
+    Case("a window", HALF, 2, 160, 160, 2, 2, 16, left=40, right=10),
+    Case("slopes", HALF, 2, 70, 80, 4, 2, 16, is_causal=True, has_slopes=True),
+    Case("rows longer than registers", HALF, 1, 66, 1100, 2, 2, 8),
+    Case("single precision", SINGLE, 2, 90, 100, 4, 2, 16, is_causal=True),
+    Case("a hidden NaN", HALF, 1, 80, 80, 2, 1, 16, is_causal=True, hidden=np.nan),
+)
+
+
+def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
+    """Output, logarithms of sums, and the three gradients, as float32 at least."""
+    given = case.operands()
+    q, k, v, grad = (given[name] for name in ("q", "k", "v", "grad"))
+    out, grad_q = np.zeros_like(q), np.zeros_like(q)
+    grad_k, grad_v = np.zeros_like(k), np.zeros_like(v)
+    lse = np.zeros((case.batch, case.heads, case.queries), np.float32)
+    generator = library.generator(0, 0)
+    if case.dtype == SINGLE:
+        scale = case.scale
+        library.call(
+            "diopiMultiHeadAttention", q, k, v, 0.0, case.is_causal, False, scale, out, lse, generator, None
+        )  # fmt: skip
+        library.call(
+            "diopiMultiHeadAttentionBackward", grad, q, k, v, out, lse, 0.0, case.is_causal, generator, scale,
+            grad_q, grad_k, grad_v,
+        )  # fmt: skip
+    else:
+        slopes = given["slopes"] if case.has_slopes else None
+        settings = (0.0, case.scale, case.is_causal, case.left, case.right)
+        library.call("diopiFlashAttention", out, lse, generator, q, k, v, slopes, *settings)
+        library.call(
+            "diopiFlashAttentionBackward", grad_q, grad_k, grad_v, grad, generator, q, k, v, slopes, out, lse,
+            *settings,
+        )  # fmt: skip
+    results = {"out": out, "lse": lse, "grad_q": grad_q, "grad_k": grad_k, "grad_v": grad_v}
+    return {name: array.astype(np.float32) for name, array in results.items()}
+
+
+def main() -> None:
+    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
+    found = {f"{case.name}/{name}": array for case in CASES for name, array in run(library, case).items()}
+    np.savez(sys.argv[3], **found)
+
+
+if __name__ == "__main__":
+    main()

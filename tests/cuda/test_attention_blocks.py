@@ -1,0 +1,117 @@
+"""Attention by blocks of scores, against float64, at sizes of several blocks; and products that cuBLASLt knows already."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attention_program import CASES, Case
+from cpu_build import run_checked
+from cpu_library import BFLOAT16
+
+PROGRAM = Path(__file__).with_name("attention_program.py")
+Array = np.ndarray[Any, Any]
+
+
+def attended(libraries: tuple[Path, Path], file: Path, settings: Mapping[str, str]) -> dict[str, Array]:
+    """What a library gives for all cases under settings of its own."""
+    run_checked([sys.executable, PROGRAM, *libraries, file], {**os.environ, **settings})
+    with np.load(file) as results:
+        return dict(results)
+
+
+def expected(case: Case) -> dict[str, Array]:
+    """The definition in float64, from operands as they are stored."""
+    q, k, v, grad = (case.operands()[name].astype(np.float64).swapaxes(1, 2) for name in ("q", "k", "v", "grad"))
+    shared = case.heads // case.kv_heads
+    k, v = (np.repeat(array, shared, axis=1) for array in (k, v))
+    beside = np.arange(case.queries)[:, None] + case.keys - case.queries
+    key = np.arange(case.keys)
+    right = 0 if case.is_causal else case.right
+    sees = np.ones((case.queries, case.keys), bool)
+    sees &= (key <= beside + right) | (right < 0)
+    sees &= (key >= beside - case.left) | (case.left < 0)
+    scores = case.scale * q @ k.swapaxes(-1, -2)
+    if case.has_slopes:
+        scores -= case.operands()["slopes"].astype(np.float64)[:, None, None] * np.abs(beside - key)
+    scores = np.where(sees, scores, -np.inf)
+    top = np.max(scores, axis=-1, keepdims=True)
+    shares = np.where(sees, np.exp(scores - np.where(np.isinf(top), 0, top)), 0)
+    total = shares.sum(axis=-1, keepdims=True)
+    shares /= np.where(total == 0, 1, total)
+    used = np.where(sees[..., None], v[..., None, :, :], 0)  # hidden values do not count, whatever they are
+    out = np.einsum("bhqk,bhqkd->bhqd", shares, used)
+    to_share = np.where(sees, np.einsum("bhqd,bhqkd->bhqk", grad, used), 0)
+    to_score = case.scale * shares * (to_share - np.sum(grad * out, axis=-1, keepdims=True))
+
+    def joined(array: Array) -> Array:
+        batch, _, keys, size = array.shape
+        return array.reshape(batch, case.kv_heads, shared, keys, size).sum(axis=2)
+
+    results = {
+        "out": out,
+        "grad_q": to_score @ k,
+        "grad_k": joined(to_score.swapaxes(-1, -2) @ q),
+        "grad_v": joined(shares.swapaxes(-1, -2) @ grad),
+    }
+    with np.errstate(divide="ignore"):
+        lse = np.where(total == 0, np.inf, np.log(total) + top)[..., 0]
+    return {"lse": lse, **{name: array.swapaxes(1, 2) for name, array in results.items()}}
+
+
+def faults(case: Case, found: Mapping[str, Array]) -> list[str]:
+    """Results that are farther off than the rounding of the output, and of the output that gradients come from, tells."""
+    rounding = {np.dtype("float16"): 2.0**-11, BFLOAT16: 2.0**-8, np.dtype("float32"): 2e-6}[case.dtype]
+    texts = []
+    for name, right in expected(case).items():
+        result = found[f"{case.name}/{name}"].astype(np.float64)
+        scale = np.max(np.abs(right), where=np.isfinite(right), initial=0)
+        allowed = 1e-5 * scale + (0 if name == "lse" else rounding * np.abs(right))
+        if name in ("grad_q", "grad_k"):
+            allowed = allowed + 2 * rounding * scale  # `out` is rounded before its product with the gradient
+        with np.errstate(invalid="ignore"):
+            good = (result == right) | (np.abs(result - right) <= allowed) | (np.isnan(result) & np.isnan(right))
+        if not good.all():
+            distance = np.max(np.abs(result - right)[~good])
+            texts.append(f"{case.name}: {name}, {(~good).sum()} of {good.size}, by {distance:.3g} of {scale:.3g}")
+    return texts
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"DIOPI_CUDA_ATTENTION_BYTES": "60000"},
+        {"DIOPI_CUDA_ATTENTION_BYTES": "60000", "DIOPI_CUDA_EMULATION_ORDER": "reversed"},
+        {"DIOPI_CUDA_ATTENTION_BYTES": "500000", "DIOPI_CUDA_EMULATION_BLAS": "1"},
+        {"DIOPI_CUDA_EMULATION_BLAS": "1", "DIOPI_CUDA_EMULATION_STREAMS": "lazy"},
+    ],
+    ids=["tiles", "small blocks", "small blocks reversed", "products of cuBLASLt", "late"],
+)
+def test_attention_is_what_its_definition_gives(
+    emulated: tuple[Path, Path], tmp_path: Path, settings: dict[str, str]
+) -> None:
+    """Blocks of few queries and of many, over own products and over those of the stand-in."""
+    found = attended(emulated, tmp_path / "found.npz", settings)
+    assert [text for case in CASES for text in faults(case, found)] == []
+
+
+def test_a_product_that_was_made_before_needs_no_choice(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+    """Blocks of one shape are one plan: algorithms are chosen far less often than products are made."""
+    log = tmp_path / "blas.txt"
+    settings = {
+        "DIOPI_CUDA_ATTENTION_BYTES": "60000",
+        "DIOPI_CUDA_EMULATION_BLAS": "1",
+        "DIOPI_CUDA_EMULATION_BLAS_LOG": str(log),
+    }
+    attended(emulated, tmp_path / "found.npz", settings)
+    calls = [line.split() for line in log.read_text().splitlines()]
+    counts = Counter(call[0] for call in calls)
+    assert counts["multiply"] > 3 * counts["choose"] > 0
+    assert {(call[1], call[2]) for call in calls} >= {("2", "4"), ("4", "4")}, "halves give floats"
