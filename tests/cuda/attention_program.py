@@ -1,6 +1,6 @@
-"""Runs attention forward and backward: `attention_program.py RUNTIME LIBRARY FILE`, with results for each case of CASES.
+"""Runs attention forward and backward: `attention_program.py RUNTIME LIBRARY FILE TIMES`.
 
-A program of its own, since a process holds one library, and the library reads its settings once.
+FILE gets the results of all cases, which are run TIMES times. A program of its own, since a process holds one library, and the library reads its settings once.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
 def main() -> None:
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
-    found = {f"{case.name}/{name}": array for case in CASES for name, array in run(library, case).items()}
+    found: dict[str, Array] = {}
+    for _ in range(int(sys.argv[4])):
+        found = {f"{case.name}/{name}": array for case in CASES for name, array in run(library, case).items()}
     np.savez(sys.argv[3], **found)
 
 
