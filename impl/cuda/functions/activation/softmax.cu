@@ -26,8 +26,8 @@ struct HeldForward {
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const Team team(group, rows.team);
-        const int64_t row = k * (group.size() / rows.team) + group.thread() / rows.team;
-        const int length = row < rows.rows ? static_cast<int>(rows.length) : 0;
+        const int64_t row = rows.row(group, k);
+        const int length = rows.length_of(row);
         T x[kHeld * n];
         load_row<S, n, kHeld>(x, from + row * rows.length, length, team, lowest<T>());
         T top = x[0];
@@ -60,7 +60,7 @@ struct HeldForward {
                 x[i] = exp(x[i] - top);
             }
             sum = sum_of<n, kHeld>(x);
-            const T share = static_cast<T>(1 / team.sum(sum));
+            const T share = T(1) / static_cast<T>(team.sum(sum));
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
                 x[i] = x[i] * share;
@@ -83,13 +83,14 @@ struct HeldBackward {
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const Team team(group, rows.team);
-        const int64_t row = k * (group.size() / rows.team) + group.thread() / rows.team;
-        const int length = row < rows.rows ? static_cast<int>(rows.length) : 0;
+        const int64_t row = rows.row(group, k);
+        const int length = rows.length_of(row);
         const int64_t first = row * rows.length;
         T g[kHeld * n];
         T y[kHeld * n];
         load_row<S, n, kHeld>(g, incoming + first, length, team, T(0));
         load_row<S, n, kHeld>(y, made + first, length, team, T(0));
+        // What the sum of the gradients is taken with: the probabilities, or 1.
         double sum = 0;
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
@@ -101,9 +102,16 @@ struct HeldBackward {
             sum += static_cast<double>(part);
         }
         const T total = static_cast<T>(team.sum(sum));
-        DIOPI_UNROLL
-        for (int i = 0; i < kHeld * n; ++i) {
-            g[i] = is_log ? g[i] - exp(y[i]) * total : (g[i] - total) * y[i];
+        if (is_log) {
+            DIOPI_UNROLL
+            for (int i = 0; i < kHeld * n; ++i) {
+                g[i] = g[i] - exp(y[i]) * total;
+            }
+        } else {
+            DIOPI_UNROLL
+            for (int i = 0; i < kHeld * n; ++i) {
+                g[i] = (g[i] - total) * y[i];
+            }
         }
         store_row<S, n, kHeld>(to + first, g, length, team);
     }

@@ -1,93 +1,21 @@
-// BatchNorm, as a whole and in pieces: a channel of all samples is one set.
-#include "sets.h"
+// BatchNorm, as a whole and in pieces: a channel of all samples is one set. What follows from the sums of a channel is
+// made by one kernel, in double, and each element by one more.
+#include "channel_results.h"
+#include "channel_sums.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// Joins the statistics of a batch into the running ones, which keep the unbiased variance.
-void update_running(double* new_mean, double* new_variance, const double* old_mean, const double* old_variance,
-                    const double* means, const double* variances, int64_t channels, double count, double momentum) {
-    for_each(channels, [=] DIOPI_KERNEL(int64_t c) {
-        const double squares = variances[c] * count;
-        new_mean[c] = (1 - momentum) * old_mean[c] + momentum * means[c];
-        new_variance[c] = (1 - momentum) * old_variance[c] + momentum * squares / (count - 1);
-    });
+template <typename S>
+void scale_channels(const Channels& channels, S* y, const S* x, const Scaling<S>* scalings) {
+    scale_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, y, x, scalings, nullptr,
+                   nullptr);
 }
 
-void copy_doubles(double* to, const double* from, int64_t count) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) { to[i] = from[i]; });
-}
-
-// The gradient where the statistics are constants.
-template <typename T>
-void scaled_gradients(const Sets& sets, T* result, const T* g, const double* weight, const double* deviations) {
-    for_each(sets.count * sets.length, [=] DIOPI_KERNEL(int64_t k) {
-        const int64_t c = k / sets.length;
-        const int64_t at = sets.place(c, k % sets.length);
-        result[at] = static_cast<T>(static_cast<double>(g[at]) * deviations[c] * (weight != nullptr ? weight[c] : 1));
-    });
-}
-
-// What the joined sums make of the gradients of elements, with the number of all elements in `counts`.
-template <typename T>
-void gradients_of_parts(const Sets& sets, T* result, const T* g, const T* x, const double* weight, const double* means,
-                        const double* deviations, const double* sums, const double* products, const double* counts,
-                        int64_t parts) {
-    for_each(sets.count * sets.length, [=] DIOPI_KERNEL(int64_t k) {
-        double total = 0;
-        for (int64_t part = 0; part < parts; ++part) {
-            total += counts[part];
-        }
-        const int64_t c = k / sets.length;
-        const int64_t at = sets.place(c, k % sets.length);
-        const double invstd = deviations[c];
-        const double slope = products[c] / total * invstd * invstd;
-        const double own =
-            static_cast<double>(g[at]) - sums[c] / total - (static_cast<double>(x[at]) - means[c]) * slope;
-        result[at] = static_cast<T>(own * invstd * (weight != nullptr ? weight[c] : 1));
-    });
-}
-
-void multiply(double* to, const double* a, const double* b, int64_t count) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) { to[i] = a[i] * b[i]; });
-}
-
-// The mean and squares of all parts from those of each, around the common mean.
-void join_parts(double* means, double* variances, const double* part_means, const double* part_deviations,
-                const double* sizes, int64_t parts, int64_t channels, double eps) {
-    for_each(channels, [=] DIOPI_KERNEL(int64_t c) {
-        double count = 0;
-        double sum = 0;
-        for (int64_t part = 0; part < parts; ++part) {
-            count += sizes[part];
-            sum += sizes[part] * part_means[part * channels + c];
-        }
-        const double mean = sum / count;
-        double squares = 0;
-        for (int64_t part = 0; part < parts; ++part) {
-            const int64_t at = part * channels + c;
-            const double variance = 1 / (part_deviations[at] * part_deviations[at]) - eps;
-            const double distance = part_means[at] - mean;
-            squares += sizes[part] * (variance + distance * distance);
-        }
-        means[c] = mean;
-        variances[c] = squares / count;
-    });
-}
-
-// As update_running, with the number of elements on the device.
-void update_running_of_parts(double* new_mean, double* new_variance, const double* old_mean, const double* old_variance,
-                             const double* means, const double* variances, const double* sizes, int64_t parts,
-                             int64_t channels, double share) {
-    for_each(channels, [=] DIOPI_KERNEL(int64_t c) {
-        double count = 0;
-        for (int64_t part = 0; part < parts; ++part) {
-            count += sizes[part];
-        }
-        new_mean[c] = (1 - share) * old_mean[c] + share * means[c];
-        new_variance[c] = (1 - share) * old_variance[c] + share * variances[c] * count / (count - 1);
-    });
+template <typename S>
+void slopes_of_channels(const Channels& channels, S* to, const S* g, const S* x, const Slope<S>* slopes) {
+    slopes_of_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, to, g, x, slopes, nullptr);
 }
 
 }  // namespace
@@ -96,145 +24,131 @@ void update_running_of_parts(double* new_mean, double* new_variance, const doubl
 
 namespace diopi::cpu {
 
-using cuda::Sets;
-using cuda::SetValues;
+using cuda::InputValues;
+using cuda::OutputValues;
+using cuda::Room;
 
 void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                         const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
                         const Tensor& running_mean_tensor, const Tensor& running_var_tensor, const Channels& channels,
                         bool training, double momentum, double eps) {
-    const Sets sets = Sets::of_channels(channels);
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Input<double> scale(weight_tensor);
-        const Input<double> shift(bias_tensor);
-        const Output<T> y(out_tensor);
-        const Output<double> means(mean_tensor);
-        const Output<double> deviations(invstd_tensor);
+    const InputValues weight(weight_tensor);
+    const InputValues bias(bias_tensor);
+    const OutputValues means(mean_tensor);
+    const OutputValues invstds(invstd_tensor);
+    const cuda::RunningTensors running(running_mean_tensor, running_var_tensor);
+    const cuda::ChannelFactors factors{weight.values(), bias.values()};
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const Output<S> y(out_tensor);
+        const Room<cuda::Scaling<S>> scalings(channels.count);
         if (training) {
-            cuda::statistics<T>(sets, x.data(), true, means.data(), deviations.data());
-            if (!running_mean_tensor.is_null()) {
-                const Input<double> old_mean(running_mean_tensor);
-                const Input<double> old_variance(running_var_tensor);
-                const SetValues new_mean(sets.count);
-                const SetValues new_variance(sets.count);
-                cuda::update_running(new_mean.data(), new_variance.data(), old_mean.data(), old_variance.data(),
-                                     means.data(), deviations.data(), sets.count, static_cast<double>(sets.length),
-                                     momentum);
-                detail::store_dense(running_mean_tensor, Dtype::kFloat64, new_mean.data());
-                detail::store_dense(running_var_tensor, Dtype::kFloat64, new_variance.data());
-            }
+            const auto states = cuda::moments_of_channels<S>(channels, x.data());
+            cuda::for_groups(channels.count, cuda::threads_for(states.parts), 0,
+                             cuda::FinishChannel<S>{states.data(), states.parts, scalings.data(), factors,
+                                                    means.values(), invstds.values(), running.values(), momentum, eps});
         } else {
-            const Input<double> running_mean(running_mean_tensor);
-            const Input<double> running_variance(running_var_tensor);
-            cuda::copy_doubles(means.data(), running_mean.data(), sets.count);
-            cuda::copy_doubles(deviations.data(), running_variance.data(), sets.count);
+            const cuda::Running fixed = running.values();
+            cuda::for_each(channels.count,
+                           cuda::GivenChannel<S>{fixed.old_mean, fixed.old_variance, true, scalings.data(), factors,
+                                                 means.values(), invstds.values(), eps});
         }
-        cuda::invert_deviations(deviations.data(), sets.count, eps);
-        cuda::normalise<T, double>(sets, y.data(), x.data(), means.data(), deviations.data(), scale.data(),
-                                   shift.data());
+        cuda::scale_channels<S>(channels, y.data(), x.data(), scalings.data());
         y.store();
-        means.store();
-        deviations.store();
     });
+    means.store();
+    invstds.store();
+    if (training) {
+        running.store();
+    }
 }
 
 void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
                        const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& used_mean, const Tensor& used_deviation, const Channels& channels, bool training,
                        double eps) {
-    const Sets sets = Sets::of_channels(channels);
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
-        const Input<double> factors(weight_tensor);
-        const Input<double> means(used_mean);
-        const Input<double> used(used_deviation);
-        const SetValues deviations(sets.count);
-        cuda::copy_doubles(deviations.data(), used.data(), sets.count);
-        if (!training) {
-            cuda::invert_deviations(deviations.data(), sets.count, eps);
-        }
-        const Output<T> gradient(gradient_tensor);
-        const Output<double> scale(scale_tensor, sets.count);
-        const Output<double> shift(shift_tensor, sets.count);
-        const SetValues products(sets.count);
-        const SetValues sums(sets.count);
-        cuda::set_sums<T, double>(sets, incoming.data(), x.data(), nullptr, means.data(), shift.data(), scale.data());
-        cuda::set_sums<T, double>(sets, incoming.data(), x.data(), factors.data(), means.data(), sums.data(),
-                                  products.data());
-        if (training) {
-            cuda::gradients<T, double>(sets, gradient.data(), incoming.data(), x.data(), factors.data(), means.data(),
-                                       deviations.data(), sums.data(), products.data(),
-                                       static_cast<double>(sets.length));
-        } else {
-            cuda::scaled_gradients<T>(sets, gradient.data(), incoming.data(), factors.data(), deviations.data());
-        }
-        cuda::multiply(scale.data(), scale.data(), deviations.data(), sets.count);
+    const InputValues weight(weight_tensor);
+    const InputValues means(used_mean);
+    const InputValues spreads(used_deviation);
+    const OutputValues scale(scale_tensor);
+    const OutputValues shift(shift_tensor);
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const Input<S> incoming(incoming_tensor);
+        const Output<S> gradient(gradient_tensor);
+        const Room<cuda::Slope<S>> slopes(channels.count);
+        const auto states = cuda::sums_of_channels<S>(channels, incoming.data(), x.data(), means.values());
+        cuda::for_groups(
+            channels.count, cuda::threads_for(states.parts), 0,
+            cuda::FinishChannelSlope<S>{states.data(), states.parts, slopes.data(), weight.values(), means.values(),
+                                        spreads.values(), training, static_cast<double>(channels.elements()), eps,
+                                        scale.values(), shift.values()});
+        cuda::slopes_of_channels<S>(channels, gradient.data(), incoming.data(), training ? x.data() : nullptr,
+                                    slopes.data());
         gradient.store();
-        scale.store();
-        shift.store();
     });
+    scale.store();
+    shift.store();
 }
 
 void channel_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& input_tensor,
                         const Channels& channels, double eps) {
-    const Sets sets = Sets::of_channels(channels);
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Output<double> means(mean_tensor);
-        const Output<double> deviations(invstd_tensor);
-        cuda::statistics<T>(sets, x.data(), true, means.data(), deviations.data());
-        cuda::invert_deviations(deviations.data(), sets.count, eps);
-        means.store();
-        deviations.store();
+    const OutputValues means(mean_tensor);
+    const OutputValues invstds(invstd_tensor);
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const auto states = cuda::moments_of_channels<S>(channels, x.data());
+        cuda::for_groups(channels.count, cuda::threads_for(states.parts), 0,
+                         cuda::FinishChannel<S>{states.data(), states.parts, nullptr, cuda::ChannelFactors(),
+                                                means.values(), invstds.values(), cuda::Running(), 0, eps});
     });
+    means.store();
+    invstds.store();
 }
 
 void join_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& mean_all_tensor,
                      const Tensor& invstd_all_tensor, const Tensor& running_mean_tensor,
                      const Tensor& running_var_tensor, const Tensor& counts_tensor, const Channels& channels,
                      float momentum, float eps) {
-    const int64_t parts = counts_tensor.shape[0];
-    const Input<double> part_means(mean_all_tensor);
-    const Input<double> part_deviations(invstd_all_tensor);
-    const Input<double> sizes(counts_tensor);
-    const Output<double> means(mean_tensor);
-    const Output<double> deviations(invstd_tensor);
-    cuda::join_parts(means.data(), deviations.data(), part_means.data(), part_deviations.data(), sizes.data(), parts,
-                     channels.count, static_cast<double>(eps));
-    if (!running_mean_tensor.is_null()) {
-        const Input<double> old_mean(running_mean_tensor);
-        const Input<double> old_variance(running_var_tensor);
-        const SetValues new_mean(channels.count);
-        const SetValues new_variance(channels.count);
-        cuda::update_running_of_parts(new_mean.data(), new_variance.data(), old_mean.data(), old_variance.data(),
-                                      means.data(), deviations.data(), sizes.data(), parts, channels.count,
-                                      static_cast<double>(momentum));
-        detail::store_dense(running_mean_tensor, Dtype::kFloat64, new_mean.data());
-        detail::store_dense(running_var_tensor, Dtype::kFloat64, new_variance.data());
-    }
-    cuda::invert_deviations(deviations.data(), channels.count, static_cast<double>(eps));
+    const InputValues part_means(mean_all_tensor);
+    const InputValues part_invstds(invstd_all_tensor);
+    const InputValues sizes(counts_tensor);
+    const OutputValues means(mean_tensor);
+    const OutputValues invstds(invstd_tensor);
+    const cuda::RunningTensors running(running_mean_tensor, running_var_tensor);
+    cuda::for_each(channels.count,
+                   cuda::JoinDevices{part_means.values(), part_invstds.values(), sizes.values(), counts_tensor.shape[0],
+                                     channels.count, means.values(), invstds.values(), running.values(),
+                                     static_cast<double>(momentum), static_cast<double>(eps)});
+    running.store();
     means.store();
-    deviations.store();
+    invstds.store();
 }
 
 void scale_channels(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                     const Tensor& bias_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                     const Channels& channels) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Input<double> scale(weight_tensor);
-        const Input<double> shift(bias_tensor);
-        const Input<double> means(mean_tensor);
-        const Input<double> deviations(invstd_tensor);
-        const Output<T> y(out_tensor);
-        cuda::normalise<T, double>(Sets::of_channels(channels), y.data(), x.data(), means.data(), deviations.data(),
-                                   scale.data(), shift.data());
+    const InputValues weight(weight_tensor);
+    const InputValues bias(bias_tensor);
+    const InputValues means(mean_tensor);
+    const InputValues invstds(invstd_tensor);
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const Output<S> y(out_tensor);
+        const Room<cuda::Scaling<S>> scalings(channels.count);
+        cuda::for_each(channels.count, cuda::GivenChannel<S>{means.values(),
+                                                             invstds.values(),
+                                                             false,
+                                                             scalings.data(),
+                                                             {weight.values(), bias.values()},
+                                                             cuda::Values(),
+                                                             cuda::Values(),
+                                                             0});
+        cuda::scale_channels<S>(channels, y.data(), x.data(), scalings.data());
         y.store();
     });
 }
@@ -243,47 +157,49 @@ void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const 
                   const Tensor& shift_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                   const Tensor& mean_tensor, const Tensor& invstd_tensor, const Channels& channels, bool input_g,
                   bool weight_g, bool bias_g) {
-    const Sets sets = Sets::of_channels(channels);
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
-        const Input<double> means(mean_tensor);
-        const Input<double> deviations(invstd_tensor);
-        // What no flag asks for is dropped, also where there is room for it.
-        const Tensor none;
-        const Output<double> sums(input_g ? sum_tensor : none, sets.count);
-        const Output<double> products(input_g ? product_tensor : none, sets.count);
-        const Output<double> scale(weight_g ? scale_tensor : none, sets.count);
-        const Output<double> shift(bias_g ? shift_tensor : none, sets.count);
-        cuda::set_sums<T, double>(sets, incoming.data(), x.data(), nullptr, means.data(), sums.data(), products.data());
-        cuda::multiply(scale.data(), products.data(), deviations.data(), sets.count);
-        cuda::copy_doubles(shift.data(), sums.data(), sets.count);
-        sums.store();
-        products.store();
-        scale.store();
-        shift.store();
+    const InputValues means(mean_tensor);
+    const InputValues invstds(invstd_tensor);
+    // What no flag asks for is dropped, also where there is room for it.
+    const Tensor none;
+    const OutputValues sums(input_g ? sum_tensor : none);
+    const OutputValues products(input_g ? product_tensor : none);
+    const OutputValues scale(weight_g ? scale_tensor : none);
+    const OutputValues shift(bias_g ? shift_tensor : none);
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const Input<S> incoming(incoming_tensor);
+        const auto states = cuda::sums_of_channels<S>(channels, incoming.data(), x.data(), means.values());
+        cuda::for_groups(channels.count, cuda::threads_for(states.parts), 0,
+                         cuda::WriteChannelSums{states.data(), states.parts, invstds.values(), sums.values(),
+                                                products.values(), scale.values(), shift.values()});
     });
+    sums.store();
+    products.store();
+    scale.store();
+    shift.store();
 }
 
 void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                          const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& weight_tensor,
                          const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& count_tensor,
                          const Channels& channels) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
-        const Input<double> means(mean_tensor);
-        const Input<double> deviations(invstd_tensor);
-        const Input<double> factors(weight_tensor);
-        const Input<double> sums(sum_tensor);
-        const Input<double> products(product_tensor);
-        const Input<double> counts(count_tensor);
-        const Output<T> gradient(gradient_tensor);
-        cuda::gradients_of_parts<T>(Sets::of_channels(channels), gradient.data(), incoming.data(), x.data(),
-                                    factors.data(), means.data(), deviations.data(), sums.data(), products.data(),
-                                    counts.data(), count_tensor.numel);
+    const InputValues weight(weight_tensor);
+    const InputValues means(mean_tensor);
+    const InputValues invstds(invstd_tensor);
+    const InputValues sums(sum_tensor);
+    const InputValues products(product_tensor);
+    const InputValues counts(count_tensor);
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const Input<S> incoming(incoming_tensor);
+        const Output<S> gradient(gradient_tensor);
+        const Room<cuda::Slope<S>> slopes(channels.count);
+        cuda::for_each(channels.count,
+                       cuda::SlopeOfSums<S>{slopes.data(), weight.values(), means.values(), invstds.values(),
+                                            sums.values(), products.values(), counts.values(), count_tensor.numel});
+        cuda::slopes_of_channels<S>(channels, gradient.data(), incoming.data(), x.data(), slopes.data());
         gradient.store();
     });
 }

@@ -33,7 +33,8 @@ class Team {
 struct RowTeams {
     int64_t rows;
     int64_t length;
-    int team = 1;      // threads to a row
+    int team = 1;  // threads to a row: 1 << bits
+    int bits = 0;
     int threads = 1;   // to a group
     bool fits = true;  // a group can hold a row
 
@@ -42,15 +43,20 @@ struct RowTeams {
         const int most = threads_given(kThreads);
         // A pack or two to each thread, until a row takes a warp; then more packs before more warps.
         while (team < kLanes && team < most && team * 2 < packs) {
-            team *= 2;
+            team = 1 << ++bits;
         }
         while (team < most && static_cast<int64_t>(team) * held < packs) {
-            team *= 2;
+            team = 1 << ++bits;
         }
         fits = static_cast<int64_t>(team) * held >= packs;
         threads = team <= kLanes ? threads_given(kThreads / 2) : team;
     }
     int64_t groups() const { return (rows + threads / team - 1) / (threads / team); }
+    // The row of this thread in group k; rows that there are not have no elements.
+    DIOPI_DEVICE int64_t row(const Group& group, int64_t k) const {
+        return k * (group.size() >> bits) + (group.thread() >> bits);
+    }
+    DIOPI_DEVICE int length_of(int64_t row) const { return row < rows ? static_cast<int>(length) : 0; }
 };
 
 // What a thread holds of a row: `held` packs of `n` elements, computed as Computed<S>. Where the row has no elements
