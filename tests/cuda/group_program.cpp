@@ -11,6 +11,12 @@ void diopi::cpu::fail(std::string message, diopiError_t) {
     std::abort();
 }
 
+void diopi::cuda::check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess) {
+        cpu::fail(what, diopiErrorOccurred);
+    }
+}
+
 // Launches stand on no stream of their own here.
 cudaStream_t diopi::cuda::stream() { return nullptr; }
 

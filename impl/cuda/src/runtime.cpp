@@ -3,6 +3,7 @@
 #include <string>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cuda/memory.h"
 
 namespace diopi {
 
@@ -25,7 +26,9 @@ cudaStream_t stream() { return current; }
 
 void check(cudaError_t status, const char* what) {
     if (status != cudaSuccess) {
-        fail(std::string(what) + ": " + cudaGetErrorString(status));
+        const std::string text = cudaGetErrorString(status);
+        cudaGetLastError();  // or the next launch would find it again
+        fail(std::string(what) + ": " + text);
     }
 }
 
@@ -49,7 +52,7 @@ void cpu::Buffer::Free::operator()(char* data) const { cudaFreeAsync(data, curre
 
 void cpu::Buffer::allocate(int64_t bytes) {
     void* data = nullptr;
-    cuda::check(cudaMallocAsync(&data, static_cast<size_t>(bytes > 0 ? bytes : 1), current), "allocate a buffer");
+    cuda::check(cuda::allocate(&data, static_cast<size_t>(bytes), current), "allocate a buffer");
     data_.reset(static_cast<char*>(data));
 }
 

@@ -26,8 +26,9 @@ typedef struct diopigenAccelerator_t {
     /* The device of the calling thread, on which device.h allocates and makes streams; 0 at first. */
     int32_t (*set_device)(int32_t device);
 
-    /* Events. Recording moves an event to behind what is on the stream now; waits that were asked for before keep the
-     * earlier place. An event that was never recorded is done. */
+    /* Events. One is made on the device of the calling thread and recorded on streams of that device; streams of any
+     * device wait for it. Recording moves an event to behind what is on the stream now; waits that were asked for
+     * before keep the earlier place. An event that was never recorded is done. */
     int32_t (*create_event)(diopigenEvent_t* event);
     int32_t (*destroy_event)(diopigenEvent_t event);
     int32_t (*record_event)(diopigenEvent_t event, diopiStreamHandle_t stream);

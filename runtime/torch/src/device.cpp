@@ -224,12 +224,6 @@ void synchronizeDevice(c10::DeviceIndex device) {
     }
 }
 
-Event::Event() {
-    if (accelerator.create_event != nullptr) {
-        require(accelerator.create_event(&event_), "make an event");
-    }
-}
-
 Event::~Event() {
     if (event_ != nullptr) {
         accelerator.destroy_event(event_);
@@ -237,6 +231,10 @@ Event::~Event() {
 }
 
 void Event::record(c10::Stream stream) {
+    if (event_ == nullptr && accelerator.create_event != nullptr) {
+        const OnDevice place(stream.device_index());
+        require(accelerator.create_event(&event_), "make an event");
+    }
     if (event_ == nullptr) {
         backend::synchronize(stream);
         return;

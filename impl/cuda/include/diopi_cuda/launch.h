@@ -72,7 +72,7 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
 template <typename Body>
 void for_each(int64_t count, const Body& body) {
     if (count > 0) {
-        emulation::submit(stream(), [=] { emulation::for_each(count, [&](int64_t i) { body(i); }); });
+        check(emulation::submit(stream(), [=] { emulation::for_each(count, [&](int64_t i) { body(i); }); }), "launch");
     }
 }
 
@@ -81,13 +81,14 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
     require(count <= kMaxGroups, "more groups than a launch can have");
     const int used = emulation::group_size(threads);
     if (count > 0) {
-        emulation::submit(stream(), [=] {
+        const cudaError_t status = emulation::submit(stream(), [=] {
             emulation::for_groups(count, used, Group::scratch_bytes(used) + shared_bytes,
                                   [&](int64_t k, int thread, void* memory) {
                                       Group group(thread, used, static_cast<char*>(memory));
                                       body(group, k);
                                   });
         });
+        check(status, "launch");
     }
 }
 

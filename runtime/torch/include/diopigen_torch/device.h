@@ -56,7 +56,7 @@ void synchronizeDevice(c10::DeviceIndex device);
 /// A point in the work of a stream. Where the vendor has no events, recording waits for the stream.
 class Event {
   public:
-    Event();
+    Event() = default;
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
     ~Event();

@@ -18,20 +18,25 @@ namespace diopi::cuda::emulation {
 
 using cpu::FunctionRef;
 
-// Opens device memory to this process while it lives.
+// Opens the memory of a device to this process while it lives; without a number, that of the device whose work runs.
 class Access {
   public:
     Access();
+    explicit Access(int device);
     ~Access();
     Access(const Access&) = delete;
     Access& operator=(const Access&) = delete;
+
+  private:
+    int device_;
 };
 
 bool is_reversed();
 
 // Does the work at once or, where DIOPI_CUDA_EMULATION_STREAMS is `lazy`, not before somebody waits for the stream: so
-// work on a stream that nobody orders behind another's shows as a wrong result. The null stream never waits.
-void submit(cudaStream_t stream, std::function<void()> work);
+// work on a stream that nobody orders behind another's shows as a wrong result. The null stream, which is one of the
+// thread's device, never waits. An error where the stream is another device's than the thread's, as a launch has it.
+cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 
 template <typename Body>
 void for_each(int64_t count, const Body& body) {

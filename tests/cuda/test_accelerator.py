@@ -1,0 +1,55 @@
+"""Several devices, events and memory, as a framework's backend uses them (diopigen/accelerator.h)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cpu_build import ROOT, run_checked
+
+PROGRAM = Path(__file__).with_name("accelerator_program.py")
+
+REGISTRY = """
+#include <diopigen/accelerator.h>
+diopigenAccelerator_t registered;
+int32_t diopigenRegisterAccelerator(const diopigenAccelerator_t* table) {
+    registered = *table;
+    return table->size == sizeof registered ? 0 : 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
+    """A library that keeps the table which a vendor's library offers."""
+    folder = tmp_path_factory.mktemp("registry")
+    source, library = folder / "registry.c", folder / "libregistry.so"
+    source.write_text(REGISTRY)
+    includes = [f"-I{generated / 'include'}", f"-I{ROOT / 'runtime/include'}"]
+    run_checked(
+        ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *includes, source, "-o", library]
+    )
+    return library
+
+
+@pytest.mark.parametrize(
+    ("scenario", "environment"),
+    [
+        ("order", {"STREAMS": "lazy"}),
+        ("progress", {"STREAMS": "lazy"}),
+        ("devices", {"DEVICES": "2"}),
+        ("devices", {"DEVICES": "2", "STREAMS": "lazy"}),
+        ("memory", {"MEMORY": "65536"}),
+        ("memory", {"MEMORY": "65536", "STREAMS": "lazy"}),
+    ],
+)
+def test_a_backend_finds_devices_and_events(
+    emulated: tuple[Path, Path], registry: Path, scenario: str, environment: dict[str, str]
+) -> None:
+    settings = {f"DIOPI_CUDA_EMULATION_{name}": value for name, value in environment.items()}
+    command = [sys.executable, str(PROGRAM), *map(str, emulated), str(registry), scenario]
+    finished = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **settings})
+    assert (finished.returncode, finished.stdout) == (0, "passed\n"), finished.stderr
