@@ -19,6 +19,8 @@ NAMES = ("strided", "alone", "offset")
 _ALONE = ("strided", "transposed", "expanded", "channels-last")
 _RANK = {"strided": 1, "transposed": 2, "expanded": 2, "channels-last": 3}
 """From how many dimensions on a layout differs from a contiguous one."""
+_IMAGE = 4
+"""From how many dimensions on frameworks keep whole models with the channels last."""
 _REPEATABLE = frozenset({"normal", "uniform", "nonzero", "zeros", "ones", "bools"})
 """Ways to draw values that keep their meaning where a dimension repeats one slice."""
 
@@ -39,6 +41,9 @@ def cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str,
             good.append((dtype, arguments))
             if number < 2:
                 yield _together(function, dtype, arguments, ("strided", "transposed")[number % 2])
+    images = next((call for call in good if any(len(o.shape) >= _IMAGE for o in operands_of(call[1].values()))), None)
+    if images is not None:
+        yield _together(function, *images, "channels-last")
     yield from _alone(function, good)
     for number, (dtype, arguments) in enumerate(good[:2], 1):
         laid_out = {name: _laid_out(value, "offset") for name, value in arguments.items()}

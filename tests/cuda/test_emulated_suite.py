@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,31 @@ def test_calls_of_libraries_mean_what_is_asked_for(
     found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
+
+
+@pytest.mark.parametrize(("axis", "layout"), [("recipe", "first"), ("strided", "last")])
+def test_a_convolution_asks_once_for_an_algorithm_and_keeps_its_layout(
+    emulated: tuple[Path, Path],
+    interface: Interface,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    axis: str,
+    layout: str,
+) -> None:
+    """Images with the channels last are not copied; what was chosen for a convolution is kept."""
+    notes = tmp_path / "notes.txt"
+    monkeypatch.setenv("DIOPI_CUDA_EMULATION_DNN", "1")
+    monkeypatch.setenv("DIOPI_CUDA_EMULATION_NOTES", str(notes))
+    name = "channels-last" if layout == "last" else "recipe-1"
+    (case,) = [
+        case
+        for case in select(interface, ops=["Convolution2d"], dtypes=["float32"], axes=[axis])
+        if case.id.endswith(f"/{name}")
+    ]
+    cases = [replace(case, id=f"{case.id}-{number}") for number in range(3)]
+    found = run(cases, interface, emulated[1], emulated[0])
+    assert [result.outcome for result in found.results] == ["passed"] * 3
+    assert notes.read_text() == f"convolution, channels {layout}\n"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])

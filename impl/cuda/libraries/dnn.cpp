@@ -2,106 +2,23 @@
 // from run to run are left out.
 #include "diopi_cuda/dnn.h"
 
-#include <cudnn.h>
-
 #include <climits>
 #include <map>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "diopi_cpu/words.h"
+#include "dnn_descriptions.h"
 #include "linalg_matmul/batches.h"
 
 namespace diopi::cuda {
 
 namespace {
 
+using dnn::Descriptions;
+using dnn::Handle;
+using dnn::Layout;
+
 constexpr size_t kMostWorkspace = size_t{256} << 20;
-
-void check_dnn(cudnnStatus_t status, const char* what) {
-    if (status != CUDNN_STATUS_SUCCESS) {
-        fail(std::string(what) + ": " + cudnnGetErrorString(status));
-    }
-}
-
-// Statuses of this kind are in a range of their own.
-bool is_unsupported(cudnnStatus_t status) { return status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000; }
-
-// The handle of the current device, on the stream of the call, while this lives. It belongs to one thread at a time.
-class Handle {
-  public:
-    Handle() : lock_(mutex()) {
-        static std::map<int, cudnnHandle_t> handles;
-        int device = 0;
-        check(cudaGetDevice(&device), "ask for the device");
-        cudnnHandle_t& own = handles[device];
-        if (own == nullptr) {
-            check_dnn(cudnnCreate(&own), "open cuDNN");
-        }
-        handle_ = own;
-        check_dnn(cudnnSetStream(handle_, stream()), "set the stream of cuDNN");
-    }
-    operator cudnnHandle_t() const { return handle_; }  // NOLINT
-
-  private:
-    static std::mutex& mutex() {
-        static std::mutex mutex;
-        return mutex;
-    }
-    std::lock_guard<std::mutex> lock_;
-    cudnnHandle_t handle_ = nullptr;
-};
-
-// What cuDNN makes and takes back.
-template <typename Object, cudnnStatus_t (*create)(Object*), cudnnStatus_t (*destroy)(Object)>
-struct Described {
-    Object object = nullptr;
-    Described() { check_dnn(create(&object), "describe a convolution"); }
-    Described(const Described&) = delete;
-    Described& operator=(const Described&) = delete;
-    ~Described() { destroy(object); }
-};
-using TensorDescription = Described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
-using FilterDescription = Described<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor>;
-using WindowDescription =
-    Described<cudnnConvolutionDescriptor_t, cudnnCreateConvolutionDescriptor, cudnnDestroyConvolutionDescriptor>;
-
-std::optional<cudnnDataType_t> type_of(Dtype dtype) {
-    switch (dtype) {
-        case Dtype::kFloat16:
-            return CUDNN_DATA_HALF;
-        case Dtype::kBfloat16:
-            return CUDNN_DATA_BFLOAT16;
-        case Dtype::kFloat32:
-            return CUDNN_DATA_FLOAT;
-        case Dtype::kFloat64:
-            return CUDNN_DATA_DOUBLE;
-        default:
-            return std::nullopt;
-    }
-}
-
-using Ints = std::vector<int>;
-
-// The last `space` entries, behind others.
-Ints ints(Ints front, const Triple& sizes, int space) {
-    for (int k = kSpace - space; k < kSpace; ++k) {
-        front.push_back(static_cast<int>(sizes[k]));
-    }
-    return front;
-}
-
-void describe(const TensorDescription& description, cudnnDataType_t type, const Ints& sizes) {
-    Ints steps(sizes.size(), 1);
-    for (size_t k = sizes.size() - 1; k-- > 0;) {
-        steps[k] = steps[k + 1] * sizes[k + 1];
-    }
-    check_dnn(cudnnSetTensorNdDescriptor(description.object, type, static_cast<int>(sizes.size()), sizes.data(),
-                                         steps.data()),
-              "describe a tensor");
-}
 
 // Whether the numbers fit into cuDNN's, and windows are counted as it counts them.
 bool fits(const Tensor& image, const Tensor& response, const Tensor& weight, const Convolution& convolution) {
@@ -117,140 +34,189 @@ bool fits(const Tensor& image, const Tensor& response, const Tensor& weight, con
     return fits;
 }
 
-// Tries what cuDNN's heuristic proposes until one runs. `propose(handle, count, found, results)`, `run(handle,
-// algorithm, workspace, bytes)`.
-template <typename Result, typename Propose, typename Run>
-bool run_first(const Propose& propose, const Run& run) {
-    constexpr int kMost = 8;
-    const Handle handle;
-    Result results[kMost];
-    int found = 0;
-    const cudnnStatus_t proposed = propose(handle, kMost, &found, results);
-    if (is_unsupported(proposed)) {
+// The tensor with its dimensions in the order of a layout: batch, space and channels where those are last.
+View arranged(const Tensor& tensor, Layout layout) {
+    std::vector<int64_t> order;
+    for (int64_t d = 0; d < tensor.rank; ++d) {
+        const int64_t rest = layout == Layout::kChannelsFirst || d == 0 ? d : d + 1;
+        order.push_back(rest == tensor.rank ? 1 : rest);
+    }
+    return permuted(tensor, order);
+}
+
+bool is_channels_last(const Tensor& tensor) {
+    return !is_contiguous(tensor) && is_contiguous(arranged(tensor, Layout::kChannelsLast).tensor());
+}
+
+// An algorithm that has run, or that none does.
+struct Choice {
+    bool is_there = false;
+    int algorithm = 0;
+    size_t memory = 0;
+};
+
+using Key = std::vector<int64_t>;
+
+Key key_of(const Handle& handle, ConvolutionProduct product, Dtype dtype, Layout layout,
+           const Convolution& convolution) {
+    const Sliding& sliding = convolution.sliding;
+    Key key = {
+        handle.device(),   static_cast<int64_t>(product), static_cast<int64_t>(dtype), static_cast<int64_t>(layout),
+        convolution.batch, convolution.channels,          convolution.filters,         convolution.groups};
+    for (const Triple* sizes : {&sliding.size, &sliding.positions, &sliding.window.kernel, &sliding.window.pad,
+                                &sliding.window.step, &sliding.window.spread}) {
+        key.insert(key.end(), std::begin(*sizes), std::end(*sizes));
+    }
+    return key;
+}
+
+// What was chosen for convolutions before. Whoever holds a handle has it alone.
+std::map<Key, Choice>& choices() {
+    static std::map<Key, Choice> all;
+    return all;
+}
+
+void remember(const Key& key, const Choice& choice) {
+    constexpr size_t kMost = 4096;
+    if (choices().size() >= kMost) {
+        choices().clear();
+    }
+    choices()[key] = choice;
+}
+
+// A tensor and what it is to cuDNN.
+template <typename Description, typename Data>
+struct Described {
+    Description description;
+    Data* data;
+};
+
+// The two functions of a product. The three products have them in one form: two tensors that are read, one that is
+// written.
+template <typename A, typename B, typename C, typename Result, typename Algorithm>
+struct Functions {
+    cudnnStatus_t (*propose)(cudnnHandle_t, A, B, cudnnConvolutionDescriptor_t, C, int, int*, Result*);
+    cudnnStatus_t (*convolve)(cudnnHandle_t, const void*, A, const void*, B, const void*, cudnnConvolutionDescriptor_t,
+                              Algorithm, void*, size_t, const void*, C, void*);
+
+    // result = product + beta result, by the algorithm that ran before, else by the first of the heuristic's proposals
+    // that runs. False where there is none.
+    bool run(const Handle& handle, const Key& key, const void* one, const void* beta,
+             const cudnnConvolutionDescriptor_t& windows, const Described<A, const char>& first,
+             const Described<B, const char>& second, const Described<C, char>& result) const {
+        const auto try_out = [&](const Choice& choice) {
+            Buffer workspace;
+            workspace.allocate(static_cast<int64_t>(choice.memory));
+            const cudnnStatus_t status =
+                convolve(handle, one, first.description, first.data, second.description, second.data, windows,
+                         static_cast<Algorithm>(choice.algorithm), workspace.data(), choice.memory, beta,
+                         result.description, result.data);
+            if (dnn::is_unsupported(status)) {
+                return false;
+            }
+            dnn::check_dnn(status, "convolve");
+            return true;
+        };
+        const auto known = choices().find(key);
+        if (known != choices().end() && (!known->second.is_there || try_out(known->second))) {
+            return known->second.is_there;
+        }
+        constexpr int kMost = 8;
+        Result results[kMost];
+        int found = 0;
+        const cudnnStatus_t proposed =
+            propose(handle, first.description, second.description, windows, result.description, kMost, &found, results);
+        if (!dnn::is_unsupported(proposed)) {
+            dnn::check_dnn(proposed, "choose an algorithm");
+        }
+        for (int k = 0; k < found; ++k) {
+            const Choice choice{true, static_cast<int>(results[k].algo), results[k].memory};
+            const bool suits = results[k].status == CUDNN_STATUS_SUCCESS &&
+                               results[k].determinism == CUDNN_DETERMINISTIC && choice.memory <= kMostWorkspace;
+            if (suits && try_out(choice)) {
+                remember(key, choice);
+                return true;
+            }
+        }
+        remember(key, Choice());
         return false;
     }
-    check_dnn(proposed, "choose an algorithm");
-    for (int k = 0; k < found; ++k) {
-        if (results[k].status != CUDNN_STATUS_SUCCESS || results[k].determinism != CUDNN_DETERMINISTIC ||
-            results[k].memory > kMostWorkspace) {
-            continue;
-        }
-        Buffer workspace;
-        workspace.allocate(static_cast<int64_t>(results[k].memory));
-        const cudnnStatus_t status = run(handle, results[k].algo, workspace.data(), results[k].memory);
-        if (!is_unsupported(status)) {
-            check_dnn(status, "convolve");
-            return true;
-        }
+};
+
+template <typename A, typename B, typename C, typename Result, typename Algorithm>
+Functions(cudnnStatus_t (*)(cudnnHandle_t, A, B, cudnnConvolutionDescriptor_t, C, int, int*, Result*),
+          cudnnStatus_t (*)(cudnnHandle_t, const void*, A, const void*, B, const void*, cudnnConvolutionDescriptor_t,
+                            Algorithm, void*, size_t, const void*, C, void*)) -> Functions<A, B, C, Result, Algorithm>;
+
+bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& response, const Tensor& weight,
+              const Tensor& bias, const Convolution& convolution, Layout layout) {
+    const Descriptions descriptions(convolution, image.dtype, layout);
+    const View images = arranged(image, layout);
+    const View responses = arranged(response, layout);
+    const View weights = arranged(weight, layout);
+    const View& to = product == ConvolutionProduct::kRespond ? responses
+                     : product == ConvolutionProduct::kPlace ? images
+                                                             : weights;
+    const NewWords result(to.tensor());
+    auto* const out = result.as<char>();
+    if (!bias.is_null()) {
+        // The bias stands where the products are added.
+        std::vector<int64_t> steps(static_cast<size_t>(to.tensor().rank), 0);
+        steps[layout == Layout::kChannelsLast ? steps.size() - 1 : 1] = bias.strides[0];
+        const View summand(bias, shape_of(to.tensor()), steps);
+        const View target = dense_view(out, to.tensor().dtype, to.tensor(), shape_of(to.tensor()));
+        copy_elements(target.tensor(), summand.tensor());
     }
-    return false;
+    const bool is_double = image.dtype == Dtype::kFloat64;
+    const double doubles[] = {1, bias.is_null() ? 0.0 : 1.0};
+    const float floats[] = {1, bias.is_null() ? 0.0f : 1.0f};
+    const auto factor = [&](int k) {
+        return is_double ? static_cast<const void*>(doubles + k) : static_cast<const void*>(floats + k);
+    };
+    const Handle handle;
+    const Key key = key_of(handle, product, image.dtype, layout, convolution);
+    const auto run = [&](const auto& functions, const auto& first, const auto& second, const auto& written) {
+        return functions.run(handle, key, factor(0), factor(1), descriptions.windows(), first, second, written);
+    };
+    const auto read = [](auto description, const Words& words) {
+        return Described<decltype(description), const char>{description, words.as<char>()};
+    };
+    const auto write = [&](auto description) { return Described<decltype(description), char>{description, out}; };
+    bool is_done = false;
+    if (product == ConvolutionProduct::kRespond) {
+        const Words x(images.tensor());
+        const Words w(weights.tensor());
+        is_done = run(Functions{cudnnGetConvolutionForwardAlgorithm_v7, cudnnConvolutionForward},
+                      read(descriptions.image(), x), read(descriptions.weight(), w), write(descriptions.response()));
+    } else if (product == ConvolutionProduct::kPlace) {
+        const Words w(weights.tensor());
+        const Words y(responses.tensor());
+        is_done = run(Functions{cudnnGetConvolutionBackwardDataAlgorithm_v7, cudnnConvolutionBackwardData},
+                      read(descriptions.weight(), w), read(descriptions.response(), y), write(descriptions.image()));
+    } else {
+        const Words x(images.tensor());
+        const Words y(responses.tensor());
+        is_done = run(Functions{cudnnGetConvolutionBackwardFilterAlgorithm_v7, cudnnConvolutionBackwardFilter},
+                      read(descriptions.image(), x), read(descriptions.response(), y), write(descriptions.weight()));
+    }
+    if (is_done) {
+        result.store();
+    }
+    return is_done;
 }
 
 }  // namespace
 
 bool convolve_by_dnn(ConvolutionProduct product, const Tensor& image, const Tensor& response, const Tensor& weight,
                      const Tensor& bias, const Convolution& convolution) {
-    const std::optional<cudnnDataType_t> type = type_of(image.dtype);
-    if (!type || !fits(image, response, weight, convolution) || (!bias.is_null() && bias.dtype != image.dtype)) {
+    if (!dnn::type_of(image.dtype) || !fits(image, response, weight, convolution) ||
+        (!bias.is_null() && bias.dtype != image.dtype)) {
         return false;
     }
-    const bool is_double = image.dtype == Dtype::kFloat64;
-    const Sliding& sliding = convolution.sliding;
-    const bool is_flat = sliding.size[0] == 1 && sliding.positions[0] == 1 && sliding.window.kernel[0] == 1 &&
-                         sliding.window.pad[0] == 0;
-    const int space = is_flat ? 2 : 3;
-    const auto batch = static_cast<int>(convolution.batch);
-    const auto channels = static_cast<int>(convolution.channels);
-    const auto filters = static_cast<int>(convolution.filters);
-
-    TensorDescription of_image;
-    TensorDescription of_response;
-    FilterDescription of_weight;
-    WindowDescription of_windows;
-    describe(of_image, *type, ints({batch, channels}, sliding.size, space));
-    describe(of_response, *type, ints({batch, filters}, sliding.positions, space));
-    const Ints taps = ints({filters, static_cast<int>(convolution.depth())}, sliding.window.kernel, space);
-    check_dnn(cudnnSetFilterNdDescriptor(of_weight.object, *type, CUDNN_TENSOR_NCHW, static_cast<int>(taps.size()),
-                                         taps.data()),
-              "describe the weight");
-    const Ints pad = ints({}, sliding.window.pad, space);
-    const Ints step = ints({}, sliding.window.step, space);
-    const Ints spread = ints({}, sliding.window.spread, space);
-    check_dnn(
-        cudnnSetConvolutionNdDescriptor(of_windows.object, space, pad.data(), step.data(), spread.data(),
-                                        CUDNN_CROSS_CORRELATION, is_double ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
-        "describe windows");
-    check_dnn(cudnnSetConvolutionGroupCount(of_windows.object, static_cast<int>(convolution.groups)), "set the groups");
-    // Floats are not rounded to TF32 on the way.
-    const cudnnMathType_t math = is_half(image.dtype) ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
-    check_dnn(cudnnSetConvolutionMathType(of_windows.object, math), "set the kind of arithmetic");
-
-    const Tensor& to = product == ConvolutionProduct::kRespond ? response
-                       : product == ConvolutionProduct::kPlace ? image
-                                                               : weight;
-    const NewWords result(to);
-    auto* const out = result.as<char>();
-    if (!bias.is_null()) {
-        // The bias stands where the products are added.
-        std::vector<int64_t> steps(static_cast<size_t>(to.rank), 0);
-        steps[1] = bias.strides[0];
-        const View summand(bias, shape_of(to), steps);
-        const View target = dense_view(out, to.dtype, to, shape_of(to));
-        copy_elements(target.tensor(), summand.tensor());
-    }
-    const double doubles[] = {1, bias.is_null() ? 0.0 : 1.0};
-    const float floats[] = {1, bias.is_null() ? 0.0f : 1.0f};
-    const auto factor = [&](int k) {
-        return is_double ? static_cast<const void*>(doubles + k) : static_cast<const void*>(floats + k);
-    };
-    bool is_done = false;
-    if (product == ConvolutionProduct::kRespond) {
-        const Words x(image);
-        const Words w(weight);
-        is_done = run_first<cudnnConvolutionFwdAlgoPerf_t>(
-            [&](cudnnHandle_t handle, int most, int* found, auto* results) {
-                return cudnnGetConvolutionForwardAlgorithm_v7(handle, of_image.object, of_weight.object,
-                                                              of_windows.object, of_response.object, most, found,
-                                                              results);
-            },
-            [&](cudnnHandle_t handle, auto algorithm, void* workspace, size_t bytes) {
-                return cudnnConvolutionForward(handle, factor(0), of_image.object, x.as<char>(), of_weight.object,
-                                               w.as<char>(), of_windows.object, algorithm, workspace, bytes, factor(1),
-                                               of_response.object, out);
-            });
-    } else if (product == ConvolutionProduct::kPlace) {
-        const Words y(response);
-        const Words w(weight);
-        is_done = run_first<cudnnConvolutionBwdDataAlgoPerf_t>(
-            [&](cudnnHandle_t handle, int most, int* found, auto* results) {
-                return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, of_weight.object, of_response.object,
-                                                                   of_windows.object, of_image.object, most, found,
-                                                                   results);
-            },
-            [&](cudnnHandle_t handle, auto algorithm, void* workspace, size_t bytes) {
-                return cudnnConvolutionBackwardData(handle, factor(0), of_weight.object, w.as<char>(),
-                                                    of_response.object, y.as<char>(), of_windows.object, algorithm,
-                                                    workspace, bytes, factor(1), of_image.object, out);
-            });
-    } else {
-        const Words x(image);
-        const Words y(response);
-        is_done = run_first<cudnnConvolutionBwdFilterAlgoPerf_t>(
-            [&](cudnnHandle_t handle, int most, int* found, auto* results) {
-                return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, of_image.object, of_response.object,
-                                                                     of_windows.object, of_weight.object, most, found,
-                                                                     results);
-            },
-            [&](cudnnHandle_t handle, auto algorithm, void* workspace, size_t bytes) {
-                return cudnnConvolutionBackwardFilter(handle, factor(0), of_image.object, x.as<char>(),
-                                                      of_response.object, y.as<char>(), of_windows.object, algorithm,
-                                                      workspace, bytes, factor(1), of_weight.object, out);
-            });
-    }
-    if (is_done) {
-        result.store();
-    }
-    return is_done;
+    // Not for all convolutions are there kernels with the channels last.
+    const bool is_last = is_channels_last(image) && is_channels_last(response);
+    return (is_last && convolve(product, image, response, weight, bias, convolution, Layout::kChannelsLast)) ||
+           convolve(product, image, response, weight, bias, convolution, Layout::kChannelsFirst);
 }
 
 }  // namespace diopi::cuda

@@ -3,6 +3,7 @@
 #include <cudnn.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -15,10 +16,14 @@ struct Sizes {
     cudnnDataType_t type;
     int64_t of[5];
     int rank;
+    int64_t steps[5];
     int64_t volume() const { return of[0] * of[1] * of[2] * of[3] * of[4]; }
     int64_t at(int64_t a, int64_t b, const int64_t* place) const {
-        return (((a * of[1] + b) * of[2] + place[0]) * of[3] + place[1]) * of[4] + place[2];
+        return a * steps[0] + b * steps[1] + place[0] * steps[2] + place[1] * steps[3] + place[2] * steps[4];
     }
+    // Neither, where nothing lies otherwise.
+    bool is_channels_last() const { return of[1] > 1 && steps[1] == 1 && of[2] * of[3] * of[4] > 1; }
+    bool is_channels_first() const { return of[1] > 1 && steps[1] > 1; }
 };
 struct cudnnTensorStruct : Sizes {};
 struct cudnnFilterStruct : Sizes {};
@@ -53,7 +58,9 @@ void set_space(int64_t (&to)[3], const int* from, int space, int64_t missing) {
     }
 }
 
-cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* sizes, const int* steps) {
+// Without steps the format of a filter says how it lies.
+cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* sizes, const int* steps,
+                        bool channels_last) {
     if (rank < 4 || rank > 5) {
         return CUDNN_STATUS_BAD_PARAM;
     }
@@ -64,14 +71,29 @@ cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* si
     int64_t space[3];
     set_space(space, sizes + 2, rank - 2, 1);
     std::memcpy(to.of + 2, space, sizeof space);
-    int64_t step = 1;
-    for (int k = rank - 1; k >= 0; --k) {
-        if (sizes[k] <= 0 || (steps != nullptr && steps[k] != step)) {
-            return CUDNN_STATUS_BAD_PARAM;  // nothing empty, and no other layout here
+    for (int k = 0; k < rank; ++k) {
+        if (sizes[k] <= 0) {
+            return CUDNN_STATUS_BAD_PARAM;
         }
-        step *= sizes[k];
     }
-    return CUDNN_STATUS_SUCCESS;
+    // Row by row, or with the channels last: cuDNN takes others too, but nobody here means them.
+    for (const bool is_last : {false, true}) {
+        int64_t step = is_last ? to.of[1] : 1;
+        for (int k = 4; k >= 2; --k) {
+            to.steps[k] = step;
+            step *= to.of[k];
+        }
+        to.steps[1] = is_last ? 1 : step;
+        to.steps[0] = is_last ? step : step * to.of[1];
+        bool agrees = steps == nullptr ? is_last == channels_last : true;
+        for (int k = 0; agrees && steps != nullptr && k < rank; ++k) {
+            agrees = steps[k] == to.steps[k < 2 ? k : k + 5 - rank];
+        }
+        if (agrees) {
+            return CUDNN_STATUS_SUCCESS;
+        }
+    }
+    return CUDNN_STATUS_BAD_PARAM;
 }
 
 bool is_right(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& windows, const Sizes& y) {
@@ -79,6 +101,9 @@ bool is_right(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& wind
                  windows.space == x.rank - 2 && x.of[0] == y.of[0] && y.of[1] == w.of[0] && windows.groups > 0 &&
                  x.of[1] == w.of[1] * windows.groups && w.of[0] % windows.groups == 0 &&
                  windows.compute == (x.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
+    // One layout for all.
+    right = right && !((x.is_channels_last() || w.is_channels_last() || y.is_channels_last()) &&
+                       (x.is_channels_first() || w.is_channels_first() || y.is_channels_first()));
     for (int k = 0; right && k < 3; ++k) {
         const int64_t room = x.of[2 + k] + 2 * windows.pad[k] - (w.of[2 + k] - 1) * windows.spread[k] - 1;
         right = room >= 0 && room / windows.step[k] + 1 == y.of[2 + k];
@@ -185,14 +210,26 @@ cudnnStatus_t run(Result result, const Sizes& x_sizes, const void* x, const Size
     return CUDNN_STATUS_SUCCESS;
 }
 
+// Where the environment says so, each question for proposals is noted.
+void note(bool is_channels_last) {
+    const char* const file = std::getenv("DIOPI_CUDA_EMULATION_NOTES");
+    std::FILE* const notes = file == nullptr ? nullptr : std::fopen(file, "a");
+    if (notes != nullptr) {
+        std::fputs(is_channels_last ? "convolution, channels last\n" : "convolution, channels first\n", notes);
+        std::fclose(notes);
+    }
+}
+
 // One that changes from run to run, one that is not supported when it runs, and one that works.
 template <typename Algorithm>
-cudnnStatus_t propose(bool is_right, int wanted, int* found, EmulatedPerformance<Algorithm>* results) {
+cudnnStatus_t propose(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& windows, const Sizes& y, int wanted,
+                      int* found, EmulatedPerformance<Algorithm>* results) {
     *found = 0;
+    note(x.is_channels_last());
     if (!is_mode(nullptr)) {
         return CUDNN_STATUS_NOT_SUPPORTED;
     }
-    if (!is_right || wanted < 3) {
+    if (!is_right(x, w, windows, y) || wanted < 3) {
         return CUDNN_STATUS_BAD_PARAM;
     }
     results[0] = {static_cast<Algorithm>(1), CUDNN_STATUS_SUCCESS, 0, CUDNN_NON_DETERMINISTIC};
@@ -237,14 +274,14 @@ cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* description) 
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t description) { return destroy(description); }
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t description, cudnnDataType_t type, int rank,
                                          const int* sizes, const int* steps) {
-    return set_sizes(*description, type, rank, sizes, steps);
+    return set_sizes(*description, type, rank, sizes, steps, false);
 }
 
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* description) { return create(description); }
 cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t description) { return destroy(description); }
 cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t description, cudnnDataType_t type,
-                                         cudnnTensorFormat_t /*format*/, int rank, const int* sizes) {
-    return set_sizes(*description, type, rank, sizes, nullptr);
+                                         cudnnTensorFormat_t format, int rank, const int* sizes) {
+    return set_sizes(*description, type, rank, sizes, nullptr, format == CUDNN_TENSOR_NHWC);
 }
 
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* description) {
@@ -281,7 +318,7 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t /*handle*/, c
                                                      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t windows,
                                                      cudnnTensorDescriptor_t y, int wanted, int* found,
                                                      cudnnConvolutionFwdAlgoPerf_t* results) {
-    return propose(is_right(*x, *w, *windows, *y), wanted, found, results);
+    return propose(*x, *w, *windows, *y, wanted, found, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t /*handle*/, cudnnFilterDescriptor_t w,
@@ -289,7 +326,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t /*handle
                                                           cudnnConvolutionDescriptor_t windows,
                                                           cudnnTensorDescriptor_t dx, int wanted, int* found,
                                                           cudnnConvolutionBwdDataAlgoPerf_t* results) {
-    return propose(is_right(*dx, *w, *windows, *dy), wanted, found, results);
+    return propose(*dx, *w, *windows, *dy, wanted, found, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t /*handle*/, cudnnTensorDescriptor_t x,
@@ -297,7 +334,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t /*hand
                                                             cudnnConvolutionDescriptor_t windows,
                                                             cudnnFilterDescriptor_t dw, int wanted, int* found,
                                                             cudnnConvolutionBwdFilterAlgoPerf_t* results) {
-    return propose(is_right(*x, *dw, *windows, *dy), wanted, found, results);
+    return propose(*x, *dw, *windows, *dy, wanted, found, results);
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t /*handle*/, const void* alpha,
