@@ -69,21 +69,10 @@ conformance: $(VENV)/ready
 cuda: $(VENV)/ready
 	@$(BIN)/python tools/build_cuda.py --jobs $(JOBS)
 
-CUDA_JUDGED := --lib build/cuda/libdiopi_impl_cuda.so --runtime build/cuda-runtime/libdiopirt.so --device cuda
-
-# Everything that a machine with a GPU can show: all cases, those of models, and the speed beside PyTorch's.
-conformance-cuda: cuda
-	@$(BIN)/cmake -S runtime -B build/cuda-runtime -G Ninja >/dev/null
-	@$(BIN)/cmake --build build/cuda-runtime >/dev/null
-	@$(BIN)/diopigen conformance run $(CUDA_JUDGED) -j 1 --time-limit 60 --memory-limit 0 --json build/conformance-cuda.json
-	@$(BIN)/diopigen conformance run $(CUDA_JUDGED) -j 1 --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
-	@if command -v compute-sanitizer >/dev/null; then \
-	    compute-sanitizer --target-processes all --error-exitcode 1 $(BIN)/diopigen conformance run $(CUDA_JUDGED) \
-	        -j 1 --time-limit 600 --memory-limit 0 --axis plain --axis recipe; \
-	else echo "no compute-sanitizer here: memory is not checked on the device"; fi
-	@if $(BIN)/python -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then \
-	    $(BIN)/python -m benchmarks.cuda --lib build/cuda/libdiopi_impl_cuda.so --runtime build/cuda-runtime/libdiopirt.so; \
-	else echo "no PyTorch with CUDA here: the speed is not measured"; fi
+# Everything that a machine with a GPU can show: all cases, those of models, streams, the memory of the device, and the
+# speed beside PyTorch's.
+conformance-cuda: $(VENV)/ready
+	@$(BIN)/python tools/judge_cuda.py --jobs $(JOBS)
 
 sanitize: $(VENV)/ready
 	@$(BIN)/python -m pytest -m sanitize

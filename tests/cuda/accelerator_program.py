@@ -105,6 +105,20 @@ def free_bytes(device: int) -> int:
     return free.value
 
 
+def streams() -> None:
+    """Eight streams with chains of operators that are queued in turn: each gives what it gives alone, on any device."""
+    count, chain = 4096, 40
+    places = [Place([float(i % 7 + k) for i in range(count)]) for k in range(8)]
+    for step in range(chain):
+        for place in places:
+            good(place.negate() if step % 4 else library.diopiReluInp(place.context, place.tensor))
+    for k, place in enumerate(places):
+        expected = [float(i % 7 + k) for i in range(count)]
+        for step in range(chain):
+            expected = [-x for x in expected] if step % 4 else [max(x, 0.0) for x in expected]
+        assert place.read() == expected, k
+
+
 def order() -> None:
     """Streams are lazy: a stream that waits for an event sees what was queued before it, and nothing behind it."""
     first, second, third = Place(), Place(), Place()
@@ -189,7 +203,7 @@ def memory() -> None:
 
 
 SCENARIOS: dict[str, Callable[[], None]] = {
-    "order": order, "progress": progress, "devices": devices, "memory": memory,
+    "streams": streams, "order": order, "progress": progress, "devices": devices, "memory": memory,
 }  # fmt: skip
 
 

@@ -12,25 +12,16 @@ from cpu_build import ROOT, run_checked
 
 PROGRAM = Path(__file__).with_name("accelerator_program.py")
 
-REGISTRY = """
-#include <diopigen/accelerator.h>
-diopigenAccelerator_t registered;
-int32_t diopigenRegisterAccelerator(const diopigenAccelerator_t* table) {
-    registered = *table;
-    return table->size == sizeof registered ? 0 : 1;
-}
-"""
+REGISTRY = Path(__file__).with_name("registry.c")
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
     """A library that keeps the table which a vendor's library offers."""
-    folder = tmp_path_factory.mktemp("registry")
-    source, library = folder / "registry.c", folder / "libregistry.so"
-    source.write_text(REGISTRY)
+    library = tmp_path_factory.mktemp("registry") / "libregistry.so"
     includes = [f"-I{generated / 'include'}", f"-I{ROOT / 'runtime/include'}"]
     run_checked(
-        ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *includes, source, "-o", library]
+        ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *includes, REGISTRY, "-o", library]
     )
     return library
 
@@ -38,6 +29,8 @@ def registry(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
 @pytest.mark.parametrize(
     ("scenario", "environment"),
     [
+        ("streams", {}),
+        ("streams", {"STREAMS": "lazy"}),
         ("order", {"STREAMS": "lazy"}),
         ("progress", {"STREAMS": "lazy"}),
         ("devices", {"DEVICES": "2"}),
