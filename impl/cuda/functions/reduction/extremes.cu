@@ -14,13 +14,16 @@ struct Best {
 };
 
 template <typename T>
-struct Extreme {
-    using Value = T;
+struct Extreme : Fold<T, Best<T>> {
     using State = Best<T>;
+    static constexpr DtypeSet kTyped = std::is_same_v<T, float>    ? kFloat32 | kFloat16 | kBfloat16
+                                       : std::is_same_v<T, double> ? kFloat64
+                                                                   : kInt64 | kInt32;
     bool is_largest;
 
+    explicit Extreme(bool largest) : is_largest(largest) {}
     DIOPI_DEVICE State identity() const { return {T(0), -1}; }
-    DIOPI_DEVICE State add(State best, Value x, int64_t i) const { return join(best, {x, i}); }
+    DIOPI_DEVICE State add(State best, T x, int64_t i) const { return join(best, {x, i}); }
     DIOPI_DEVICE State join(State a, State b) const {
         if (a.at < 0 || b.at < 0) {
             return a.at < 0 ? b : a;
@@ -35,25 +38,40 @@ struct Extreme {
     }
 };
 
+// Writes the value and the place; null tensors get none.
 template <typename T>
-struct ExtremeValue : Extreme<T> {
-    DIOPI_DEVICE T finish(const Best<T>& best) const { return best.value; }
-};
+struct StoreBest {
+    Operand values;
+    Operand places;
+    Dims value_dims;
+    Dims place_dims;
 
-template <typename T>
-struct ExtremePlace : Extreme<T> {
-    DIOPI_DEVICE Int64 finish(const Best<T>& best) const { return Int64(best.at); }
+    StoreBest(const Tensor& value_tensor, const Tensor& place_tensor)
+        : value_dims(lie(value_tensor, values)), place_dims(lie(place_tensor, places)) {}
+    DIOPI_DEVICE void operator()(int64_t row, const Best<T>& best) const {
+        if (values.data != nullptr) {
+            store<T>(values.at(value_dims, row), values.dtype, best.value);
+        }
+        if (places.data != nullptr) {
+            store<Int64>(places.at(place_dims, row), places.dtype, Int64(best.at));
+        }
+    }
+
+  private:
+    static Dims lie(const Tensor& tensor, Operand& operand) {
+        operand = Operand();
+        if (tensor.is_null()) {
+            return Dims();
+        }
+        require_on_device(tensor);
+        const Tensor* tensors[] = {&tensor};
+        return walk(tensor, tensors, &operand, 1);
+    }
 };
 
 template <typename T>
 void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows, bool is_largest) {
-    const auto folded = fold_rows(row_source(input, rows), ExtremeValue<T>{{is_largest}});
-    if (!values.is_null()) {
-        finish_rows<T>(values, folded, ExtremeValue<T>{{is_largest}});
-    }
-    if (!places.is_null()) {
-        finish_rows<Int64>(places, folded, ExtremePlace<T>{{is_largest}});
-    }
+    fold_rows(input, rows, Extreme<T>(is_largest), StoreBest<T>(values, places));
 }
 
 // Every integer is an int64 on the way, every half a float.

@@ -19,16 +19,17 @@ Kind kind_of(double order) {
 
 // A is double or complex<double>.
 template <typename A>
-struct Norm {
-    using Value = A;
+struct Norm : Fold<A, double> {
     using State = double;
+    static constexpr DtypeSet kTyped = std::is_same_v<A, double> ? kFloating : kComplex;
     Kind kind;
     double order;
 
+    explicit Norm(double p) : kind(kind_of(p)), order(p) {}
     DIOPI_DEVICE State identity() const {
         return kind == Kind::kSmallest ? std::numeric_limits<double>::infinity() : 0;
     }
-    DIOPI_DEVICE State add(State state, const Value& x, int64_t) const {
+    DIOPI_DEVICE State add(State state, const A& x, int64_t) const {
         const double size = size_of_element(x);
         switch (kind) {
             case Kind::kPower:
@@ -104,59 +105,64 @@ void power_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T
     });
 }
 
+// Some of a row: how many, their mean, and the sum of the squared distances from it.
 template <typename A>
-struct Mean {
-    using Value = A;
-    using State = A;
-    DIOPI_DEVICE State identity() const { return State(0); }
-    DIOPI_DEVICE State add(State sum, const Value& x, int64_t) const { return sum + x; }
-    DIOPI_DEVICE State join(const State& a, const State& b) const { return a + b; }
+struct Spread {
+    A mean;
+    double count;
+    double squares;
 };
 
-// The squared distances of each row from the mean that follows from the sums of its parts.
+// The same while a thread gathers: sums of what is left of a first element, so that a large mean costs no digits.
 template <typename A>
-void squared_distances(const RowSource& source, const A* sums, int64_t parts, double* squares) {
-    for_groups(source.count, threads_for(source.length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
-        A sum(0);
-        for (int64_t part = 0; part < parts; ++part) {
-            sum = sum + sums[row * parts + part];
-        }
-        const A mean = sum / A(static_cast<double>(source.length));
-        double total = 0;
-        for (int64_t i = group.thread(); i < source.length; i += group.size()) {
-            const A distance = source.template at<A>(row, i) - mean;
-            total += square_of_size(distance);
-        }
-        total = group.sum(total);
-        if (group.thread() == 0) {
-            squares[row] = total;
-        }
-    });
-}
+struct Gathered {
+    int64_t count;
+    A first;
+    A sum;
+    double squares;
+};
 
-struct Deviation {
-    using State = double;
+template <typename A>
+struct Deviation : Fold<A, Spread<A>, Gathered<A>> {
+    using State = Spread<A>;
+    using Local = Gathered<A>;
+    static constexpr DtypeSet kTyped = std::is_same_v<A, double> ? kFloating : kComplex;
     double divisor;
-    DIOPI_DEVICE State join(State a, State b) const { return a + b; }
-    DIOPI_DEVICE double finish(State squares) const { return numeric::sqrt(squares / divisor); }
-};
 
-template <typename A>
-void deviations_of(const Tensor& out, const Tensor& input, const Rows& rows, double divisor) {
-    const RowSource source = row_source(input, rows);
-    const auto sums = fold_rows(source, Mean<A>());
-    FoldedRows<double> squares;
-    squares.count = rows.count;
-    squares.memory.allocate(rows.count * static_cast<int64_t>(sizeof(double)));
-    squared_distances<A>(source, sums.data(), sums.parts, squares.data());
-    finish_rows<double>(out, squares, Deviation{divisor});
-}
+    explicit Deviation(double by) : divisor(by) {}
+    DIOPI_DEVICE State identity() const { return {A(0), 0, 0}; }
+    DIOPI_DEVICE Local start() const { return {0, A(0), A(0), 0}; }
+    DIOPI_DEVICE Local add(Local local, const A& x, int64_t) const {
+        if (local.count == 0) {
+            local.first = x;
+        }
+        const A distance = x - local.first;
+        return {local.count + 1, local.first, local.sum + distance, local.squares + square_of_size(distance)};
+    }
+    DIOPI_DEVICE State close(const Local& local) const {
+        if (local.count == 0) {
+            return identity();
+        }
+        const auto count = static_cast<double>(local.count);
+        const A moved = local.sum / A(count);
+        const double left = local.squares - count * square_of_size(moved);
+        return {local.first + moved, count, left < 0 ? 0 : left};
+    }
+    DIOPI_DEVICE State join(const State& a, const State& b) const {
+        if (a.count == 0 || b.count == 0) {
+            return a.count == 0 ? b : a;
+        }
+        const double count = a.count + b.count;
+        const A distance = b.mean - a.mean;
+        const double between = square_of_size(distance) * (a.count * b.count / count);
+        return {a.mean + distance * A(b.count / count), count, a.squares + b.squares + between};
+    }
+    DIOPI_DEVICE double finish(const State& spread) const { return numeric::sqrt(spread.squares / divisor); }
+};
 
 template <typename A>
 void norms_of(const Tensor& out, const Tensor& input, const Rows& rows, double order) {
-    const Norm<A> norm{kind_of(order), order};
-    const auto folded = fold_rows(row_source(input, rows), norm);
-    finish_rows<double>(out, folded, norm);
+    reduce_rows<double>(out, input, rows, Norm<A>(order));
 }
 
 }  // namespace
@@ -190,8 +196,11 @@ void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_t
 }
 
 void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows& rows, double divisor) {
-    is_complex(input_tensor.dtype) ? cuda::deviations_of<Complex128>(out_tensor, input_tensor, rows, divisor)
-                                   : cuda::deviations_of<double>(out_tensor, input_tensor, rows, divisor);
+    if (is_complex(input_tensor.dtype)) {
+        cuda::reduce_rows<double>(out_tensor, input_tensor, rows, cuda::Deviation<Complex128>(divisor));
+    } else {
+        cuda::reduce_rows<double>(out_tensor, input_tensor, rows, cuda::Deviation<double>(divisor));
+    }
 }
 
 }  // namespace diopi::cpu

@@ -7,43 +7,44 @@ namespace diopi::cuda {
 
 namespace {
 
+template <typename A>
+constexpr DtypeSet kTypesOf = std::is_same_v<A, double>  ? kFloating
+                              : std::is_same_v<A, Int64> ? kIntegral | kBool
+                                                         : kComplex;
+
 // A is the type that is accumulated in.
 template <typename A>
-struct Sum {
-    using Value = A;
-    using State = A;
+struct Sum : Fold<A, A> {
+    static constexpr DtypeSet kTyped = kTypesOf<A>;
+    static constexpr bool kAddsNeighbours = std::is_same_v<A, double>;
     double divisor = 1;
-    DIOPI_DEVICE State identity() const { return State(0); }
-    DIOPI_DEVICE State add(State sum, Value x, int64_t) const { return sum + x; }
-    DIOPI_DEVICE State join(State a, State b) const { return a + b; }
-    DIOPI_DEVICE State finish(State sum) const { return divisor == 1 ? sum : sum / State(divisor); }
+
+    Sum() = default;
+    explicit Sum(double by) : divisor(by) {}
+    DIOPI_DEVICE A identity() const { return A(0); }
+    DIOPI_DEVICE A add(A sum, A x, int64_t) const { return sum + x; }
+    DIOPI_DEVICE A join(A a, A b) const { return a + b; }
+    DIOPI_DEVICE A finish(A sum) const { return divisor == 1 ? sum : sum / A(divisor); }
 };
 
 template <typename A>
-struct Product {
-    using Value = A;
-    using State = A;
-    DIOPI_DEVICE State identity() const { return State(1); }
-    DIOPI_DEVICE State add(State product, Value x, int64_t) const { return product * x; }
-    DIOPI_DEVICE State join(State a, State b) const { return a * b; }
-    DIOPI_DEVICE State finish(State product) const { return product; }
+struct Product : Fold<A, A> {
+    static constexpr DtypeSet kTyped = std::is_same_v<A, double> ? kFloating : DtypeSet{0};
+    DIOPI_DEVICE A identity() const { return A(1); }
+    DIOPI_DEVICE A add(A product, A x, int64_t) const { return product * x; }
+    DIOPI_DEVICE A join(A a, A b) const { return a * b; }
+    DIOPI_DEVICE A finish(A product) const { return product; }
 };
 
-struct Truth {
-    using Value = Bool;
-    using State = uint8_t;
+struct Truth : Fold<Bool, uint8_t> {
+    static constexpr DtypeSet kTyped = kBool | kFloat32;
     bool is_any;
+    explicit Truth(bool any) : is_any(any) {}
     DIOPI_DEVICE State identity() const { return is_any ? 0 : 1; }
     DIOPI_DEVICE State add(State state, Value x, int64_t) const { return join(state, x.value); }
     DIOPI_DEVICE State join(State a, State b) const { return is_any ? a | b : a & b; }
     DIOPI_DEVICE Bool finish(State state) const { return Bool(state); }
 };
-
-template <typename Result, typename Fold>
-void reduce(const Tensor& out, const Tensor& input, const Rows& rows, const Fold& fold) {
-    const auto folded = fold_rows(row_source(input, rows), fold);
-    finish_rows<Result>(out, folded, fold);
-}
 
 // Calls `body(A{})` with the type that elements of `dtype` are added up in.
 template <typename Body>
@@ -68,26 +69,26 @@ using namespace diopi::cuda;  // NOLINT
 void fold_sum(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
         using A = decltype(sample);
-        reduce<A>(out, input, rows, Sum<A>());
+        reduce_rows<A>(out, input, rows, Sum<A>());
     });
 }
 
 void fold_mean(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
         using A = decltype(sample);
-        reduce<A>(out, input, rows, Sum<A>{static_cast<double>(rows.length)});
+        reduce_rows<A>(out, input, rows, Sum<A>(static_cast<double>(rows.length)));
     });
 }
 
 void fold_product(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
         using A = decltype(sample);
-        reduce<A>(out, input, rows, Product<A>());
+        reduce_rows<A>(out, input, rows, Product<A>());
     });
 }
 
 void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool is_any) {
-    reduce<Bool>(out, input, rows, Truth{is_any});
+    reduce_rows<Bool>(out, input, rows, Truth(is_any));
 }
 
 }  // namespace diopi::cpu

@@ -11,6 +11,15 @@ namespace diopi::cuda::detail {
 template <typename S>
 constexpr int kWidth = sizeof(S) == 1 ? 8 : kPack<S>;
 
+// The vector at a place, which is one access.
+template <typename P>
+DIOPI_DEVICE inline P& whole(char* place) {
+#if defined(DIOPI_CUDA_EMULATION)
+    require(reinterpret_cast<uintptr_t>(place) % sizeof(P) == 0, "a vector is not aligned");
+#endif
+    return *reinterpret_cast<P*>(place);
+}
+
 // S is the type that operands of kind e and r are stored in: T, or a half where T is float.
 template <typename Loop, typename T, typename S>
 struct VectorKernel {
@@ -72,7 +81,7 @@ struct VectorKernel {
         DIOPI_DEVICE void at() {
             using Stored = typename Types<k>::Stored;
             if (call.is_vector[k] && used == kN) {
-                const auto pack = *reinterpret_cast<const Pack<Stored, kN>*>(places[k]);
+                const auto pack = whole<Pack<Stored, kN>>(places[k]);
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
                     items[i].inputs[k].template as<Stored>() = pack.elements[i];
@@ -134,7 +143,7 @@ struct VectorKernel {
                 for (int i = 0; i < kN; ++i) {
                     pack.elements[i] = cast<Stored>(items[i].outputs[k].template as<V>());
                 }
-                *reinterpret_cast<Pack<Stored, kN>*>(places[kAt]) = pack;
+                whole<Pack<Stored, kN>>(places[kAt]) = pack;
             } else if (call.paths.data[kAt] != nullptr) {
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {

@@ -1,131 +1,135 @@
-// Folding rows of elements to one state each. Short rows are folded by one thread, longer ones by a group, very long
-// ones by several, in parts that depend on the shape alone: so results are the same on every device.
+// Folding rows of elements to one state each, and writing what follows from it.
 //
-// A fold has types `Value`, what elements are read as, and `State`, and
+//   rows      the elements of a row lie side by side, at least in runs: neighbouring threads share a row (fold_rows.h)
+//   columns   neighbouring rows lie side by side: a thread takes several of them (fold_columns.h)
+//   general   any layout and dtype, an element at a time (fold_general.h)
+//
+// Long rows are folded in parts, whose states are joined afterwards. The parts, and the order of all sums, follow from
+// shape and layout alone, so results are the same on every device.
+//
+// A fold derives from Fold<Value, State, Local>: `Value` is what elements are read as, a thread gathers in a `Local`,
+// and states of threads are joined. It has
 //   State identity() const
-//   State add(State state, Value x, int64_t i) const    element i of the row
-//   State join(State a, State b) const                  in any order
-//   Result finish(State state) const
+//   Local start() const                                 only where Local is another type than State
+//   Local add(Local local, Value x, int64_t i) const    element i of the row
+//   State close(Local local) const                      only where Local is another type than State
+//   State join(State a, State b) const                  a has elements that come before those of b, but for columns
+//   kTyped                                              the dtypes whose tensors in order are read by vectors
+// and a finish is called with `finish(row, state)` for each row.
 #ifndef DIOPI_CUDA_FOLD_H_
 #define DIOPI_CUDA_FOLD_H_
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
-#include "diopi_cuda/operand.h"
+#include "diopi_cuda/fold_columns.h"
+#include "diopi_cuda/fold_general.h"
+#include "diopi_cuda/fold_rows.h"
 
 namespace diopi::cuda {
 
-// Rows of a tensor: element i of row r has the position r * length + i.
-struct RowSource {
-    Dims dims;
-    Operand operand;
-    int64_t count;
-    int64_t length;
+template <typename V, typename S, typename L = S>
+struct Fold {
+    using Value = V;
+    using State = S;
+    using Local = L;
+    // Whether neighbours are added in the type that they are computed in, before a wider one gets their sum.
+    static constexpr bool kAddsNeighbours = false;
+};
 
-    template <typename T>
-    DIOPI_DEVICE T at(int64_t row, int64_t i) const {
-        return load<T>(operand.at(dims, row * length + i), operand.dtype);
+// Writes what `fold` finishes of a state to `out`, whose elements are those of the rows in order.
+template <typename Result, typename Fold>
+struct StoreFinished {
+    Fold fold;
+    Dims dims;
+    Operand out;
+
+    StoreFinished(const Fold& folded, const Tensor& tensor) : fold(folded) {
+        require_on_device(tensor);
+        const Tensor* tensors[] = {&tensor};
+        dims = walk(tensor, tensors, &out, 1);
+    }
+    DIOPI_DEVICE void operator()(int64_t row, const typename Fold::State& state) const {
+        store<Result>(out.at(dims, row), out.dtype, fold.finish(state));
     }
 };
 
-inline RowSource row_source(const Tensor& rows_last, int64_t count, int64_t length) {
-    require_on_device(rows_last);
-    RowSource source;
-    const Tensor* tensors[] = {&rows_last};
-    source.dims = walk(rows_last, tensors, &source.operand, 1);
-    source.count = count;
-    source.length = length;
-    return source;
-}
-
-inline RowSource row_source(const Tensor& input, const Rows& rows) {
-    const View view = permuted(input, rows.order());
-    return row_source(view.tensor(), rows.count, rows.length);
-}
-
 namespace detail {
 
-constexpr int64_t kShortRow = 32;
-constexpr int64_t kRowPart = 65536;
-
-template <typename Fold>
-void fold_short(const RowSource& source, const Fold& fold, typename Fold::State* states) {
-    using Value = typename Fold::Value;
-    for_each(source.count, [=] DIOPI_KERNEL(int64_t row) {
-        auto state = fold.identity();
-        for (int64_t i = 0; i < source.length; ++i) {
-            state = fold.add(state, source.template at<Value>(row, i), i);
-        }
-        states[row] = state;
-    });
-}
-
-template <typename Fold>
-void fold_parts(const RowSource& source, int64_t parts, const Fold& fold, typename Fold::State* states) {
-    using Value = typename Fold::Value;
+// Joins the states of the parts of each row: `states` has those of all rows for each part.
+template <typename Fold, typename Finish>
+void join_parts(const typename Fold::State* states, int64_t count, int64_t parts, const Fold& fold,
+                const Finish& finish) {
     using State = typename Fold::State;
-    const int threads = threads_for(source.length / parts);
-    for_groups(source.count * parts, threads, 0, [=] DIOPI_KERNEL(Group & group, int64_t k) {
-        const int64_t row = k / parts;
-        const int64_t first = k % parts * kRowPart;
-        const int64_t end = k % parts == parts - 1 ? source.length : first + kRowPart;
+    if (parts <= kLanes || count >= 16384) {
+        for_each(count, [=] DIOPI_KERNEL(int64_t row) {
+            State state = states[row];
+            for (int64_t part = 1; part < parts; ++part) {
+                state = fold.join(state, states[part * count + row]);
+            }
+            finish(row, state);
+        });
+        return;
+    }
+    for_groups(count, threads_for(parts), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         State state = fold.identity();
-        for (int64_t i = first + group.thread(); i < end; i += group.size()) {
-            state = fold.add(state, source.template at<Value>(row, i), i);
+        for (int64_t part = group.thread(); part < parts; part += group.size()) {
+            state = fold.join(state, states[part * count + row]);
         }
         state = group.reduce(state, [=](const State& a, const State& b) { return fold.join(a, b); });
         if (group.thread() == 0) {
-            states[k] = state;
+            finish(row, state);
         }
-    });
-}
-
-template <typename Result, typename Fold>
-void finish_rows(const Dims& dims, const Operand& out, int64_t count, int64_t parts, const Fold& fold,
-                 const typename Fold::State* states) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t row) {
-        auto state = states[row * parts];
-        for (int64_t part = 1; part < parts; ++part) {
-            state = fold.join(state, states[row * parts + part]);
-        }
-        store<Result>(out.at(dims, row), out.dtype, fold.finish(state));
     });
 }
 
 }  // namespace detail
 
-// The states of all rows, `parts` to each.
-template <typename State>
-struct FoldedRows {
-    Buffer memory;
-    int64_t count = 0;
-    int64_t parts = 1;
-
-    State* data() const { return static_cast<State*>(memory.data()); }
-};
-
-template <typename Fold>
-FoldedRows<typename Fold::State> fold_rows(const RowSource& source, const Fold& fold) {
-    FoldedRows<typename Fold::State> folded;
-    folded.count = source.count;
-    folded.parts = std::max<int64_t>(1, source.length / detail::kRowPart);
-    folded.memory.allocate(folded.count * folded.parts * static_cast<int64_t>(sizeof(typename Fold::State)));
-    if (source.length <= detail::kShortRow) {
-        detail::fold_short(source, fold, folded.data());
-    } else {
-        detail::fold_parts(source, folded.parts, fold, folded.data());
+// Folds the rows of `input`.
+template <typename Fold, typename Finish>
+void fold_rows(const Tensor& input, const Rows& rows, const Fold& fold, const Finish& finish) {
+    if (rows.count == 0) {
+        return;
     }
-    return folded;
+    using State = typename Fold::State;
+    const RowLayout layout(input, rows);
+    Buffer memory;
+    // The states of `parts` for each row; null where there is one, which is finished at once.
+    const auto states_of = [&](int64_t parts) {
+        if (parts == 1) {
+            return static_cast<State*>(nullptr);
+        }
+        memory.allocate(layout.count * parts * static_cast<int64_t>(sizeof(State)));
+        return static_cast<State*>(memory.data());
+    };
+    int64_t parts = 1;
+    bool is_done = false;
+    dispatch<Fold::kTyped>(layout.along.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        if (layout.has_runs()) {
+            detail::FoldInRows<Fold, S, Finish> kernel(layout, fold, finish);
+            parts = kernel.parts;
+            kernel.states = states_of(parts);
+            for_groups(kernel.groups(), kernel.threads, 0, kernel);
+            is_done = true;
+        } else if (layout.has_neighbours()) {
+            detail::FoldInColumns<Fold, S, Finish> kernel(layout, fold, finish);
+            parts = kernel.parts;
+            kernel.states = states_of(parts);
+            for_groups(kernel.groups(), kernel.threads, kernel.shared_bytes(), kernel);
+            is_done = true;
+        }
+    });
+    if (!is_done) {
+        parts = detail::parts_of(layout.length);
+        detail::fold_general(layout, parts, states_of(parts), fold, finish);
+    }
+    if (parts > 1) {
+        detail::join_parts(static_cast<const State*>(memory.data()), layout.count, parts, fold, finish);
+    }
 }
 
-// Writes what `fold` finishes of the states to `out`, whose elements are those of the rows in order.
+// Folds the rows of `input` and writes what `fold` finishes, as `Result`, to `out`.
 template <typename Result, typename Fold>
-void finish_rows(const Tensor& out, const FoldedRows<typename Fold::State>& folded, const Fold& fold) {
-    require_on_device(out);
-    Operand operand;
-    const Tensor* tensors[] = {&out};
-    const Dims dims = walk(out, tensors, &operand, 1);
-    detail::finish_rows<Result>(dims, operand, folded.count, folded.parts, fold, folded.data());
+void reduce_rows(const Tensor& out, const Tensor& input, const Rows& rows, const Fold& fold) {
+    fold_rows(input, rows, fold, StoreFinished<Result, Fold>(fold, out));
 }
 
 }  // namespace diopi::cuda

@@ -153,6 +153,7 @@ struct Operand {
         int64_t offset = 0;
         if (position <= kMaxShort) {
             auto rest = static_cast<uint32_t>(position);
+            DIOPI_NO_UNROLL
             for (int d = dims.rank - 1; d > 0; --d) {
                 const uint32_t outer = dims.dividers[d].split(rest);
                 offset += rest * steps[d];
@@ -160,6 +161,7 @@ struct Operand {
             }
             return data + offset + (dims.rank > 0 ? rest * steps[0] : 0);
         }
+        DIOPI_NO_UNROLL
         for (int d = dims.rank - 1; d >= 0; --d) {
             offset += (position % dims.sizes[d]) * steps[d];
             position /= dims.sizes[d];

@@ -1,0 +1,159 @@
+// Folding rows that begin side by side, as along an outer dimension: a thread takes neighbouring rows, which are
+// columns in memory; the threads of a group share columns and elements, and columns are cut into parts.
+#ifndef DIOPI_CUDA_FOLD_COLUMNS_H_
+#define DIOPI_CUDA_FOLD_COLUMNS_H_
+
+#include "diopi_cuda/fold_layout.h"
+
+namespace diopi::cuda::detail {
+
+template <typename Fold, typename S, typename Finish>
+struct FoldInColumns {
+    using State = typename Fold::State;
+    using Local = typename Fold::Local;
+    // States of a thread: what they take of shared memory is bounded.
+    static constexpr int kMost = 128 / static_cast<int>(sizeof(State) > sizeof(Local) ? sizeof(State) : sizeof(Local));
+    static constexpr int kUpTo = kPack<S> < 8 ? kPack<S> : 8;
+    static constexpr int kN = kUpTo < kMost ? kUpTo : kMost;
+    static constexpr int kAhead = 4;
+
+    Fold fold;
+    Finish finish;
+    State* states = nullptr;  // of parts, for all rows; null where a row has one
+    Offsets around;           // of the rows: blocks of neighbours
+    const char* data;
+    Offsets along;  // of the elements of a row
+    bool is_vector;
+    int64_t count;
+    uint32_t columns;  // rows that begin side by side
+    uint32_t blocks;   // of them
+    uint32_t length;
+    uint32_t per_part;
+    int64_t parts;
+    int width = 1;  // threads side by side
+    int threads;
+
+    FoldInColumns(const RowLayout& layout, const Fold& folded, const Finish& finished)
+        : fold(folded),
+          finish(finished),
+          around(layout.kept, layout.start, false),
+          data(layout.start.data),
+          along(layout.inside, layout.along, true),
+          count(layout.count),
+          columns(static_cast<uint32_t>(layout.columns())),
+          length(static_cast<uint32_t>(layout.length)) {
+        constexpr int kSideBySide = 32;    // threads that read one stretch of memory
+        constexpr int64_t kGroups = 1024;  // enough for a large device
+        constexpr int64_t kLeastRows = 64;
+        is_vector = keeps_multiples<S, kN>(layout, false);
+        const int64_t packs = (layout.columns() + kN - 1) / kN;
+        const int most = threads_given(kThreads);
+        while (width < most && width < packs && (width < kSideBySide || most / width * kAhead > layout.length)) {
+            width *= 2;
+        }
+        blocks = static_cast<uint32_t>((packs + width - 1) / width);
+        const int64_t side_by_side = blocks * (count / columns);
+        const int64_t wanted = std::max<int64_t>(1, std::min(kGroups / side_by_side, layout.length / kLeastRows));
+        per_part = static_cast<uint32_t>((layout.length + wanted - 1) / wanted);
+        parts = per_part == 0 ? 1 : (length + per_part - 1) / per_part;
+        threads = std::max(width, kLanes);
+        while (threads < most && threads / width * kAhead < static_cast<int64_t>(per_part)) {
+            threads *= 2;
+        }
+    }
+    int64_t groups() const { return blocks * (count / columns) * parts; }
+    int64_t shared_bytes() const { return threads * kN * static_cast<int64_t>(sizeof(State)); }
+
+    DIOPI_DEVICE void operator()(Group& group, int64_t k) const {
+        const auto number = static_cast<uint32_t>(k);
+        const uint32_t block = number % blocks;
+        const auto outer_count = static_cast<uint32_t>(count / columns);
+        const uint32_t outer = number / blocks % outer_count;
+        const uint32_t part = number / blocks / outer_count;
+        const int lane = group.thread() & (width - 1);
+        const int level = group.thread() / width;
+        const int levels = group.size() / width;
+        const int64_t column = (static_cast<int64_t>(block) * width + lane) * kN;
+        const int64_t left = columns - column;
+        const int used = left < 0 ? 0 : left < kN ? static_cast<int>(left) : kN;
+        Local locals[kN];
+        DIOPI_UNROLL
+        for (int i = 0; i < kN; ++i) {
+            locals[i] = started(fold);
+        }
+        if (used > 0) {
+            const uint32_t first = part * per_part;
+            const uint32_t end = length - first < per_part ? length : first + per_part;
+            const char* begin = data + around.at(outer) + column * static_cast<int64_t>(sizeof(S));
+            gather(locals, begin, used, first + static_cast<uint32_t>(level), end, static_cast<uint32_t>(levels));
+        }
+        // The states of a level side by side, so that neighbouring threads are in neighbouring banks.
+        State* shared = group.shared<State>();
+        DIOPI_UNROLL
+        for (int i = 0; i < kN; ++i) {
+            shared[(level * kN + i) * width + lane] = closed(fold, locals[i]);
+        }
+        group.sync();
+        for (int half = levels / 2; half > 0; half /= 2) {
+            for (int i = 0; i < kN && level < half; ++i) {
+                State& own = shared[(level * kN + i) * width + lane];
+                own = fold.join(own, shared[((level + half) * kN + i) * width + lane]);
+            }
+            group.sync();
+        }
+        for (int i = 0; i < used && level == 0; ++i) {
+            const int64_t row = static_cast<int64_t>(outer) * columns + column + i;
+            const State state = shared[i * width + lane];
+            if (states != nullptr) {
+                states[part * count + row] = state;
+            } else {
+                finish(row, state);
+            }
+        }
+    }
+
+  private:
+    DIOPI_DEVICE void gather(Local* locals, const char* begin, int used, uint32_t row, uint32_t end,
+                             uint32_t step) const {
+        DIOPI_NO_UNROLL
+        for (; row < end; row += kAhead * step) {
+            Pack<S, kN> loaded[kAhead];
+            DIOPI_UNROLL
+            for (int v = 0; v < kAhead; ++v) {
+                const uint32_t at = row + static_cast<uint32_t>(v) * step;
+                if (at < end) {
+                    const auto* from = reinterpret_cast<const S*>(begin + along.at(at));
+                    loaded[v] = load_some<S, kN>(from, used, is_vector);
+                }
+            }
+            if constexpr (Fold::kAddsNeighbours) {
+                if (row + (kAhead - 1) * step < end) {
+                    DIOPI_UNROLL
+                    for (int i = 0; i < kN; ++i) {
+                        auto sum = cast<Near<S>>(loaded[0].elements[i]);
+                        DIOPI_UNROLL
+                        for (int v = 1; v < kAhead; ++v) {
+                            sum = sum + cast<Near<S>>(loaded[v].elements[i]);
+                        }
+                        locals[i] = fold.add(locals[i], cast<typename Fold::Value>(sum), row);
+                    }
+                    continue;
+                }
+            }
+            DIOPI_UNROLL
+            for (int v = 0; v < kAhead; ++v) {
+                const uint32_t at = row + static_cast<uint32_t>(v) * step;
+                if (at < end) {
+                    DIOPI_UNROLL
+                    for (int i = 0; i < kN; ++i) {
+                        locals[i] = fold.add(locals[i], cast<typename Fold::Value>(loaded[v].elements[i]), at);
+                    }
+                }
+            }
+        }
+    }
+};
+
+}  // namespace diopi::cuda::detail
+
+#endif  // DIOPI_CUDA_FOLD_COLUMNS_H_
