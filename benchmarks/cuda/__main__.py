@@ -20,7 +20,8 @@ import torch
 
 from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import geometric_mean
-from benchmarks.cuda.cases import Case, cases
+from benchmarks.cuda.case import Case
+from benchmarks.cuda.cases import cases
 
 SHARE = 0.85
 """Of the copy bandwidth, that memory-bound operators reach."""

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 
 from benchmarks.cpu.device import Device
+from benchmarks.cuda.attention import attention
+from benchmarks.cuda.case import MEMORY_FLOOR, Case
 
-MEMORY_FLOOR = 1.0
 PRODUCT_FLOOR = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One operator at one size. `out` is what our call writes, `floor` the ratio that its group must keep."""
-
-    group: str
-    name: str
-    ours: Callable[[], object]
-    torch: Callable[[], torch.Tensor]
-    out: torch.Tensor
-    bytes: int = 0
-    floor: float = MEMORY_FLOOR
 
 
 def cases(device: Device, place: str, count: int) -> Iterator[Case]:
@@ -34,6 +21,7 @@ def cases(device: Device, place: str, count: int) -> Iterator[Case]:
         yield from elementwise(device, place, count, dtype)
         yield from rows(device, place, count, dtype)
         yield from products(device, place, count, dtype)
+    yield from attention(device, place, count)
 
 
 def _case(

@@ -1,6 +1,7 @@
 """Runs attention forward and backward: `attention_program.py RUNTIME LIBRARY FILE TIMES`.
 
-FILE gets the results of all cases, which are run TIMES times. A program of its own, since a process holds one library, and the library reads its settings once.
+FILE gets the results of all cases, which are run TIMES times. A program of its own, since a process holds one library,
+and the library reads its settings once.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ class Case:
     left: int = -1
     right: int = -1
     has_slopes: bool = False
-    hidden: float | None = None
-    """What stands in the value of the last key, which is hidden from all queries but the last."""
+    spoilt: str = ""
+    """An operand with NaN where few see it: the last key or value, or the gradient of the first query."""
+    gradient: float = 1
+    """How large incoming gradients are."""
 
     @property
     def scale(self) -> float:
@@ -58,8 +61,9 @@ class Case:
             "grad": (self.batch, self.queries, self.heads, self.size),
         }
         made = {name: generator.standard_normal(shape).astype(self.dtype) for name, shape in shapes.items()}
-        if self.hidden is not None:
-            made["v"][:, -1] = self.hidden
+        made["grad"] = (made["grad"] * self.gradient).astype(self.dtype)
+        if self.spoilt:
+            made[self.spoilt][:, 0 if self.spoilt == "grad" else -1] = np.nan
         made["slopes"] = np.linspace(0.01, 0.1, self.heads, dtype=np.float32)
         return made
 
@@ -75,7 +79,11 @@ CASES = (
     Case("slopes", HALF, 2, 70, 80, 4, 2, 16, is_causal=True, has_slopes=True),
     Case("rows longer than registers", HALF, 1, 66, 1100, 2, 2, 8),
     Case("single precision", SINGLE, 2, 90, 100, 4, 2, 16, is_causal=True),
-    Case("a hidden NaN", HALF, 1, 80, 80, 2, 1, 16, is_causal=True, hidden=np.nan),
+    Case("a hidden value that is NaN", HALF, 1, 80, 80, 2, 1, 16, is_causal=True, spoilt="v"),
+    Case("a hidden key that is NaN", BFLOAT16, 2, 80, 80, 2, 2, 16, is_causal=True, spoilt="k"),
+    Case("a gradient that is NaN", HALF, 2, 80, 80, 4, 2, 16, is_causal=True, spoilt="grad"),
+    Case("small gradients", HALF, 1, 90, 200, 2, 2, 16, gradient=2e-4),
+    Case("large gradients", HALF, 1, 90, 100, 2, 2, 16, gradient=2e3),
 )
 
 

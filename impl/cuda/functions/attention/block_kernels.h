@@ -55,14 +55,17 @@ struct Block {
         const uint32_t query = rest % queries;
         rest /= queries;
         const uint32_t kv_head = rest % kv_heads;
-        const int64_t i = rest / kv_heads;
+        const uint32_t i = rest / kv_heads;
+        return {sequence(i), run.index + i, static_cast<int64_t>((first_kv_head + kv_head) * shared_by + shared),
+                static_cast<int64_t>(first_query + query)};
+    }
+    DIOPI_DEVICE Sequence sequence(int64_t i) const {
         Sequence own = run.first;
         own.query_start += i * run.query_spacing;
         own.key_start += i * run.key_spacing;
         own.query_row += i * own.queries;
         own.probability_start += i * heads * own.queries * own.keys;
-        return {own, run.index + i, static_cast<int64_t>((first_kv_head + kv_head) * shared_by + shared),
-                static_cast<int64_t>(first_query + query)};
+        return own;
     }
 };
 

@@ -99,7 +99,7 @@ inline Cut cut_of(const Problem& problem, const Scoring& scoring, const Run& run
     constexpr int64_t kBytes = 32 << 20;  // within the second-level cache of an A100 (40 MiB) or an H100 (50 MiB)
     constexpr int64_t kFewestRows = 16;
     constexpr int64_t kMostPairs = 65535;
-    constexpr int64_t kMostElements = INT32_MAX;  // of queries at one time: they are counted in 32 bits
+    constexpr int64_t kMostElements = INT32_MAX;  // at one time: they are counted in 32 bits
     const bool is_windowed = scoring.left >= 0 || scoring.right >= 0;
     // Many queries of a few heads read keys and add to their gradients less often than a few of many; windows make work
     // of long blocks that is in vain.
@@ -122,8 +122,8 @@ inline Cut cut_of(const Problem& problem, const Scoring& scoring, const Run& run
     while (!is_windowed && queries < run.first.queries && all_pairs * scores_of(2 * queries) <= room) {
         queries = std::min(run.first.queries, 2 * queries);
     }
-    const int64_t elements = run.first.queries * shared_by * problem.size;  // of a pair
-    require(elements <= kMostElements, "too many queries for attention");
+    const int64_t elements = std::max(run.first.queries * shared_by, run.first.keys) * problem.size;  // of a pair
+    require(elements <= kMostElements, "too many queries or keys for attention");
     const int64_t by_elements = elements == 0 ? kMostPairs : kMostElements / elements;
     const int64_t by_room = std::max<int64_t>(1, room / std::max<int64_t>(1, scores_of(queries)));
     const int64_t pairs = std::max<int64_t>(1, std::min({all_pairs, kMostPairs, by_room, by_elements}));

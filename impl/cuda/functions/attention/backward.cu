@@ -1,0 +1,224 @@
+// Attention backward: by blocks whose products are those of matrices, or query by query and key by key (runs.h).
+#include <cmath>
+#include <string>
+
+#include "backward.h"
+#include "block_gradients.h"
+#include "diopi_cpu/words.h"
+#include "passes.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// Dense arrays of P that gradients are written to.
+template <typename P>
+struct Gradients {
+    P* q;
+    P* k;
+    P* v;
+};
+
+// Products multiply hidden pairs by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
+template <typename P>
+void mend(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Given<P>& given,
+          const uint8_t* query_flags, const uint8_t* key_flags, const Gradients<P>& gradients) {
+    constexpr int64_t kRows = 64;
+    const int64_t rows = all.rows();
+    for_groups((rows + kRows - 1) / kRows, kTile, tile_bytes<float>(problem.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t part) {
+                   for (int64_t row = part * kRows; row < rows && row < (part + 1) * kRows; ++row) {
+                       if (query_flags[row] != 0) {
+                           const RowPlace place = all.place(row);
+                           query_gradient(group, problem, scoring, given, place.own, place.sequence, place.head,
+                                          place.query, gradients.q);
+                       }
+                   }
+               });
+    const int64_t keys = all.run.count * all.kv_heads * all.run.first.keys;
+    for_groups((keys + kRows - 1) / kRows, kTile, tile_bytes<float>(problem.size, 2),
+               [=] DIOPI_KERNEL(Group & group, int64_t part) {
+                   for (int64_t row = part * kRows; row < keys && row < (part + 1) * kRows; ++row) {
+                       if (key_flags[row] != 0) {
+                           const KeyPlace place = key_place(all, static_cast<uint32_t>(row));
+                           key_gradient(group, problem, scoring, given, place.own, place.sequence, place.kv_head,
+                                        place.key, gradients.k, gradients.v);
+                       }
+                   }
+               });
+}
+
+Buffer cleared(int64_t bytes) {
+    Buffer buffer;
+    buffer.allocate(bytes);
+    clear(buffer.data(), static_cast<size_t>(bytes));
+    return buffer;
+}
+
+// What all blocks of a call share.
+template <typename P>
+struct Call {
+    const Problem& problem;
+    const Scoring& scoring;
+    const Arrays& arrays;
+    const Tensor& grad_out;
+    const Given<P>& given;
+    const int64_t* largest;  // of the incoming gradient and of the values
+    float factor;            // see Lift
+    const Gradients<P>& gradients;
+};
+
+template <typename P, bool kPlain>
+void solve(const Call<P>& call, const Pass& pass, const Cut& cut, float* scores, float* slopes) {
+    constexpr int64_t kParts = Parts<P>::kCount;
+    constexpr int64_t kFloat = sizeof(float);
+    const Problem& problem = call.problem;
+    const Scoring& scoring = call.scoring;
+    const DeviceProblem places = without_sequences(problem);
+    const Sequence& own = pass.run.first;
+    const Block all = block_of(problem, scoring, pass, 0, own.queries);
+    const int64_t pairs = pass.run.count * pass.heads;
+    const int64_t size = problem.size;
+    const int64_t rows = own.queries * problem.group();
+    const Stack queries = read(call.arrays.q, query_rows(problem, pass));
+    const Stack arriving = read(call.grad_out, query_rows(problem, pass));
+    const Stack keys = read(call.arrays.k, key_rows(problem, pass));
+    const Stack values = read(call.arrays.v, key_rows(problem, pass));
+    const Stack key_parts = read(call.arrays.k, key_rows(problem, pass, kParts));
+    const Buffer query_sums = cleared(pairs * rows * size * kFloat);
+    const Buffer key_sums = cleared(pairs * own.keys * kParts * size * kFloat);
+    const Buffer value_sums = cleared(pairs * own.keys * kParts * size * kFloat);
+    const Buffer query_flags = cleared(pairs * rows);
+    const Buffer key_flags = cleared(pairs * own.keys);
+    const auto sums_of = [&](const Buffer& sums, int64_t of_pair, int64_t first, int64_t count) {
+        return View(array_like(call.arrays.q, sums.data(), Dtype::kFloat32), {pairs, count, size},
+                    {of_pair * size, size, 1}, first * size);
+    };
+    for (int64_t first = 0; first < own.queries; first += cut.queries) {
+        const Block block = block_of(problem, scoring, pass, first, cut.queries);
+        if (block.width == 0) {
+            continue;
+        }
+        const int64_t from = first * problem.group();
+        const int64_t count = block.queries * problem.group();
+        const int64_t first_part = kParts * block.first_key;
+        const int64_t part_count = kParts * block.width;
+        const Tensor products = array_like(call.arrays.q, scores, Dtype::kFloat32);
+        const Tensor to_shares = array_like(call.arrays.q, slopes, Dtype::kFloat32);
+        const Tensor shares = array_like(call.arrays.q, scores, dtype_of<P>);
+        const Tensor to_scores = array_like(call.arrays.q, slopes, dtype_of<P>);
+        multiply(matrices(products, block), queries.rows(from, count), keys.columns(block.first_key, block.width));
+        multiply(matrices(to_shares, block), arriving.rows(from, count), values.columns(block.first_key, block.width));
+        to_gradients<P, kPlain>(block, places, scoring, call.given, call.largest, call.factor, scores, slopes);
+        multiply(sums_of(value_sums, kParts * own.keys, first_part, part_count), turned_matrices(shares, block, kParts),
+                 arriving.rows(from, count), true);
+        multiply(sums_of(key_sums, kParts * own.keys, first_part, part_count),
+                 turned_matrices(to_scores, block, kParts), queries.rows(from, count), true);
+        multiply(sums_of(query_sums, rows, from, count), matrices(to_scores, block, kParts),
+                 key_parts.rows(first_part, part_count));
+    }
+    auto* const marked_queries = static_cast<uint8_t*>(query_flags.data());
+    auto* const marked_keys = static_cast<uint8_t*>(key_flags.data());
+    store_queries<P>(all, places, call.given, call.largest, call.factor, static_cast<const float*>(query_sums.data()),
+                     marked_queries, call.gradients.q);
+    store_keys<P>(all, places, call.largest, call.factor, static_cast<const float*>(key_sums.data()),
+                  static_cast<const float*>(value_sums.data()), marked_keys, call.gradients.k, call.gradients.v);
+    mend<P>(all, places, scoring, call.given, marked_queries, marked_keys, call.gradients);
+}
+
+template <typename P>
+void solve_by_blocks(const Call<P>& call) {
+    for (const Run& run : runs_of(call.problem)) {
+        const Cut cut = cut_of(call.problem, call.scoring, run, 2 * sizeof(float));
+        Buffer scores;
+        Buffer slopes;
+        scores.allocate(cut.scores * static_cast<int64_t>(sizeof(float)));
+        slopes.allocate(cut.scores * static_cast<int64_t>(sizeof(float)));
+        auto* const first = static_cast<float*>(scores.data());
+        auto* const second = static_cast<float*>(slopes.data());
+        for (const Pass& pass : passes_of(call.problem, run, cut)) {
+            if (is_plain(call.scoring)) {
+                solve<P, true>(call, pass, cut, first, second);
+            } else {
+                solve<P, false>(call, pass, cut, first, second);
+            }
+        }
+    }
+}
+
+template <typename P>
+void solve_one_by_one(const Call<P>& call) {
+    const SentProblem sent(call.problem);
+    const DeviceProblem problem = sent.problem();
+    const Scoring scoring = call.scoring;
+    const Given<P> given = call.given;
+    const Gradients<P> gradients = call.gradients;
+    for_groups(problem.queries * problem.heads, kTile, tile_bytes<float>(problem.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   const int64_t s = problem.sequence_of_query(at / problem.heads);
+                   const Sequence& own = problem.sequences[s];
+                   query_gradient(group, problem, scoring, given, own, s, at % problem.heads,
+                                  at / problem.heads - own.query_row, gradients.q);
+               });
+    for_groups(problem.keys * problem.kv_heads, kTile, tile_bytes<float>(problem.size, 2),
+               [=] DIOPI_KERNEL(Group & group, int64_t at) {
+                   const int64_t s = problem.sequence_of_key(at / problem.kv_heads);
+                   key_gradient(group, problem, scoring, given, problem.sequences[s], s, at % problem.kv_heads,
+                                at / problem.kv_heads - problem.key_rows_before[s], gradients.k, gradients.v);
+               });
+}
+
+template <typename P>
+void solve_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
+              const attention::GradientTensors& tensors, const StatisticsPlace& place, const float* shifts,
+              const float* sums) {
+    const Words q(operands.q);
+    const Words k(operands.k);
+    const Words v(operands.v);
+    const Words out(tensors.out);
+    const Words grad_out(tensors.grad_out);
+    const NewWords grad_q(tensors.q);
+    const NewWords grad_k(tensors.k);
+    const NewWords grad_v(tensors.v);
+    const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
+    const Tensor arriving = array_of(tensors.grad_out, grad_out);
+    const Given<P> given{q.as<P>(), k.as<P>(), v.as<P>(), out.as<P>(), grad_out.as<P>(), place, shifts, sums};
+    const Gradients<P> gradients{grad_q.as<P>(), grad_k.as<P>(), grad_v.as<P>()};
+    const Buffer largest = cleared(2 * sizeof(int64_t));
+    auto* const found = static_cast<int64_t*>(largest.data());
+    // Both terms of a score's gradient are sums of `size` products.
+    const double factor = 2 * std::abs(scoring.scale) * static_cast<double>(problem.size) * scoring.dropout.factor();
+    const Call<P> call{problem, scoring, arrays, arriving, given, found, static_cast<float>(factor), gradients};
+    if (!goes_by_blocks(problem)) {
+        solve_one_by_one(call);
+    } else {
+        if constexpr (dtype_of<P> == Dtype::kFloat16) {
+            find_largest(given.grad_out, tensors.grad_out.numel, found);
+            find_largest(given.v, operands.v.numel, found + 1);
+        }
+        solve_by_blocks(call);
+    }
+    grad_q.store();
+    grad_k.store();
+    grad_v.store();
+}
+
+}  // namespace
+
+void attend_backward(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
+                     const attention::GradientTensors& tensors, const StatisticsPlace& place, const float* shifts,
+                     const float* sums) {
+    switch (operands.q.dtype) {
+        case Dtype::kFloat16:
+            return solve_as<Half>(problem, scoring, operands, tensors, place, shifts, sums);
+        case Dtype::kBfloat16:
+            return solve_as<Bfloat16>(problem, scoring, operands, tensors, place, shifts, sums);
+        case Dtype::kFloat32:
+            return solve_as<float>(problem, scoring, operands, tensors, place, shifts, sums);
+        default:
+            fail(std::string("gradients of attention are not defined for ") + name_of(operands.q.dtype),
+                 diopiDtypeNotSupported);
+    }
+}
+
+}  // namespace diopi::cuda
