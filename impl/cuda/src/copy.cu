@@ -1,11 +1,11 @@
 // Copies with broadcasting and casts, fills, and the look for zeros.
 #include <cstring>
 
+#include "copies.h"
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/elementwise.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/flag.h"
-#include "diopi_cuda/operand.h"
 
 namespace diopi::cuda {
 
@@ -13,9 +13,18 @@ namespace {
 
 // Elements of one dtype as they are: words of their size.
 template <typename W>
-void move_words(const Dims& dims, const Operand& to, const Operand& from, int64_t count) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
-        *reinterpret_cast<W*>(to.at(dims, i)) = *reinterpret_cast<const W*>(from.at(dims, i));
+void move_words(const CopyJob& job) {
+    if (job.is_short()) {
+        copy_vectors<W, W>(job);
+        return;
+    }
+    const Dims dims = job.dims;
+    const Operand to = job.to();
+    const Operand from = job.from();
+    const CopyKernel<W, W> numbers(job);
+    for_each(job.count, [=] DIOPI_KERNEL(int64_t i) {
+        *reinterpret_cast<W*>(to.at(dims, i)) =
+            from.data == nullptr ? numbers.number : *reinterpret_cast<const W*>(from.at(dims, i));
     });
 }
 
@@ -62,6 +71,17 @@ void dispatch_wide(Dtype dtype, Body&& body) {
     is_floating(dtype) ? body(double{}) : body(Int64{});
 }
 
+// The one element of a tensor on the host, as `dtype`.
+void convert_on_host(char* number, Dtype dtype, const Tensor& from) {
+    dispatch<kAny>(from.dtype, [&](auto stored) {
+        std::memcpy(static_cast<void*>(&stored), from.data, sizeof(stored));
+        dispatch<kAny>(dtype, [&](auto result) {
+            result = cast<decltype(result)>(stored);
+            std::memcpy(number, &result, sizeof(result));
+        });
+    });
+}
+
 }  // namespace
 
 }  // namespace diopi::cuda
@@ -74,23 +94,25 @@ void copy_elements(const Tensor& to, const Tensor& from) {
     }
     cuda::require_on_device(to);
     const Tensor* tensors[] = {&to, &from};
-    cuda::Operand operands[2];
-    const cuda::Dims dims = cuda::walk(to, tensors, operands, 2);
-    Buffer sent;
+    cuda::CopyJob job;
+    job.count = to.numel;
+    job.dims = cuda::walk(to, tensors, job.operands, 2, cuda::Order::kMemory);
+    bool is_same = to.dtype == from.dtype && to.dtype != Dtype::kBool;
     if (from.device == diopi_host) {
         require(from.numel == 1, "an operand lies on the host");
-        sent.allocate(size_of(from.dtype));
-        cuda::send(sent.data(), from.data, static_cast<size_t>(size_of(from.dtype)));
-        operands[1].data = static_cast<char*>(sent.data());
+        cuda::convert_on_host(job.number, to.dtype, from);
+        job.operands[1] = cuda::Operand();
+        is_same = true;
     }
-    if (to.dtype != from.dtype || to.dtype == Dtype::kBool) {
-        cuda::dispatch_wide(from.dtype, [&](auto sample) {
-            cuda::convert<decltype(sample)>(dims, operands[0], operands[1], to.numel);
-        });
-        return;
+    if (!is_same) {
+        if (!cuda::cast_vectors(job)) {
+            cuda::dispatch_wide(from.dtype, [&](auto sample) {
+                cuda::convert<decltype(sample)>(job.dims, job.to(), job.from(), to.numel);
+            });
+        }
+    } else if (!cuda::exchange(job)) {
+        dispatch_word(to.dtype, [&](auto sample) { cuda::move_words<decltype(sample)>(job); });
     }
-    dispatch_word(to.dtype,
-                  [&](auto sample) { cuda::move_words<decltype(sample)>(dims, operands[0], operands[1], to.numel); });
 }
 
 void fill(const Tensor& to, const Number& value) {

@@ -17,7 +17,8 @@ struct GeneralKernel {
     Dtype dtypes[kOperands];
     Dtype rounded[kOperands];
 
-    explicit GeneralKernel(const ElementwiseJob& job) : paths(job, job.dims.rank), shared(shared_of<T>(job)) {
+    explicit GeneralKernel(const ElementwiseJob& job)
+        : paths(job.dims, job.operands, job.dims.rank), shared(shared_of<T>(job)) {
         for (int k = 0; k < kOperands; ++k) {
             dtypes[k] = job.operands[k].dtype;
             rounded[k] = job.rounded[k];

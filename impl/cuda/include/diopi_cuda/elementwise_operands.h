@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "diopi_cuda/elementwise.h"
+#include "diopi_cuda/paths.h"
 
 namespace diopi::cuda::detail {
 
@@ -47,62 +48,6 @@ DIOPI_SHARED inline V rounded_to(Dtype half, V value) {
     }
     return value;
 }
-
-// How `n` operands are walked together: by the leading `rank` dimensions of a call.
-template <int n>
-struct Paths {
-    int rank;
-    int64_t sizes[kMaxDims];
-    Divider dividers[kMaxDims];
-    char* data[n];  // null for a number, or for an output that is dropped
-    int64_t steps[n][kMaxDims];
-
-    Paths(const ElementwiseJob& job, int dims) : rank(dims) {
-        for (int d = 0; d < dims; ++d) {
-            sizes[d] = job.dims.sizes[d];
-            dividers[d] = job.dims.dividers[d];
-        }
-        for (int k = 0; k < n; ++k) {
-            data[k] = job.operands[k].data;
-            for (int d = 0; d < dims; ++d) {
-                steps[k][d] = job.operands[k].steps[d];
-            }
-        }
-    }
-
-    // Where the operands lie at a position: one division for all of them.
-    DIOPI_DEVICE void find(uint32_t position, char* (&at)[n]) const {
-        start(at);
-        DIOPI_NO_UNROLL
-        for (int d = rank - 1; d >= 0; --d) {
-            const uint32_t outer = dividers[d].split(position);
-            move(position, d, at);
-            position = outer;
-        }
-    }
-    DIOPI_DEVICE void find_far(int64_t position, char* (&at)[n]) const {
-        start(at);
-        DIOPI_NO_UNROLL
-        for (int d = rank - 1; d >= 0; --d) {
-            move(position % sizes[d], d, at);
-            position /= sizes[d];
-        }
-    }
-
-  private:
-    DIOPI_DEVICE void start(char* (&at)[n]) const {
-        DIOPI_UNROLL
-        for (int k = 0; k < n; ++k) {
-            at[k] = data[k];
-        }
-    }
-    DIOPI_DEVICE void move(int64_t coordinate, int d, char* (&at)[n]) const {
-        DIOPI_UNROLL
-        for (int k = 0; k < n; ++k) {
-            at[k] += coordinate * steps[k][d];
-        }
-    }
-};
 
 // ---- Filled by the host. ----
 

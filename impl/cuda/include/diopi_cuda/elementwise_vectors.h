@@ -11,15 +11,6 @@ namespace diopi::cuda::detail {
 template <typename S>
 constexpr int kWidth = sizeof(S) == 1 ? 8 : kPack<S>;
 
-// The vector at a place, which is one access.
-template <typename P>
-DIOPI_DEVICE inline P& whole(char* place) {
-#if defined(DIOPI_CUDA_EMULATION)
-    require(reinterpret_cast<uintptr_t>(place) % sizeof(P) == 0, "a vector is not aligned");
-#endif
-    return *reinterpret_cast<P*>(place);
-}
-
 // S is the type that operands of kind e and r are stored in: T, or a half where T is float.
 template <typename Loop, typename T, typename S>
 struct VectorKernel {
@@ -48,18 +39,12 @@ struct VectorKernel {
         template <int k>
         void at() {
             using Stored = typename Types<k>::Stored;
-            const Operand& operand = job.operands[k];
-            const bool is_dense = operand.data != nullptr && call.steps[k] == static_cast<int64_t>(sizeof(Stored));
-            uint64_t places = reinterpret_cast<uint64_t>(operand.data);
-            for (int d = 0; d < call.paths.rank; ++d) {
-                places |= static_cast<uint64_t>(operand.steps[d]);
-            }
-            call.is_vector[k] = is_dense && places % sizeof(Pack<Stored, kN>) == 0;
+            call.is_vector[k] = has_vectors(job.dims, job.operands[k], sizeof(Pack<Stored, kN>));
         }
     };
 
     explicit VectorKernel(const ElementwiseJob& job)
-        : paths(job, job.dims.rank > 0 ? job.dims.rank - 1 : 0), shared(shared_of<T>(job)) {
+        : paths(job.dims, job.operands, job.dims.rank > 0 ? job.dims.rank - 1 : 0), shared(shared_of<T>(job)) {
         inner = job.dims.rank > 0 ? job.dims.sizes[paths.rank] : 1;
         per_row = Divider((inner + kN - 1) / kN);
         for (int k = 0; k < kOperands; ++k) {

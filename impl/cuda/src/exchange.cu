@@ -1,0 +1,116 @@
+// Copies between operands in which different dimensions lie side by side, as in a transposition: tiles are read along
+// one of them and written along the other, so that both sides are whole stretches of memory.
+#include "copies.h"
+#include "diopi_cpu/words.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+template <typename W>
+struct ExchangeKernel {
+    static constexpr int kTile = sizeof(W) <= 2 ? 64 : 32;
+    static constexpr int kAhead = 4;
+    // Rows of a tile have an odd number of 4-byte words, so that its columns lie in different banks.
+    static constexpr int kPad = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;
+    static constexpr int64_t kBytes = kTile * (kTile + kPad) * static_cast<int64_t>(sizeof(W));
+
+    detail::Paths<2> around;  // all dimensions but the two
+    int64_t sizes[2];         // of the dimensions along which is read and written
+    int64_t steps[2];         // of the target along the first, of the source along the second
+    uint32_t tiles[2];
+
+    ExchangeKernel(const Dims& dims, const Operand* operands, const int64_t (&side)[2], const int64_t (&over)[2])
+        : around(dims, operands, dims.rank), sizes{side[0], side[1]}, steps{over[0], over[1]} {
+        for (int k = 0; k < 2; ++k) {
+            tiles[k] = static_cast<uint32_t>((sizes[k] + kTile - 1) / kTile);
+        }
+    }
+    int64_t groups(int64_t count) const { return count / (sizes[0] * sizes[1]) * tiles[0] * tiles[1]; }
+
+    DIOPI_DEVICE void operator()(Group& group, int64_t k) const {
+        const auto number = static_cast<uint32_t>(k);
+        const uint32_t row = number / tiles[1];
+        const int64_t read_first = static_cast<int64_t>(row % tiles[0]) * kTile;
+        const int64_t written_first = static_cast<int64_t>(number % tiles[1]) * kTile;
+        char* at[2];
+        around.find(row / tiles[0], at);
+        const char* from = at[1] + read_first * static_cast<int64_t>(sizeof(W)) + written_first * steps[1];
+        char* to = at[0] + written_first * static_cast<int64_t>(sizeof(W)) + read_first * steps[0];
+        const int reads = rest(sizes[0] - read_first);
+        const int writes = rest(sizes[1] - written_first);
+        W* tile = group.shared<W>();
+        for (int first = group.thread(); first < kTile * kTile; first += kAhead * group.size()) {
+            W values[kAhead];
+            DIOPI_UNROLL
+            for (int v = 0; v < kAhead; ++v) {
+                const int i = first + v * group.size();
+                if (i % kTile < reads && i / kTile < writes) {
+                    values[v] = reinterpret_cast<const W*>(from + i / kTile * steps[1])[i % kTile];
+                }
+            }
+            DIOPI_UNROLL
+            for (int v = 0; v < kAhead; ++v) {
+                const int i = first + v * group.size();
+                if (i % kTile < reads && i / kTile < writes) {
+                    tile[i / kTile * (kTile + kPad) + i % kTile] = values[v];
+                }
+            }
+        }
+        group.sync();
+        for (int i = group.thread(); i < kTile * kTile; i += group.size()) {
+            if (i % kTile < writes && i / kTile < reads) {
+                reinterpret_cast<W*>(to + i / kTile * steps[0])[i % kTile] =
+                    tile[i % kTile * (kTile + kPad) + i / kTile];
+            }
+        }
+    }
+
+  private:
+    DIOPI_DEVICE static int rest(int64_t left) { return left < kTile ? static_cast<int>(left) : kTile; }
+};
+
+}  // namespace
+
+bool exchange(const CopyJob& job) {
+    constexpr int64_t kLeast = 8;  // elements along both: below that, tiles are empty for the most part
+    const int inner = job.dims.rank - 1;
+    const Operand& to = job.to();
+    const Operand& from = job.from();
+    if (inner < 1 || job.count > kMaxShort || to.steps[inner] != to.element || from.data == nullptr ||
+        from.steps[inner] == from.element || from.steps[inner] == 0 || job.dims.sizes[inner] < kLeast) {
+        return false;
+    }
+    int side = -1;  // the dimension that lies side by side in the source
+    for (int d = 0; d < inner; ++d) {
+        if (from.steps[d] == from.element && job.dims.sizes[d] >= kLeast) {
+            side = d;
+        }
+    }
+    if (side < 0) {
+        return false;
+    }
+    Dims around;
+    Operand operands[2];
+    for (int k = 0; k < 2; ++k) {
+        operands[k].data = job.operands[k].data;
+    }
+    for (int d = 0; d < inner; ++d) {
+        if (d != side) {
+            for (int k = 0; k < 2; ++k) {
+                operands[k].steps[around.rank] = job.operands[k].steps[d];
+            }
+            around.append(job.dims.sizes[d]);
+        }
+    }
+    const int64_t sizes[2] = {job.dims.sizes[side], job.dims.sizes[inner]};
+    const int64_t steps[2] = {to.steps[side], from.steps[inner]};
+    dispatch_word(to.dtype, [&](auto sample) {
+        using Kernel = ExchangeKernel<decltype(sample)>;
+        const Kernel kernel(around, operands, sizes, steps);
+        for_groups(kernel.groups(job.count), kThreads, Kernel::kBytes, kernel);
+    });
+    return true;
+}
+
+}  // namespace diopi::cuda
