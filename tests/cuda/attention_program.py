@@ -78,6 +78,8 @@ CASES = (
     Case("a window", HALF, 2, 160, 160, 2, 2, 16, left=40, right=10),
     Case("slopes", HALF, 2, 70, 80, 4, 2, 16, is_causal=True, has_slopes=True),
     Case("rows longer than registers", HALF, 1, 66, 1100, 2, 2, 8),
+    Case("few queries over many keys", BFLOAT16, 2, 2, 2500, 4, 2, 16),
+    Case("few queries with a window", HALF, 1, 3, 2500, 2, 2, 16, is_causal=True, left=1500),
     Case("single precision", SINGLE, 2, 90, 100, 4, 2, 16, is_causal=True),
     Case("a hidden value that is NaN", HALF, 1, 80, 80, 2, 1, 16, is_causal=True, spoilt="v"),
     Case("a hidden key that is NaN", BFLOAT16, 2, 80, 80, 2, 2, 16, is_causal=True, spoilt="k"),

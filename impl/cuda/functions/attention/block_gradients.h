@@ -79,16 +79,17 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
         const int parts = parts_of(group, block.step);
         for (int part = 0; part < parts; ++part) {
             for_vectors(group, part, block.step, [&](int, int key) {
-                const Four<float> products = *reinterpret_cast<const Four<float>*>(data + key);
-                const Four<float> arriving = *reinterpret_cast<const Four<float>*>(gradients + key);
-                Four<Parts<P>> probabilities;
-                Four<Parts<P>> to_scores;
+                const Pack<float, 4> products = load_pack<float, 4>(data + key);
+                const Pack<float, 4> arriving = load_pack<float, 4>(gradients + key);
+                Pack<Parts<P>, 4> probabilities;
+                Pack<Parts<P>, 4> to_scores;
                 DIOPI_UNROLL
                 for (int e = 0; e < 4; ++e) {
                     float used = 0;
                     float slope = 0;
                     if (row.sees(key + e)) {
-                        const float exponential = numeric::exp(row.score(key + e, products.at[e]) - shift) * share;
+                        const float exponential =
+                            numeric::exp(row.score(key + e, products.elements[e]) - shift) * share;
                         float times = 1;
                         if constexpr (!kPlain) {
                             if (scoring.dropout.is_active()) {
@@ -98,13 +99,13 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                             }
                         }
                         used = exponential * times * Lift<P>::kShares;
-                        slope = row.scale * exponential * (arriving.at[e] * times - centre) * lift;
+                        slope = row.scale * exponential * (arriving.elements[e] * times - centre) * lift;
                     }
-                    probabilities.at[e] = Parts<P>::of(used);
-                    to_scores.at[e] = Parts<P>::of(slope);
+                    probabilities.elements[e] = Parts<P>::of(used);
+                    to_scores.elements[e] = Parts<P>::of(slope);
                 }
-                *reinterpret_cast<Four<Parts<P>>*>(data + key) = probabilities;
-                *reinterpret_cast<Four<Parts<P>>*>(gradients + key) = to_scores;
+                *reinterpret_cast<Pack<Parts<P>, 4>*>(data + key) = probabilities;
+                *reinterpret_cast<Pack<Parts<P>, 4>*>(gradients + key) = to_scores;
             });
         }
     });

@@ -9,12 +9,6 @@
 #include "forward.h"
 #include "runs.h"
 
-#if defined(__CUDACC__)
-#define DIOPI_UNROLL _Pragma("unroll")
-#else
-#define DIOPI_UNROLL
-#endif
-
 namespace diopi::cuda {
 
 // The query that a row of scores belongs to.
@@ -67,11 +61,6 @@ struct Block {
         own.probability_start += i * heads * own.queries * own.keys;
         return own;
     }
-};
-
-template <typename T>
-struct alignas(4 * sizeof(T)) Four {
-    T at[4];
 };
 
 // A number in place of a score, as products take it: halves are too coarse for probabilities, so that there are two of
@@ -185,11 +174,11 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
                 values[n] = -kInfinity;
             }
             for_vectors(group, part, block.step, [&](int n, int key) {
-                const Four<S> products = *reinterpret_cast<const Four<S>*>(data + key);
+                const Pack<S, 4> products = load_pack<S, 4>(data + key);
                 DIOPI_UNROLL
                 for (int e = 0; e < 4; ++e) {
                     if (row.sees(key + e)) {
-                        values[n + e] = row.score(key + e, products.at[e]);
+                        values[n + e] = row.score(key + e, products.elements[e]);
                         sees_any = true;
                     }
                 }
@@ -219,7 +208,7 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
                 total += values[n];
             }
             for_vectors(group, part, block.step, [&](int n, int key) {
-                Four<Parts<P>> shares;
+                Pack<Parts<P>, 4> shares;
                 DIOPI_UNROLL
                 for (int e = 0; e < 4; ++e) {
                     bool is_kept = true;
@@ -229,9 +218,9 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
                             is_kept = scoring.dropout.keeps(first + key + e);
                         }
                     }
-                    shares.at[e] = Parts<P>::of(is_kept ? values[n + e] : S(0));
+                    shares.elements[e] = Parts<P>::of(is_kept ? values[n + e] : S(0));
                 }
-                *reinterpret_cast<Four<Parts<P>>*>(data + key) = shares;
+                *reinterpret_cast<Pack<Parts<P>, 4>*>(data + key) = shares;
             });
         }
         total = group.sum(total);

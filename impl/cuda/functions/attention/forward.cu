@@ -1,8 +1,10 @@
 // Attention forward: by blocks whose products are those of matrices, or query by query (runs.h).
+#include <algorithm>
 #include <string>
 
 #include "block_kernels.h"
 #include "diopi_cpu/words.h"
+#include "diopi_cuda/sent.h"
 #include "forward.h"
 #include "passes.h"
 
@@ -118,35 +120,135 @@ void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arra
     }
 }
 
+// Keys of a query that a group goes through at most; more are shared among several.
+constexpr int64_t kKeysOfPart = 1024;
+
+// What the parts of each query have seen becomes its row: `states` has, for each of them, a Seen and `size` sums.
 template <typename S, typename P>
-void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arrays& arrays, P* out,
-                       const Record<S>& record) {
-    const SentProblem sent(problem);
-    const DeviceProblem places = sent.problem();
-    const P* const q = elements<P>(arrays.q);
-    const P* const k = elements<P>(arrays.k);
-    const P* const v = elements<P>(arrays.v);
-    for_groups(places.queries * places.heads, kTile, tile_bytes<S>(places.size, 1),
+void join_parts(const DeviceProblem& problem, const Scoring& scoring, int64_t parts, const S* states, P* out,
+                const Record<S>& record) {
+    for_groups(problem.queries * problem.heads, kTile, tile_bytes<S>(problem.size, 1),
                [=] DIOPI_KERNEL(Group & group, int64_t at) {
-                   const int64_t head = at % places.heads;
-                   const int64_t s = places.sequence_of_query(at / places.heads);
-                   const Sequence& own = places.sequences[s];
-                   const int64_t query = at / places.heads - own.query_row;
-                   attend_one<S, P>(group, places, scoring, own, s, head, query, q, k, v, out, record);
+                   const int64_t head = at % problem.heads;
+                   const int64_t s = problem.sequence_of_query(at / problem.heads);
+                   const Sequence& own = problem.sequences[s];
+                   const int64_t step = 2 + problem.size;
+                   const S* const first = states + at * parts * step;
+                   Seen<S> seen{-std::numeric_limits<S>::infinity(), 0};
+                   for (int64_t part = 0; part < parts; ++part) {
+                       seen.top = first[part * step] > seen.top ? first[part * step] : seen.top;
+                   }
+                   S* sums = group.template shared<S>();
+                   for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                       sums[d] = 0;
+                   }
+                   for (int64_t part = 0; part < parts; ++part) {
+                       const S* const state = first + part * step;
+                       if (state[1] != 0) {
+                           const S share = exp(state[0] - seen.top);
+                           seen.total += state[1] * share;
+                           for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
+                               sums[d] += state[2 + d] * share;
+                           }
+                       }
+                   }
+                   finish_one<S, P>(group, problem, scoring, own, s, head, at / problem.heads - own.query_row, seen,
+                                    sums, out, record);
                });
 }
 
 template <typename S, typename P>
+void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arrays& arrays, P* out,
+                       const Record<S>& record, const int64_t* rows) {
+    const SentProblem sent(problem);
+    DeviceProblem places = sent.problem();
+    places.rows = rows;
+    const P* const q = elements<P>(arrays.q);
+    const P* const k = elements<P>(arrays.k);
+    const P* const v = elements<P>(arrays.v);
+    int64_t longest = 0;
+    for (const Sequence& own : problem.sequences) {
+        longest = std::max(longest, own.keys);
+    }
+    const int64_t parts = std::max<int64_t>(1, (longest + kKeysOfPart - 1) / kKeysOfPart);
+    const int64_t step = 2 + places.size;
+    Buffer memory;
+    if (parts > 1) {
+        memory.allocate(places.queries * places.heads * parts * step * static_cast<int64_t>(sizeof(S)));
+    }
+    S* const states = static_cast<S*>(memory.data());
+    for_groups(places.queries * places.heads * parts, kTile, tile_bytes<S>(places.size, 1),
+               [=] DIOPI_KERNEL(Group & group, int64_t k_group) {
+                   const int64_t at = k_group / parts;
+                   const int64_t head = at % places.heads;
+                   const int64_t s = places.sequence_of_query(at / places.heads);
+                   const Sequence& own = places.sequences[s];
+                   const int64_t query = at / places.heads - own.query_row;
+                   Span span = attention::window(scoring, own, query);
+                   if (parts > 1) {
+                       span.first += k_group % parts * kKeysOfPart;
+                       const int64_t end = span.first + kKeysOfPart;
+                       span.last = span.last < end ? span.last : end;
+                   }
+                   S* sums = group.template shared<S>() + group.size();
+                   const Seen<S> seen =
+                       attend_keys<S, P>(group, places, scoring, own, s, head, query, span, q, k, v, sums);
+                   if (parts == 1) {
+                       finish_one<S, P>(group, places, scoring, own, s, head, query, seen, sums, out, record);
+                       return;
+                   }
+                   S* const state = states + k_group * step;
+                   for (int64_t d = group.thread(); d < places.size; d += group.size()) {
+                       state[2 + d] = sums[d];
+                   }
+                   if (group.thread() == 0) {
+                       state[0] = seen.top;
+                       state[1] = seen.total;
+                   }
+               });
+    if (parts > 1) {
+        join_parts<S, P>(places, scoring, parts, states, out, record);
+    }
+}
+
+template <typename W>
+void gather(W* to, const W* from, const int64_t* rows, int64_t count, int64_t width) {
+    for_each(count * width, [=] DIOPI_KERNEL(int64_t at) { to[at] = from[rows[at / width] * width + at % width]; });
+}
+
+// Rows of an array side by side, in memory of their own.
+template <typename P>
+Tensor gathered(const Tensor& array, const int64_t* rows, int64_t count, int64_t width, Buffer& memory) {
+    memory.allocate(count * width * static_cast<int64_t>(sizeof(P)));
+    gather<P>(static_cast<P*>(memory.data()), elements<P>(array), rows, count, width);
+    return array_like(array, memory.data(), array.dtype);
+}
+
+template <typename S, typename P>
 void attend_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
-               const Record<S>& record) {
+               const Record<S>& record, const std::vector<int64_t>* rows) {
     const Words q(operands.q);
     const Words k(operands.k);
     const Words v(operands.v);
-    const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
+    Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
     auto* const to = static_cast<P*>(out);
+    Buffer list;
+    if (rows != nullptr) {
+        list = sent(*rows);
+    }
+    const auto* const listed = static_cast<const int64_t*>(list.data());
     if (!goes_by_blocks(problem)) {
-        attend_by_queries<S, P>(problem, scoring, arrays, to, record);
-    } else if (is_plain(scoring)) {
+        attend_by_queries<S, P>(problem, scoring, arrays, to, record, listed);
+        return;
+    }
+    Buffer key_rows;
+    Buffer value_rows;
+    if (rows != nullptr) {
+        const auto count = static_cast<int64_t>(rows->size());
+        arrays.k = gathered<P>(arrays.k, listed, count, problem.key_rows.row, key_rows);
+        arrays.v = gathered<P>(arrays.v, listed, count, problem.key_rows.row, value_rows);
+    }
+    if (is_plain(scoring)) {
         attend_by_blocks<S, P, true>(problem, scoring, arrays, to, record);
     } else {
         attend_by_blocks<S, P, false>(problem, scoring, arrays, to, record);
@@ -156,16 +258,16 @@ void attend_as(const Problem& problem, const Scoring& scoring, const attention::
 }  // namespace
 
 void attend(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
-            const Record<float>& record) {
+            const Record<float>& record, const std::vector<int64_t>* rows) {
     switch (operands.q.dtype) {
         case Dtype::kFloat16:
-            return attend_as<float, Half>(problem, scoring, operands, out, record);
+            return attend_as<float, Half>(problem, scoring, operands, out, record, rows);
         case Dtype::kBfloat16:
-            return attend_as<float, Bfloat16>(problem, scoring, operands, out, record);
+            return attend_as<float, Bfloat16>(problem, scoring, operands, out, record, rows);
         case Dtype::kFloat32:
-            return attend_as<float, float>(problem, scoring, operands, out, record);
+            return attend_as<float, float>(problem, scoring, operands, out, record, rows);
         case Dtype::kFloat64:
-            return attend_as<double, double>(problem, scoring, operands, out, Record<double>{});
+            return attend_as<double, double>(problem, scoring, operands, out, Record<double>{}, rows);
         default:
             fail(std::string("attention is not defined for ") + name_of(operands.q.dtype), diopiDtypeNotSupported);
     }

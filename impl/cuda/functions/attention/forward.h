@@ -4,10 +4,11 @@
 #define DIOPI_CUDA_ATTENTION_FORWARD_H_
 
 #include <limits>
+#include <vector>
 
 #include "attention/operands.h"
 #include "diopi_cpu/math.h"
-#include "diopi_cuda/launch.h"
+#include "diopi_cuda/pack.h"
 #include "problem.h"
 
 namespace diopi::cuda {
@@ -15,11 +16,40 @@ namespace diopi::cuda {
 using attention::Scoring;
 using attention::Span;
 
+// The sum of products, in lanes that do not wait for each other. Its order follows from the count alone; rows that
+// begin where 16 bytes do are read by vectors.
 template <typename T, typename P>
 DIOPI_DEVICE T dot(const P* a, const P* b, int64_t count) {
+    constexpr int n = kPack<P>;
+    constexpr int kLaneCount = n < 4 ? n : 4;
+    const bool has_packs = ((reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) & 15) == 0;
+    T lanes[kLaneCount] = {};
+    int64_t i = 0;
+    for (; i + n <= count; i += n) {
+        Pack<P, n> x;
+        Pack<P, n> y;
+        if (has_packs) {
+            x = load_pack<P, n>(a + i);
+            y = load_pack<P, n>(b + i);
+        } else {
+            DIOPI_UNROLL
+            for (int e = 0; e < n; ++e) {
+                x.elements[e] = a[i + e];
+                y.elements[e] = b[i + e];
+            }
+        }
+        DIOPI_UNROLL
+        for (int e = 0; e < n; ++e) {
+            lanes[e % kLaneCount] += static_cast<T>(x.elements[e]) * static_cast<T>(y.elements[e]);
+        }
+    }
     T sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    for (; i < count; ++i) {
         sum += static_cast<T>(a[i]) * static_cast<T>(b[i]);
+    }
+    DIOPI_UNROLL
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+        sum += lanes[lane];
     }
     return sum;
 }
@@ -79,23 +109,29 @@ struct Record {
     T* sums;
 };
 
-// One query by a group, which needs tile_bytes<T>(problem.size, 1) of shared memory. Elements are computed with in T.
+// What a query has seen of some keys: the largest score, and the sum of the exponentials of all less the largest. The
+// sum is 0 where it has seen none.
+template <typename T>
+struct Seen {
+    T top;
+    T total;
+};
+
+// The keys of a span by a group, which needs tile_bytes<T>(problem.size, 1) of shared memory: `sums` gets the values
+// times the exponentials. Elements are computed with in T.
 template <typename T, typename P>
-DIOPI_DEVICE void attend_one(const Group& group, const DeviceProblem& problem, const Scoring& scoring,
-                             const Sequence& own, int64_t s, int64_t head, int64_t query, const P* q, const P* k,
-                             const P* v, P* out, const Record<T>& record) {
+DIOPI_DEVICE Seen<T> attend_keys(const Group& group, const DeviceProblem& problem, const Scoring& scoring,
+                                 const Sequence& own, int64_t s, int64_t head, int64_t query, const Span& span,
+                                 const P* q, const P* k, const P* v, T* sums) {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     const int64_t kv_head = head / (problem.heads / problem.kv_heads);
-    const Span span = attention::window(scoring, own, query);
     const P* row = q + problem.query_at(own, head, query);
     T* shares = group.template shared<T>();
-    T* sums = shares + group.size();
     for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
         sums[d] = 0;
     }
     T top = -kInfinity;
     T total = 0;
-    int seen = 0;
     for (int64_t start = span.first; start < span.last; start += group.size()) {
         const int64_t key = start + group.thread();
         const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
@@ -104,7 +140,6 @@ DIOPI_DEVICE void attend_one(const Group& group, const DeviceProblem& problem, c
             const T product = dot<T>(row, k + problem.key_at(own, kv_head, key), problem.size);
             value = score(scoring, own, s, head, query, key, product);
         }
-        seen += group.sum(counts ? 1 : 0);
         // NaN is no maximum; it comes into the sum below.
         const T largest = group.reduce(value > -kInfinity ? value : -kInfinity, [](T a, T b) { return b > a ? b : a; });
         const T next = largest > top ? largest : top;
@@ -128,27 +163,47 @@ DIOPI_DEVICE void attend_one(const Group& group, const DeviceProblem& problem, c
         }
         group.sync();
     }
-    const T factor = static_cast<T>(scoring.dropout.factor()) / total;
+    return {top, total};
+}
+
+// Writes the row of `out` of one query, and records its statistics. Each thread has its own elements of `sums`.
+template <typename T, typename P>
+DIOPI_DEVICE void finish_one(const Group& group, const DeviceProblem& problem, const Scoring& scoring,
+                             const Sequence& own, int64_t s, int64_t head, int64_t query, const Seen<T>& seen,
+                             const T* sums, P* out, const Record<T>& record) {
+    const T factor = static_cast<T>(scoring.dropout.factor()) / seen.total;
     for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-        out[problem.query_at(own, head, query) + d] = P(seen == 0 ? 0 : sums[d] * factor);
+        out[problem.query_at(own, head, query) + d] = P(seen.total == 0 ? 0 : sums[d] * factor);
     }
     if (group.thread() == 0) {
         const int64_t place = record.place(own, s, head, query);
         if (record.lse != nullptr) {
-            record.lse[place] = seen == 0 ? kInfinity : top + numeric::log(total);
+            constexpr T kInfinity = std::numeric_limits<T>::infinity();
+            record.lse[place] = seen.total == 0 ? kInfinity : seen.top + numeric::log(seen.total);
         }
         if (record.maxima != nullptr) {
-            record.maxima[place] = top;
-            record.sums[place] = total;
+            record.maxima[place] = seen.top;
+            record.sums[place] = seen.total;
         }
     }
+}
+
+template <typename T, typename P>
+DIOPI_DEVICE void attend_one(const Group& group, const DeviceProblem& problem, const Scoring& scoring,
+                             const Sequence& own, int64_t s, int64_t head, int64_t query, const P* q, const P* k,
+                             const P* v, P* out, const Record<T>& record) {
+    T* sums = group.template shared<T>() + group.size();
+    const Span span = attention::window(scoring, own, query);
+    const Seen<T> seen = attend_keys<T, P>(group, problem, scoring, own, s, head, query, span, q, k, v, sums);
+    finish_one<T, P>(group, problem, scoring, own, s, head, query, seen, sums, out, record);
     group.sync();
 }
 
 // softmax(scores) v for all queries. Operands are of one dtype and `out` is a dense array of it, of which rows that
-// belong to no query stay. Statistics are recorded but for float64.
+// belong to no query stay. Statistics are recorded but for float64. Where `rows` is not null, the keys and values of
+// all sequences are rows of theirs that it names, and the start of a sequence counts from the first of those.
 void attend(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
-            const Record<float>& record);
+            const Record<float>& record, const std::vector<int64_t>* rows = nullptr);
 
 }  // namespace diopi::cuda
 

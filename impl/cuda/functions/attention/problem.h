@@ -27,11 +27,15 @@ struct DeviceProblem {
     attention::RowStrides key_rows;
     int64_t queries;  // of all sequences
     int64_t keys;
+    const int64_t* rows = nullptr;  // of keys, where they do not lie one after another (attend)
 
     DIOPI_DEVICE int64_t query_at(const Sequence& sequence, int64_t head, int64_t query) const {
         return sequence.query_start + head * query_rows.head + query * query_rows.row;
     }
     DIOPI_DEVICE int64_t key_at(const Sequence& sequence, int64_t kv_head, int64_t key) const {
+        if (rows != nullptr) {
+            return rows[sequence.key_start / key_rows.row + key] * key_rows.row + kv_head * key_rows.head;
+        }
         return sequence.key_start + kv_head * key_rows.head + key * key_rows.row;
     }
     // The sequence that a query or key belongs to, counted over all.
