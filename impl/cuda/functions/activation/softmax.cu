@@ -2,7 +2,7 @@
 // read once; longer ones are cut into parts, read once for their sums and once for the result.
 #include "activation/kernels.h"
 #include "diopi_cuda/rows.h"
-#include "softmax.h"
+#include "softmax_parts.h"
 
 namespace diopi::cuda {
 
@@ -20,9 +20,10 @@ struct HeldForward {
     static constexpr int kHeld = kHeldPacks<S, n>;
 
     RowTeams rows;
-    S* to;
+    S* to;  // null: the states alone
     const S* from;
     bool is_log;
+    Exponentials* states;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const Team team(group, rows.team);
@@ -38,6 +39,20 @@ struct HeldForward {
         top = team.reduce(top, [](T a, T b) { return larger(a, b); });
         // In place of what the row lacks stands the exponential of minus infinity: 0, unless the row has nothing else.
         double sum = 0;
+        if (to == nullptr) {
+            // Of minus infinity alone the sum is 0, as in parts.
+            const T shift = top == lowest<T>() ? T(0) : top;
+            DIOPI_UNROLL
+            for (int i = 0; i < kHeld * n; ++i) {
+                x[i] = exp(x[i] - shift);
+            }
+            sum = team.sum(sum_of<n, kHeld>(x));
+            if (row < rows.rows && team.thread() == 0) {
+                states[row].top = static_cast<double>(top);
+                states[row].sum = sum;
+            }
+            return;
+        }
         if (is_log) {
             DIOPI_UNROLL
             for (int v = 0; v < kHeld; ++v) {
@@ -117,144 +132,27 @@ struct HeldBackward {
     }
 };
 
-// ---- In parts. ----
-
 template <typename S, int n>
-struct PartSums {
-    using T = Computed<S>;
-
-    RowParts parts;
-    const S* from;
-    Exponentials* states;
-
-    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const S* const x = from + parts.row(k) * parts.length + parts.begin(k);
-        Exponentials own;
-        for_packs<S, n>(group, x, parts.size(k), [&](const T* values, int) { own.template add<n>(values); });
-        own = group.reduce(own, JoinExponentials());
-        if (group.thread() == 0) {
-            states[k] = own;
-        }
-    }
-};
-
-template <typename S, int n>
-struct PartProducts {
-    using T = Computed<S>;
-
-    RowParts parts;
-    const S* incoming;
-    const S* made;
-    double* sums;
-    bool is_log;
-
-    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const int64_t first = parts.row(k) * parts.length + parts.begin(k);
-        double sum = 0;
-        for_packs<S, n>(group, incoming + first, parts.size(k), [&](const T* g, int at) {
-            T y[n];
-            if (!is_log) {
-                unpack<S, n>(y, load_pack<S, n>(made + first + at));
-            }
-            T part = 0;
-            DIOPI_UNROLL
-            for (int i = 0; i < n; ++i) {
-                part += is_log ? g[i] : g[i] * y[i];
-            }
-            sum += static_cast<double>(part);
-        });
-        sum = group.sum(sum);
-        if (group.thread() == 0) {
-            sums[k] = sum;
-        }
-    }
-};
-
-// The states of the parts of each row, joined.
-template <typename State, typename Join>
-void join_parts(const RowParts& parts, State* rows, const State* states, const State& none, const Join& join) {
-    for_groups(parts.rows, threads_for(parts.parts), 0, [=] DIOPI_KERNEL(const Group& group, int64_t row) {
-        State own = none;
-        for (int64_t k = group.thread(); k < parts.parts; k += group.size()) {
-            own = join(own, states[row * parts.parts + k]);
-        }
-        own = group.reduce(own, join);
-        if (group.thread() == 0) {
-            rows[row] = own;
-        }
-    });
+void exponentials_in_parts(const RowParts& parts, Exponentials* rows, const S* from) {
+    Buffer memory;
+    memory.allocate(parts.count() * static_cast<int64_t>(sizeof(Exponentials)));
+    auto* const states = static_cast<Exponentials*>(memory.data());
+    for_groups(parts.count(), kThreads, 0, PartSums<S, n>{parts, from, states});
+    join_parts(parts, rows, states, Exponentials(), JoinExponentials());
 }
-
-struct Add {
-    DIOPI_DEVICE double operator()(double a, double b) const { return a + b; }
-};
-
-template <typename S, int n>
-struct WriteParts {
-    using T = Computed<S>;
-
-    RowParts parts;
-    S* to;
-    const S* from;
-    const Exponentials* rows;
-    bool is_log;
-
-    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Exponentials row = rows[parts.row(k)];
-        const T top = static_cast<T>(row.top);
-        const T factor = static_cast<T>(is_log ? numeric::log(row.sum) : 1 / row.sum);
-        const int64_t first = parts.row(k) * parts.length + parts.begin(k);
-        for_packs<S, n>(group, from + first, parts.size(k), [&](const T* values, int at) {
-            T y[n];
-            DIOPI_UNROLL
-            for (int i = 0; i < n; ++i) {
-                y[i] = is_log ? values[i] - top - factor : exp(values[i] - top) * factor;
-            }
-            store_pack<S, n>(to + first + at, y);
-        });
-    }
-};
-
-template <typename S, int n>
-struct WriteGradientParts {
-    using T = Computed<S>;
-
-    RowParts parts;
-    S* to;
-    const S* incoming;
-    const S* made;
-    const double* sums;
-    bool is_log;
-
-    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const T total = static_cast<T>(sums[parts.row(k)]);
-        const int64_t first = parts.row(k) * parts.length + parts.begin(k);
-        for_packs<S, n>(group, incoming + first, parts.size(k), [&](const T* g, int at) {
-            T y[n];
-            unpack<S, n>(y, load_pack<S, n>(made + first + at));
-            DIOPI_UNROLL
-            for (int i = 0; i < n; ++i) {
-                y[i] = is_log ? g[i] - exp(y[i]) * total : (g[i] - total) * y[i];
-            }
-            store_pack<S, n>(to + first + at, y);
-        });
-    }
-};
 
 template <typename S, int n>
 void forward(S* to, const S* from, int64_t count, int64_t length, bool is_log) {
     const RowTeams teams(count, length, n, HeldForward<S, n>::kHeld);
     if (teams.fits) {
-        for_groups(teams.groups(), teams.threads, 0, HeldForward<S, n>{teams, to, from, is_log});
+        for_groups(teams.groups(), teams.threads, 0, HeldForward<S, n>{teams, to, from, is_log, nullptr});
         return;
     }
     const RowParts parts(count, length);
     Buffer memory;
-    memory.allocate((parts.count() + count) * static_cast<int64_t>(sizeof(Exponentials)));
-    auto* const states = static_cast<Exponentials*>(memory.data());
-    Exponentials* const rows = states + parts.count();
-    for_groups(parts.count(), kThreads, 0, PartSums<S, n>{parts, from, states});
-    join_parts(parts, rows, states, Exponentials(), JoinExponentials());
+    memory.allocate(count * static_cast<int64_t>(sizeof(Exponentials)));
+    auto* const rows = static_cast<Exponentials*>(memory.data());
+    exponentials_in_parts<S, n>(parts, rows, from);
     for_groups(parts.count(), kThreads, 0, WriteParts<S, n>{parts, to, from, rows, is_log});
 }
 
@@ -276,6 +174,24 @@ void backward(S* to, const S* incoming, const S* made, int64_t count, int64_t le
 }
 
 }  // namespace
+
+template <typename S>
+void exponentials_of_rows(Exponentials* states, const S* from, int64_t rows, int64_t length) {
+    dispatch_packs<S>(has_packs<S>(length, {from}), [&](auto width) {
+        constexpr int n = decltype(width)::value;
+        const RowTeams teams(rows, length, n, HeldForward<S, n>::kHeld);
+        if (teams.fits) {
+            for_groups(teams.groups(), teams.threads, 0, HeldForward<S, n>{teams, nullptr, from, false, states});
+        } else {
+            exponentials_in_parts<S, n>(RowParts(rows, length), states, from);
+        }
+    });
+}
+
+template void exponentials_of_rows(Exponentials*, const float*, int64_t, int64_t);
+template void exponentials_of_rows(Exponentials*, const double*, int64_t, int64_t);
+template void exponentials_of_rows(Exponentials*, const Half*, int64_t, int64_t);
+template void exponentials_of_rows(Exponentials*, const Bfloat16*, int64_t, int64_t);
 
 }  // namespace diopi::cuda
 

@@ -56,10 +56,40 @@ struct JoinExponentials {
     }
 };
 
+// Columns of `size` elements, each `inner` behind the last: neighbouring threads take neighbouring columns, and several
+// threads share one.
+struct Columns {
+    int64_t count;
+    int64_t size;
+    int64_t inner;
+    int slices = 1;  // threads to a column
+
+    explicit Columns(const Around& place) : count(place.outer * place.inner), size(place.size), inner(place.inner) {
+        const int most = threads_given(kThreads);
+        slices = size <= 16 ? 1 : size <= 64 ? 4 : size <= 2048 ? 8 : 32;
+        slices = slices < most ? slices : most;
+    }
+    int64_t groups() const {
+        const int width = threads_given(kThreads) / slices;
+        return (count + width - 1) / width;
+    }
+    DIOPI_DEVICE int width(const Group& group) const { return group.size() / slices; }
+    DIOPI_DEVICE int64_t first(int64_t column) const {
+        const int64_t outer = quotient(column, inner);
+        return outer * size * inner + (column - outer * inner);
+    }
+};
+
 // Element i of a column lies `place.inner` elements behind element i - 1. `from` is the input, or the incoming gradient
 // with what the operator `made`.
 template <typename S>
 void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place);
+
+// The exponentials of each column, and of each of `rows` rows of `length` elements side by side.
+template <typename S>
+void exponentials_of_columns(Exponentials* states, const S* from, const Around& place);
+template <typename S>
+void exponentials_of_rows(Exponentials* states, const S* from, int64_t rows, int64_t length);
 
 }  // namespace diopi::cuda
 

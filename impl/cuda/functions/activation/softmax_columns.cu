@@ -6,26 +6,6 @@ namespace diopi::cuda {
 
 namespace {
 
-// Which elements a thread takes.
-struct Columns {
-    int64_t count;
-    int64_t size;
-    int64_t inner;
-    int slices = 1;  // threads to a column
-
-    explicit Columns(const Around& place) : count(place.outer * place.inner), size(place.size), inner(place.inner) {
-        const int most = threads_given(kThreads);
-        slices = size <= 16 ? 1 : size <= 64 ? 4 : size <= 2048 ? 8 : 32;
-        slices = slices < most ? slices : most;
-    }
-    int64_t groups() const {
-        const int width = threads_given(kThreads) / slices;
-        return (count + width - 1) / width;
-    }
-    DIOPI_DEVICE int width(const Group& group) const { return group.size() / slices; }
-    DIOPI_DEVICE int64_t first(int64_t column) const { return column / inner * size * inner + column % inner; }
-};
-
 // The states of the threads of a column, joined: each of them gets the result.
 template <typename State, typename Join>
 DIOPI_DEVICE State join_slices(const Group& group, int width, State own, const Join& join) {
@@ -47,9 +27,10 @@ struct ColumnForward {
     using T = Computed<S>;
 
     Columns columns;
-    S* to;
+    S* to;  // null: the states alone
     const S* from;
     bool is_log;
+    Exponentials* states;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         constexpr int kAhead = 4;
@@ -69,6 +50,12 @@ struct ColumnForward {
             own.template add<kAhead>(values);
         }
         own = join_slices(group, width, own, JoinExponentials());
+        if (to == nullptr) {
+            if (slice == 0 && column < columns.count) {
+                states[column] = own;
+            }
+            return;
+        }
         const T top = static_cast<T>(own.top);
         const T factor = static_cast<T>(is_log ? numeric::log(own.sum) : 1 / own.sum);
         DIOPI_AHEAD
@@ -122,10 +109,21 @@ void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, con
     if (is_gradient) {
         for_groups(columns.groups(), kThreads, shared, ColumnBackward<S>{columns, to, from, made, is_log});
     } else {
-        for_groups(columns.groups(), kThreads, shared, ColumnForward<S>{columns, to, from, is_log});
+        for_groups(columns.groups(), kThreads, shared, ColumnForward<S>{columns, to, from, is_log, nullptr});
     }
 }
 
+template <typename S>
+void exponentials_of_columns(Exponentials* states, const S* from, const Around& place) {
+    const Columns columns(place);
+    for_groups(columns.groups(), kThreads, static_cast<int64_t>(kThreads * sizeof(Exponentials)),
+               ColumnForward<S>{columns, nullptr, from, false, states});
+}
+
+template void exponentials_of_columns(Exponentials*, const float*, const Around&);
+template void exponentials_of_columns(Exponentials*, const double*, const Around&);
+template void exponentials_of_columns(Exponentials*, const Half*, const Around&);
+template void exponentials_of_columns(Exponentials*, const Bfloat16*, const Around&);
 template void softmax_of_columns(bool, bool, float*, const float*, const float*, const Around&);
 template void softmax_of_columns(bool, bool, double*, const double*, const double*, const Around&);
 template void softmax_of_columns(bool, bool, Half*, const Half*, const Half*, const Around&);

@@ -1,98 +1,100 @@
-// Losses that are computed element by element, and their gradients. Values are made in double and then added up like
-// any others.
-#include "diopi_cpu/math.h"
+// Losses that are computed element by element, and their gradients: by 16 bytes where operands lie so, in float for
+// floats and halves. Sums are in double, by parts of the elements, whose order follows from their number alone.
 #include "diopi_cuda/flag.h"
-#include "diopi_cuda/launch.h"
+#include "diopi_cuda/rows.h"
+#include "elements.h"
+#include "formulas.h"
 #include "loss/kernels.h"
-#include "reduction/kernels.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// What one element has: the input, the target, its weight and that of the positive label.
-struct Mse {
-    DIOPI_DEVICE double loss(double x, double y, double, double) const { return (x - y) * (x - y); }
-    DIOPI_DEVICE double slope(double x, double y, double, double) const { return 2 * (x - y); }
-};
+// The losses of a part of the elements: each to `out`, or else their sum to `parts`.
+template <typename S, typename Formula>
+struct PartLosses {
+    using Elements = LossElements<S, Formula>;
+    using T = typename Elements::T;
+    static constexpr int n = Elements::n;
 
-struct SmoothL1 {
-    double beta;
-    DIOPI_DEVICE double loss(double x, double y, double, double) const {
-        const double distance = numeric::abs(x - y);
-        return distance < beta ? 0.5 * distance * distance / beta : distance - 0.5 * beta;
-    }
-    DIOPI_DEVICE double slope(double x, double y, double, double) const {
-        const double difference = x - y;
-        return difference <= -beta ? -1.0 : difference >= beta ? 1.0 : difference / beta;
-    }
-};
+    LossOperands<S> given;
+    Formula formula;
+    S* out;
+    double* parts;
 
-// A maximum that keeps NaN.
-DIOPI_DEVICE double at_least(double least, double x) { return x < least ? least : x; }
-
-// Logarithms are cut off at -100, and their slope where the variance is below 1e-12, as in PyTorch.
-struct Bce {
-    DIOPI_DEVICE double loss(double x, double y, double weight, double) const {
-        const double hit = at_least(-100, numeric::log(x));
-        const double miss = at_least(-100, numeric::log1p(-x));
-        return ((y - 1) * miss - y * hit) * weight;
-    }
-    DIOPI_DEVICE double slope(double x, double y, double weight, double) const {
-        return (x - y) / at_least(1e-12, (1 - x) * x) * weight;
-    }
-};
-
-struct Logits {
-    DIOPI_DEVICE double loss(double x, double y, double weight, double positive) const {
-        return (positive * y * softplus(-x) + (1 - y) * softplus(x)) * weight;
-    }
-    DIOPI_DEVICE double slope(double x, double y, double weight, double positive) const {
-        return ((1 - y) * logistic(x) - positive * y * logistic(-x)) * weight;
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const int64_t end = (k + 1) * RowParts::kPart < given.count ? (k + 1) * RowParts::kPart : given.count;
+        double sum = 0;
+        for (int64_t first = k * RowParts::kPart + group.thread() * n; first < end; first += group.size() * n) {
+            const Elements own(given, first);
+            T losses[n];
+            T part = 0;
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                losses[i] = formula.loss(own.x[i], own.y[i], own.weight[i], own.positive[i]);
+                part += i < own.left ? losses[i] : T(0);
+            }
+            if (out != nullptr) {
+                store_some<S, n>(out, losses, first, own.left, given.has_packs);
+            }
+            sum += static_cast<double>(part);
+        }
+        sum = group.sum(sum);
+        if (group.thread() == 0 && parts != nullptr) {
+            parts[k] = sum;
+        }
     }
 };
 
-struct Focal {
-    Focus focus;
-    DIOPI_DEVICE double loss(double x, double y, double, double) const { return focus.loss(x, y); }
-    DIOPI_DEVICE double slope(double x, double y, double, double) const { return focus.slope(x, y); }
+template <typename S, typename Formula>
+struct ElementSlopes {
+    using Elements = LossElements<S, Formula>;
+    using T = typename Elements::T;
+    static constexpr int n = Elements::n;
+
+    LossOperands<S> given;
+    Formula formula;
+    S* gradient;
+    const S* incoming;
+    bool is_single;  // one incoming gradient for all elements
+    double share;    // of an element in the result
+
+    DIOPI_DEVICE void operator()(int64_t k) const {
+        const Elements own(given, k * n);
+        T arriving[n];
+        if (is_single) {
+            // Of halves the mean of many elements has gradients below what a half can be.
+            const T all = static_cast<T>(static_cast<Computed<S>>(*incoming)) * static_cast<T>(share);
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                arriving[i] = all;
+            }
+        } else {
+            load_some<S, n>(arriving, incoming, k * n, own.left, given.has_packs, T(0));
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                arriving[i] = arriving[i] * static_cast<T>(share);
+            }
+        }
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            arriving[i] = formula.slope(own.x[i], own.y[i], own.weight[i], own.positive[i]) * arriving[i];
+        }
+        store_some<S, n>(gradient, arriving, k * n, own.left, given.has_packs);
+    }
 };
 
-// A factor that broadcasts to the shape of `input`; 1 where it is null.
-template <typename T>
-class Factor {
-  public:
-    Factor(const Tensor& factor, const Tensor& input)
-        : view_(factor.is_null() ? View(Tensor(), {}, {}) : expanded(factor, shape_of(input))),
-          values_(view_.tensor()) {}
-    const T* data() const { return values_.data(); }
-
-  private:
-    View view_;
-    Input<T> values_;
-};
-
-template <typename T>
-DIOPI_DEVICE double factor_at(const T* values, int64_t i) {
-    return values != nullptr ? static_cast<double>(values[i]) : 1.0;
-}
-
-template <typename T, typename R, typename Formula>
-void make_losses(R* losses, const T* x, const T* y, const T* weight, const T* positive, int64_t count,
-                 const Formula& formula) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
-        losses[i] = static_cast<R>(formula.loss(static_cast<double>(x[i]), static_cast<double>(y[i]),
-                                                factor_at(weight, i), factor_at(positive, i)));
-    });
-}
-
-template <typename T, typename Formula>
-void make_gradients(T* gradient, const T* incoming, const T* x, const T* y, const T* weight, const T* positive,
-                    double divisor, int64_t count, const Formula& formula) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
-        const double slope = formula.slope(static_cast<double>(x[i]), static_cast<double>(y[i]), factor_at(weight, i),
-                                           factor_at(positive, i));
-        gradient[i] = static_cast<T>(slope * static_cast<double>(incoming[i]) / divisor);
+template <typename S>
+void finish_losses(S* out, const double* sums, int64_t parts, double divisor) {
+    for_groups(1, threads_for(parts), 0, [=] DIOPI_KERNEL(const Group& group, int64_t) {
+        double sum = 0;
+        for (int64_t k = group.thread(); k < parts; k += group.size()) {
+            sum += sums[k];
+        }
+        sum = group.sum(sum);
+        if (group.thread() == 0) {
+            *out = cast<S>(sum / divisor);
+        }
     });
 }
 
@@ -103,57 +105,95 @@ struct LossTensors {
     const Tensor& positive;
 };
 
+// A factor that broadcasts to the shape of `input`; none where it is null.
+template <typename S>
+class Factor {
+  public:
+    Factor(const Tensor& factor, const Tensor& input)
+        : view_(factor.is_null() ? View(Tensor(), {}, {}) : expanded(factor, shape_of(input))),
+          values_(view_.tensor()) {}
+    const S* data() const { return values_.data(); }
+
+  private:
+    View view_;
+    Input<S> values_;
+};
+
+// The operands on the device. Accesses of 16 bytes need `one` and `other` to lie so as well, where they are not null.
+template <typename S>
+class LossInputs {
+  public:
+    explicit LossInputs(const LossTensors& tensors)
+        : count_(tensors.input.numel),
+          x_(tensors.input),
+          y_(tensors.target),
+          weight_(tensors.weight, tensors.input),
+          positive_(tensors.positive, tensors.input) {}
+    LossOperands<S> operands(const S* one, const S* other) const {
+        const bool packs = has_packs<S>(0, {x_.data(), y_.data(), weight_.data(), positive_.data(), one, other});
+        return {x_.data(), y_.data(), weight_.data(), positive_.data(), count_, packs};
+    }
+
+  private:
+    int64_t count_;
+    Input<S> x_;
+    Input<S> y_;
+    Factor<S> weight_;
+    Factor<S> positive_;
+};
+
 template <typename Formula>
 void losses(const Tensor& out, const LossTensors& tensors, diopiReduction_t reduction, const Formula& formula) {
-    dispatch_compute<kFloating>(tensors.input.dtype, [&](auto sample) {
-        using T = decltype(sample);
+    dispatch<kFloating>(tensors.input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const LossInputs<S> inputs(tensors);
+        const Output<S> result(out);
         const int64_t count = tensors.input.numel;
-        const Input<T> x(tensors.input);
-        const Input<T> y(tensors.target);
-        const Factor<T> weight(tensors.weight, tensors.input);
-        const Factor<T> positive(tensors.positive, tensors.input);
-        if (reduction == ReductionNone) {
-            const Output<T> result(out);
-            make_losses<T, T>(result.data(), x.data(), y.data(), weight.data(), positive.data(), count, formula);
-            result.store();
-            return;
-        }
+        const bool is_whole = reduction == ReductionNone;
+        S* const each = is_whole ? result.data() : nullptr;
+        const int64_t parts = (count + RowParts::kPart - 1) / RowParts::kPart;
         Buffer memory;
-        memory.allocate(count * static_cast<int64_t>(sizeof(double)));
-        make_losses<T, double>(static_cast<double*>(memory.data()), x.data(), y.data(), weight.data(), positive.data(),
-                               count, formula);
-        Tensor base = tensors.input;
-        base.data = memory.data();
-        base.dtype = Dtype::kFloat64;
-        const View all(base, {count}, {1});
-        const Rows rows = rows_over(all.tensor(), "input", diopiSize_t{nullptr, 0});
-        reduction == ReductionMean ? fold_mean(out, all.tensor(), rows) : fold_sum(out, all.tensor(), rows);
+        memory.allocate(is_whole ? 0 : parts * static_cast<int64_t>(sizeof(double)));
+        auto* const sums = is_whole ? nullptr : static_cast<double*>(memory.data());
+        for_groups(parts, kThreads, 0, PartLosses<S, Formula>{inputs.operands(each, nullptr), formula, each, sums});
+        if (!is_whole) {
+            finish_losses<S>(result.data(), sums, parts, reduction == ReductionMean ? static_cast<double>(count) : 1.0);
+        }
+        result.store();
     });
 }
 
 template <typename Formula>
 void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTensors& tensors,
                diopiReduction_t reduction, const Formula& formula) {
-    const double divisor = reduction == ReductionMean ? static_cast<double>(gradient.numel) : 1.0;
-    const View incoming_view = expanded(grad_output, shape_of(gradient));
-    dispatch_compute<kFloating>(tensors.input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(tensors.input);
-        const Input<T> y(tensors.target);
-        const Input<T> incoming(incoming_view.tensor());
-        const Factor<T> weight(tensors.weight, tensors.input);
-        const Factor<T> positive(tensors.positive, tensors.input);
-        const Output<T> result(gradient);
-        make_gradients<T>(result.data(), incoming.data(), x.data(), y.data(), weight.data(), positive.data(), divisor,
-                          gradient.numel, formula);
+    const double share = reduction == ReductionMean ? 1.0 / static_cast<double>(gradient.numel) : 1.0;
+    const bool is_single = grad_output.numel == 1;
+    const View incoming_view = expanded(grad_output, is_single ? shape_of(grad_output) : shape_of(gradient));
+    dispatch<kFloating>(tensors.input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const LossInputs<S> inputs(tensors);
+        const Input<S> incoming(incoming_view.tensor());
+        const Output<S> result(gradient);
+        const LossOperands<S> operands = inputs.operands(result.data(), is_single ? nullptr : incoming.data());
+        for_each((gradient.numel + kPack<S> - 1) / kPack<S>,
+                 ElementSlopes<S, Formula>{operands, formula, result.data(), incoming.data(), is_single, share});
         result.store();
     });
 }
 
-template <typename T>
-void mark_improbable(const T* x, int64_t count, int* flag) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
-        if (!(x[i] >= T(0) && x[i] <= T(1))) {
+template <typename S>
+void mark_improbable(const S* x, int64_t count, bool packs, int* flag) {
+    constexpr int n = kPack<S>;
+    for_each((count + n - 1) / n, [=] DIOPI_KERNEL(int64_t k) {
+        using T = Computed<S>;
+        T values[n];
+        load_some<S, n>(values, x, k * n, count - k * n < n ? static_cast<int>(count - k * n) : n, packs, T(0));
+        bool is_wrong = false;
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            is_wrong = is_wrong || !(values[i] >= T(0) && values[i] <= T(1));
+        }
+        if (is_wrong) {
             *flag = 1;
         }
     });
@@ -161,10 +201,10 @@ void mark_improbable(const T* x, int64_t count, int* flag) {
 
 void require_probabilities(const Tensor& input) {
     const Flag is_wrong;
-    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input);
-        mark_improbable<T>(x.data(), input.numel, is_wrong.data());
+    dispatch<kFloating>(input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input);
+        mark_improbable<S>(x.data(), input.numel, has_packs<S>(0, {x.data()}), is_wrong.data());
     });
     require(!is_wrong.is_raised(), kProbabilityRule);
 }

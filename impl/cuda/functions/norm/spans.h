@@ -11,11 +11,6 @@
 
 namespace diopi::cuda {
 
-// Division of 32 bits is several times as quick as that of 64.
-DIOPI_DEVICE inline int64_t quotient(int64_t a, int64_t b) {
-    return ((a | b) >> 32) == 0 ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
-}
-
 // Set s has `count` spans of `length` elements; its span j begins at (j * sets + s) * length. So rows have one span
 // each, and channels one in each sample.
 struct Spans {

@@ -22,6 +22,11 @@
 
 namespace diopi::cuda {
 
+// Division of 32 bits is several times as quick as that of 64.
+DIOPI_DEVICE inline int64_t quotient(int64_t a, int64_t b) {
+    return ((a | b) >> 32) == 0 ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b) : a / b;
+}
+
 // What elements that are stored as S are computed in.
 template <typename S>
 using Computed = std::conditional_t<std::is_same_v<S, double>, double, float>;

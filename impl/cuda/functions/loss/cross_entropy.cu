@@ -1,0 +1,191 @@
+// CrossEntropyLoss and its gradient. The exponentials of the logits are added up as softmax does; then the loss of a
+// sample needs one logit, unless the target has probabilities or labels are smoothed.
+#include "diopi_cuda/rows.h"
+#include "entropy.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+// What both kernels of gradients are given: `factors` is null where targets are simple.
+template <typename S>
+struct SlopeJob {
+    Entropy<S> entropy;
+    S* to;
+    const double* factors;
+    const S* incoming;
+    int64_t step;  // 0: one gradient for all samples
+    const double* divisor;
+
+    DIOPI_DEVICE SampleSlope<S> of(int64_t i) const {
+        return SampleSlope<S>(entropy, i, factors, incoming, step, divisor);
+    }
+};
+
+template <typename S, int n>
+struct SlopesOfRows {
+    using T = Computed<S>;
+
+    SlopeJob<S> job;
+    RowParts parts;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const SampleSlope<S> slope = job.of(parts.row(k));
+        const int64_t begin = parts.begin(k);
+        const int64_t first = parts.row(k) * parts.length + begin;
+        for_packs<S, n>(group, job.entropy.logits + first, parts.size(k), [&](T* values, int at) {
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                values[i] = slope(values[i], begin + at + i, first + at + i);
+            }
+            store_pack<S, n>(job.to + first + at, values);
+        });
+    }
+};
+
+// Neighbouring threads take neighbouring samples; several share the classes of one.
+template <typename S>
+struct SlopesOfColumns {
+    SlopeJob<S> job;
+    Columns columns;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const int width = columns.width(group);
+        const int64_t sample = k * width + group.thread() % width;
+        if (sample >= columns.count) {
+            return;
+        }
+        const SampleSlope<S> slope = job.of(sample);
+        const int64_t first = columns.first(sample);
+        DIOPI_AHEAD
+        for (int64_t c = group.thread() / width; c < columns.size; c += columns.slices) {
+            const int64_t at = first + c * columns.inner;
+            job.to[at] = static_cast<S>(slope(static_cast<Computed<S>>(job.entropy.logits[at]), c, at));
+        }
+    }
+};
+
+// The operands of a problem on the device, with the exponentials of its logits.
+template <typename S>
+class EntropyInputs {
+  public:
+    explicit EntropyInputs(const CrossEntropyProblem& problem)
+        : sizes_(problem.sizes),
+          logits_(problem.input),
+          weights_(problem.weight),
+          indices_(problem.has_indices ? problem.target : Tensor()),
+          probabilities_(problem.has_indices ? Tensor() : problem.target),
+          sums_(sizes_.count),
+          ignored_(problem.ignored),
+          smoothing_(problem.label_smoothing) {
+        if (problem.has_indices) {
+            require_indices(indices_.data(), sizes_, problem.ignored, kCrossEntropyIndexRule);
+        }
+        if (entropy().by_groups()) {
+            exponentials_of_rows<S>(sums_.data(), logits_.data(), sizes_.count, sizes_.classes);
+        } else {
+            exponentials_of_columns<S>(sums_.data(), logits_.data(), around());
+        }
+    }
+    Around around() const {
+        return {sizes_.count / std::max<int64_t>(1, sizes_.places), sizes_.classes, sizes_.places};
+    }
+    Entropy<S> entropy() const {
+        return {sizes_,
+                logits_.data(),
+                {indices_.data(), weights_.data(), ignored_},
+                probabilities_.data(),
+                1 - smoothing_,
+                smoothing_ / static_cast<double>(sizes_.classes),
+                sums_.data()};
+    }
+
+  private:
+    Sizes sizes_;
+    Input<S> logits_;
+    Input<S> weights_;
+    Input<Int64> indices_;
+    Input<S> probabilities_;
+    SampleRoom<Exponentials> sums_;
+    int64_t ignored_;
+    double smoothing_;
+};
+
+template <typename S>
+void write_slopes(const SlopeJob<S>& job, const Around& place) {
+    const Sizes& sizes = job.entropy.sizes;
+    if (job.entropy.by_groups()) {
+        const bool packs = has_packs<S>(sizes.classes, {job.to, job.entropy.logits});
+        dispatch_packs<S>(packs, [&](auto width) {
+            constexpr int n = decltype(width)::value;
+            const RowParts parts(sizes.count, sizes.classes);
+            // Four accesses for each thread.
+            const int threads = threads_for(std::min(sizes.classes, RowParts::kPart) / (4 * n));
+            for_groups(parts.count(), threads, 0, SlopesOfRows<S, n>{job, parts});
+        });
+    } else {
+        const Columns columns(place);
+        for_groups(columns.groups(), kThreads, 0, SlopesOfColumns<S>{job, columns});
+    }
+}
+
+}  // namespace
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& problem) {
+    dispatch<kFloating>(problem.input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const cuda::EntropyInputs<S> inputs(problem);
+        const cuda::Entropy<S> entropy = inputs.entropy();
+        const int64_t count = entropy.sizes.count;
+        const Output<S> result(out_tensor);
+        if (entropy.is_simple()) {
+            cuda::add_up_samples<S>(count, cuda::SimpleLoss<S>{entropy}, problem.reduction, result.data(), nullptr,
+                                    nullptr);
+        } else {
+            const cuda::SampleRoom<double> losses(count);
+            const cuda::SampleRoom<double> factors(count);
+            cuda::whole_samples<S>(entropy, losses.data(), factors.data());
+            cuda::add_up_samples<S>(count, cuda::GivenLoss<S>{entropy.targets, losses.data()}, problem.reduction,
+                                    result.data(), nullptr, nullptr);
+        }
+        result.store();
+    });
+}
+
+void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor,
+                             const CrossEntropyProblem& problem) {
+    // One gradient for all samples is not spread out.
+    const bool is_single = incoming_tensor.numel == 1;
+    const View incoming_view = is_single ? expanded(incoming_tensor, shape_of(incoming_tensor))
+                                         : expanded(incoming_tensor, problem.sizes.without);
+    dispatch<kFloating>(problem.input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const cuda::EntropyInputs<S> inputs(problem);
+        const cuda::Entropy<S> entropy = inputs.entropy();
+        const int64_t count = entropy.sizes.count;
+        const Input<S> incoming(incoming_view.tensor());
+        const Output<S> result(gradient_tensor);
+        const bool is_mean = problem.reduction == ReductionMean;
+        const cuda::SampleRoom<double> divisor(1);
+        if (is_mean) {
+            cuda::add_up_samples<S>(count, cuda::ShareAlone<S>{entropy.targets}, ReductionSum, nullptr, nullptr,
+                                    divisor.data());
+        }
+        const bool is_simple = entropy.is_simple();
+        const cuda::SampleRoom<double> losses(is_simple ? 0 : count);
+        const cuda::SampleRoom<double> factors(is_simple ? 0 : count);
+        if (!is_simple) {
+            cuda::whole_samples<S>(entropy, losses.data(), factors.data());
+        }
+        cuda::write_slopes<S>({entropy, result.data(), is_simple ? nullptr : factors.data(), incoming.data(),
+                               is_single ? 0 : 1, is_mean ? divisor.data() : nullptr},
+                              inputs.around());
+        result.store();
+    });
+}
+
+}  // namespace diopi::cpu

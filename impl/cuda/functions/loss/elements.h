@@ -1,0 +1,79 @@
+// The operands of losses that are computed element by element, some elements at a time.
+#ifndef DIOPI_CUDA_LOSS_ELEMENTS_H_
+#define DIOPI_CUDA_LOSS_ELEMENTS_H_
+
+#include "diopi_cuda/pack.h"
+
+namespace diopi::cuda {
+
+// The operands of a loss, in order. Null factors are 1.
+template <typename S>
+struct LossOperands {
+    const S* input;
+    const S* target;
+    const S* weight;
+    const S* positive;
+    int64_t count;
+    bool has_packs;  // each begins where 16 bytes do
+};
+
+// `n` elements from `first` on, of which `left` are there.
+template <typename S, int n, typename T>
+DIOPI_DEVICE inline void load_some(T* to, const S* from, int64_t first, int left, bool has_packs, T otherwise) {
+    if (from != nullptr && has_packs && left >= n) {
+        const Pack<S, n> pack = load_pack<S, n>(from + first);
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            to[i] = static_cast<T>(static_cast<Computed<S>>(pack.elements[i]));
+        }
+    } else {
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            to[i] = from != nullptr && i < left ? static_cast<T>(static_cast<Computed<S>>(from[first + i])) : otherwise;
+        }
+    }
+}
+
+template <typename S, int n, typename T>
+DIOPI_DEVICE inline void store_some(S* to, const T* values, int64_t first, int left, bool has_packs) {
+    Computed<S> stored[n];
+    DIOPI_UNROLL
+    for (int i = 0; i < n; ++i) {
+        stored[i] = static_cast<Computed<S>>(values[i]);
+    }
+    if (has_packs && left >= n) {
+        store_pack<S, n>(to + first, stored);
+    } else {
+        DIOPI_UNROLL
+        for (int i = 0; i < n; ++i) {
+            if (i < left) {
+                to[first + i] = static_cast<S>(stored[i]);
+            }
+        }
+    }
+}
+
+// A pack of what a formula is given.
+template <typename S, typename Formula>
+struct LossElements {
+    using T = std::conditional_t<Formula::kExact, double, Computed<S>>;
+    static constexpr int n = kPack<S>;
+
+    T x[n];
+    T y[n];
+    T weight[n];
+    T positive[n];
+    int left;
+
+    DIOPI_DEVICE LossElements(const LossOperands<S>& all, int64_t first)
+        : left(all.count - first < n ? static_cast<int>(all.count - first) : n) {
+        load_some<S, n>(x, all.input, first, left, all.has_packs, T(0));
+        load_some<S, n>(y, all.target, first, left, all.has_packs, T(0));
+        load_some<S, n>(weight, all.weight, first, left, all.has_packs, T(1));
+        load_some<S, n>(positive, all.positive, first, left, all.has_packs, T(1));
+    }
+};
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_LOSS_ELEMENTS_H_

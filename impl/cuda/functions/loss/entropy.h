@@ -1,0 +1,143 @@
+// The cross entropy of one sample, and its gradient.
+#ifndef DIOPI_CUDA_LOSS_ENTROPY_H_
+#define DIOPI_CUDA_LOSS_ENTROPY_H_
+
+#include "../activation/softmax.h"
+#include "samples.h"
+
+namespace diopi::cuda {
+
+// With fewer classes side by side a thread takes a sample, else a group.
+constexpr int64_t kFewClasses = 64;
+
+template <typename S>
+struct Entropy {
+    using T = Computed<S>;
+
+    Sizes sizes;
+    const S* logits;
+    Targets<S> targets;
+    const S* probabilities;  // null where there are indices
+    double keep;             // the part of the target that is not smoothed
+    double spread;           // what smoothing gives each class
+    const Exponentials* sums;
+
+    bool is_simple() const { return targets.indices != nullptr && spread == 0; }
+    bool by_groups() const { return sizes.places == 1 && sizes.classes >= kFewClasses; }
+
+    DIOPI_DEVICE double logit(int64_t at) const { return static_cast<double>(static_cast<T>(logits[at])); }
+    // What the negated log-probability of class c, whose logit is at `at`, is multiplied by in the loss of sample i.
+    DIOPI_DEVICE double factor(int64_t i, int64_t c, int64_t at) const {
+        const double own = targets.indices != nullptr ? (targets.indices[i].value == c ? 1.0 : 0.0)
+                                                      : static_cast<double>(static_cast<T>(probabilities[at]));
+        return (keep * own + spread) * targets.weight(c);
+    }
+};
+
+// The loss of a sample from the logit of its class.
+template <typename S>
+struct SimpleLoss {
+    Entropy<S> entropy;
+
+    DIOPI_DEVICE Weighed operator()(int64_t i) const {
+        const double share = entropy.targets.share(i);
+        // Classes that do not count are left out, so that a logit of -inf there does no harm.
+        if (share == 0) {
+            return {};
+        }
+        const int64_t c = entropy.targets.indices[i].value;
+        const Exponentials& sums = entropy.sums[i];
+        const double logit = entropy.logit(entropy.sizes.first(i) + c * entropy.sizes.places);
+        return {share * ((sums.top - logit) + numeric::log(sums.sum)), share};
+    }
+};
+
+// From every `step`th class of a sample, beginning with `first`: its loss, and the sum of the factors.
+template <typename S>
+struct WholeSample {
+    Entropy<S> entropy;
+
+    DIOPI_DEVICE Weighed part(int64_t i, int64_t first, int64_t step) const {
+        const Exponentials sums = entropy.sums[i];
+        const double total = numeric::log(sums.sum);
+        const int64_t begin = entropy.sizes.first(i);
+        Weighed own;
+        for (int64_t c = first; c < entropy.sizes.classes; c += step) {
+            const int64_t at = begin + c * entropy.sizes.places;
+            const double factor = entropy.factor(i, c, at);
+            own.loss += factor != 0 ? factor * ((sums.top - entropy.logit(at)) + total) : 0.0;
+            own.share += factor;
+        }
+        return own;
+    }
+};
+
+// The same for all samples: losses and sums of factors.
+template <typename S>
+void whole_samples(const Entropy<S>& entropy, double* losses, double* factors) {
+    const WholeSample<S> sample{entropy};
+    if (entropy.by_groups()) {
+        for_groups(entropy.sizes.count, threads_for(entropy.sizes.classes), 0,
+                   [=] DIOPI_KERNEL(const Group& group, int64_t i) {
+                       const Weighed own = group.reduce(sample.part(i, group.thread(), group.size()), JoinWeighed());
+                       if (group.thread() == 0) {
+                           losses[i] = own.loss;
+                           factors[i] = own.share;
+                       }
+                   });
+    } else {
+        for_each(entropy.sizes.count, [=] DIOPI_KERNEL(int64_t i) {
+            const Weighed own = sample.part(i, 0, 1);
+            losses[i] = own.loss;
+            factors[i] = own.share;
+        });
+    }
+}
+
+template <typename S>
+struct GivenLoss {
+    Targets<S> targets;
+    const double* losses;
+    DIOPI_DEVICE Weighed operator()(int64_t i) const { return {targets.counts(i) ? losses[i] : 0.0, targets.share(i)}; }
+};
+
+// The gradient of a sample, class by class.
+template <typename S>
+struct SampleSlope {
+    using T = Computed<S>;
+
+    const Entropy<S>& entropy;
+    int64_t i;
+    bool counts;
+    int64_t wanted;  // the class of a simple target, or none
+    T top;
+    T total;
+    T factors;
+    T arriving;
+
+    DIOPI_DEVICE SampleSlope(const Entropy<S>& given, int64_t sample, const double* sums, const S* incoming,
+                             int64_t step, const double* divisor)
+        : entropy(given), i(sample), counts(given.targets.counts(sample)), wanted(-1) {
+        const Exponentials own = entropy.sums[i];
+        top = static_cast<T>(own.top);
+        total = static_cast<T>(numeric::log(own.sum));
+        if (counts && sums == nullptr) {
+            wanted = entropy.targets.indices[i].value;
+        }
+        factors = !counts ? T(0) : static_cast<T>(sums != nullptr ? sums[i] : entropy.targets.weight(wanted));
+        const double by = divisor != nullptr ? *divisor : 1.0;
+        arriving = static_cast<T>(static_cast<double>(static_cast<T>(incoming[i * step])) / by);
+    }
+    // `at` is where the logit lies.
+    DIOPI_DEVICE T operator()(T logit, int64_t c, int64_t at) const {
+        if (!counts) {
+            return T(0);
+        }
+        const T factor = wanted < 0 ? static_cast<T>(entropy.factor(i, c, at)) : c == wanted ? factors : T(0);
+        return (factors * exp((logit - top) - total) - factor) * arriving;
+    }
+};
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_LOSS_ENTROPY_H_

@@ -1,0 +1,115 @@
+// NLLLoss and NLLLossV2 with their gradients.
+#include "samples.h"
+
+namespace diopi::cuda {
+
+namespace {
+
+void mark_wrong_indices(const Int64* target, const Sizes& sizes, int64_t ignored, int* flag) {
+    for_each(sizes.count, [=] DIOPI_KERNEL(int64_t i) {
+        const int64_t wanted = target[i].value;
+        if (wanted != ignored && (wanted < 0 || wanted >= sizes.classes)) {
+            *flag = 1;
+        }
+    });
+}
+
+template <typename S>
+struct ScoreOf {
+    Sizes sizes;
+    Targets<S> targets;
+    const S* scores;
+
+    DIOPI_DEVICE Weighed operator()(int64_t i) const {
+        const double share = targets.share(i);
+        if (!targets.counts(i)) {
+            return {};
+        }
+        const int64_t at = sizes.first(i) + targets.indices[i].value * sizes.places;
+        return {-share * static_cast<double>(static_cast<Computed<S>>(scores[at])), share};
+    }
+};
+
+// One element of the gradient of each sample; the others are 0 already. `divisor` and `given` may be null.
+template <typename S>
+void nll_slopes(const Sizes& sizes, const Targets<S>& targets, S* gradient, const S* incoming, int64_t step,
+                const double* divisor, const S* given) {
+    for_each(sizes.count, [=] DIOPI_KERNEL(int64_t i) {
+        using T = Computed<S>;
+        if (targets.counts(i)) {
+            const int64_t c = targets.indices[i].value;
+            const double by = given != nullptr     ? static_cast<double>(static_cast<T>(*given))
+                              : divisor != nullptr ? *divisor
+                                                   : 1.0;
+            const double arriving = static_cast<double>(static_cast<T>(incoming[i * step]));
+            gradient[sizes.first(i) + c * sizes.places] = cast<S>(-targets.weight(c) * arriving / by);
+        }
+    });
+}
+
+}  // namespace
+
+void require_indices(const Int64* target, const Sizes& sizes, int64_t ignored, const char* message) {
+    const Flag is_wrong;
+    mark_wrong_indices(target, sizes, ignored, is_wrong.data());
+    require(!is_wrong.is_raised(), message);
+}
+
+}  // namespace diopi::cuda
+
+namespace diopi::cpu {
+
+using cuda::Sizes;
+
+void nll_losses(const Tensor& out, const Tensor& total_weight, const Tensor& input, const Tensor& target,
+                const Tensor& weight, const Classes& classes, diopiReduction_t reduction, int64_t ignored) {
+    const Sizes sizes(classes);
+    const Input<Int64> wanted(target);
+    cuda::require_indices(wanted.data(), sizes, ignored, kNllIndexRule);
+    dispatch<kFloating>(input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> scores(input);
+        const Input<S> weights(weight);
+        const Output<S> result(out);
+        const Output<S> total(total_weight, 1);
+        const cuda::Targets<S> targets{wanted.data(), weights.data(), ignored};
+        cuda::add_up_samples<S>(sizes.count, cuda::ScoreOf<S>{sizes, targets, scores.data()}, reduction, result.data(),
+                                total.data(), nullptr);
+        result.store();
+        total.store();
+    });
+}
+
+void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Tensor& input, const Tensor& target,
+                   const Tensor& weight, const Tensor& total_weight, const Classes& classes, diopiReduction_t reduction,
+                   int64_t ignored) {
+    const Sizes sizes(classes);
+    const Input<Int64> wanted(target);
+    cuda::require_indices(wanted.data(), sizes, ignored, kNllIndexRule);
+    // One gradient for all samples is not spread out.
+    const bool is_single = grad_output.numel == 1;
+    const View incoming_view =
+        is_single ? expanded(grad_output, shape_of(grad_output)) : expanded(grad_output, classes.without);
+    dispatch<kFloating>(input.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> incoming(incoming_view.tensor());
+        const Input<S> weights(weight);
+        const Input<S> given(total_weight);
+        const Output<S> result(grad_input);
+        const cuda::Targets<S> targets{wanted.data(), weights.data(), ignored};
+        const bool is_mean = reduction == ReductionMean;
+        const cuda::SampleRoom<double> divisor(1);
+        if (is_mean && total_weight.is_null()) {
+            cuda::add_up_samples<S>(sizes.count, cuda::ShareAlone<S>{targets}, ReductionSum, nullptr, nullptr,
+                                    divisor.data());
+        }
+        if (grad_input.numel > 0) {
+            cuda::clear(result.data(), static_cast<size_t>(grad_input.numel) * sizeof(S));
+        }
+        cuda::nll_slopes<S>(sizes, targets, result.data(), incoming.data(), is_single ? 0 : 1,
+                            is_mean ? divisor.data() : nullptr, is_mean ? given.data() : nullptr);
+        result.store();
+    });
+}
+
+}  // namespace diopi::cpu
