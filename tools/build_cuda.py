@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from cuda_resources import kernels, summary
+
 from diopigen import api
 from diopigen.diagnostics import Sink
 
@@ -37,12 +39,14 @@ def main() -> int:
     launcher = f"{sys.executable};{ROOT / 'tools/cpu_time.py'};{log.resolve()}"
     launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={launcher}" for language in ("CUDA", "CXX")]
     folders = ["-S", str(ROOT / "impl/cuda"), "-B", str(options.build)]
-    configure = ["cmake", *folders, "-G", "Ninja", *architectures, *launchers]
+    configure = ["cmake", *folders, "-G", "Ninja", "-DCMAKE_CUDA_FLAGS=-Xptxas=-v", *architectures, *launchers]
+    told = ""
     for command in (configure, ["cmake", "--build", str(options.build), "--parallel", str(options.jobs)]):
         finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if finished.returncode != 0:
             print(finished.stdout[-8000:])
             return 1
+        told += finished.stdout
     library = options.build / "libdiopi_impl_cuda.so"
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     host = {f.name for header in interface.headers if header.file == "diopirt.h" for f in header.functions}
@@ -58,7 +62,9 @@ def main() -> int:
     size = library.stat().st_size >> 20
     print(f"{library}: {len(symbols)} functions, {size} MiB, compiled in {minutes:.1f} min; not run: that needs a GPU")
     print(f"CPU time of the compilers: {cpu_time(log)}")
-    return 0
+    compiled = kernels(told)
+    print("\n".join(summary(compiled)))
+    return 1 if any(kernel.is_wrong for kernel in compiled) else 0
 
 
 def cpu_time(log: Path) -> str:
