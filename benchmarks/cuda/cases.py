@@ -11,6 +11,7 @@ import torch
 from benchmarks.cpu.device import Device
 from benchmarks.cuda.attention import attention
 from benchmarks.cuda.case import MEMORY_FLOOR, Case
+from benchmarks.cuda.layouts import layouts
 
 PRODUCT_FLOOR = 0.95
 
@@ -20,6 +21,7 @@ def cases(device: Device, place: str, count: int) -> Iterator[Case]:
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         yield from elementwise(device, place, count, dtype)
         yield from rows(device, place, count, dtype)
+        yield from layouts(device, place, count, dtype)
         yield from products(device, place, count, dtype)
     yield from attention(device, place, count)
 
