@@ -123,6 +123,12 @@ class Judge:
                     self.same("Lt", a < b, ("rows", layout, layout), [a, b])
                     truth = drawn((9, 1), np.dtype(bool))
                     self.same("Where", np.where(truth, a, b), (layout, "rows", layout, "rows"), [truth, a, b])
+        for dtype in (FLOAT, HALF, np.dtype("int8")):  # enough that operands which lie otherwise are copied by tiles
+            for shape in ((300, 257), (5, 130, 120)):
+                a, b = drawn(shape, dtype), drawn(shape, dtype, 1)
+                for layouts in (("rows", "columns", "exchanged"), ("exchanged", "rows", "columns")):
+                    wide = a.astype(np.float32) * b.astype(np.float32)
+                    self.same("Mul", wide.astype(dtype), layouts, [a, b])
         for layout in LAYOUTS:  # mixed dtypes, and positions within the result
             a, b = drawn((9, 70), FLOAT), drawn((70,), HALF)
             self.same("Mul", a * b.astype(FLOAT), (layout, layout, "rows"), [a, b])

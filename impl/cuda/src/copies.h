@@ -103,8 +103,9 @@ void copy_vectors(const CopyJob& job) {
 // Between dtypes that are often converted. Returns whether these are.
 bool cast_vectors(const CopyJob& job);
 
-// Where what lies side by side in one operand does not in the other: by tiles. Returns whether that is so here.
-bool exchange(const CopyJob& job);
+// Whether what lies side by side in one operand does not in the other, and enough of it in both; then by tiles.
+bool can_exchange(const CopyJob& job);
+void exchange(const CopyJob& job);
 
 }  // namespace diopi::cuda
 

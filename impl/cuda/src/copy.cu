@@ -110,7 +110,9 @@ void copy_elements(const Tensor& to, const Tensor& from) {
                 cuda::convert<decltype(sample)>(job.dims, job.to(), job.from(), to.numel);
             });
         }
-    } else if (!cuda::exchange(job)) {
+    } else if (cuda::can_exchange(job)) {
+        cuda::exchange(job);
+    } else {
         dispatch_word(to.dtype, [&](auto sample) { cuda::move_words<decltype(sample)>(job); });
     }
 }

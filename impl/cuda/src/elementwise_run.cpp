@@ -2,10 +2,44 @@
 #include <cstring>
 #include <string>
 
+#include "copies.h"
 #include "diopi_cpu/dense.h"
 #include "diopi_cuda/elementwise.h"
 
 namespace diopi::cuda {
+
+namespace {
+
+// From here on a second launch costs less than a whole line of memory for each element.
+constexpr int64_t kLeastExchanged = 65536;
+
+// An operand of which another dimension lies side by side than in the result becomes a copy that lies as the result.
+void exchange_operand(const Dims& dims, Operand& operand, int64_t count, Buffer& buffer) {
+    CopyJob job;
+    job.dims = dims;
+    job.count = count;
+    job.operands[1] = operand;
+    Operand& copy = job.operands[0];
+    copy.dtype = operand.dtype;
+    copy.element = operand.element;
+    int64_t step = operand.element;
+    for (int d = dims.rank - 1; d >= 0; --d) {
+        if (operand.steps[d] == 0) {
+            return;
+        }
+        copy.steps[d] = step;
+        step *= dims.sizes[d];
+    }
+    if (!can_exchange(job)) {
+        return;
+    }
+    buffer.allocate(step);
+    copy.data = static_cast<char*>(buffer.data());
+    exchange(job);
+    operand = copy;
+}
+
+}  // namespace
 
 // Beside a result of halves, what is stored in another type becomes a half all the same.
 Dtype KernelCall::half_of(const Tensor& tensor, Dtype computed, bool is_rounded) const {
@@ -73,6 +107,10 @@ void KernelCall::run(const Launches& launches) const {
     }
     ElementwiseJob job;
     prepare(job, result);
+    Buffer exchanged[kMaxInputs];
+    for (int k = 0; k < input_count_ && result.numel >= kLeastExchanged; ++k) {
+        exchange_operand(job.dims, job.operands[k], result.numel, exchanged[k]);
+    }
     const Launch vectors = vectors_for(launches, job, result.numel);
     (vectors != nullptr ? vectors : general)(job, result.numel);
 }

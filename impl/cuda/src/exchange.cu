@@ -72,24 +72,34 @@ struct ExchangeKernel {
 
 }  // namespace
 
-bool exchange(const CopyJob& job) {
+namespace {
+
+// The dimension that lies side by side in the source, where not the innermost does; negative for none.
+int side_of(const CopyJob& job) {
     constexpr int64_t kLeast = 8;  // elements along both: below that, tiles are empty for the most part
     const int inner = job.dims.rank - 1;
     const Operand& to = job.to();
     const Operand& from = job.from();
     if (inner < 1 || job.count > kMaxShort || to.steps[inner] != to.element || from.data == nullptr ||
         from.steps[inner] == from.element || from.steps[inner] == 0 || job.dims.sizes[inner] < kLeast) {
-        return false;
+        return -1;
     }
-    int side = -1;  // the dimension that lies side by side in the source
+    int side = -1;
     for (int d = 0; d < inner; ++d) {
         if (from.steps[d] == from.element && job.dims.sizes[d] >= kLeast) {
             side = d;
         }
     }
-    if (side < 0) {
-        return false;
-    }
+    return side;
+}
+
+}  // namespace
+
+bool can_exchange(const CopyJob& job) { return side_of(job) >= 0; }
+
+void exchange(const CopyJob& job) {
+    const int inner = job.dims.rank - 1;
+    const int side = side_of(job);
     Dims around;
     Operand operands[2];
     for (int k = 0; k < 2; ++k) {
@@ -104,13 +114,12 @@ bool exchange(const CopyJob& job) {
         }
     }
     const int64_t sizes[2] = {job.dims.sizes[side], job.dims.sizes[inner]};
-    const int64_t steps[2] = {to.steps[side], from.steps[inner]};
-    dispatch_word(to.dtype, [&](auto sample) {
+    const int64_t steps[2] = {job.to().steps[side], job.from().steps[inner]};
+    dispatch_word(job.to().dtype, [&](auto sample) {
         using Kernel = ExchangeKernel<decltype(sample)>;
         const Kernel kernel(around, operands, sizes, steps);
         for_groups(kernel.groups(job.count), kThreads, Kernel::kBytes, kernel);
     });
-    return true;
 }
 
 }  // namespace diopi::cuda
