@@ -118,13 +118,37 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     return {name: array.astype(np.float32) for name, array in results.items()}
 
 
+def beside(library: AnyLibrary) -> dict[str, Array]:
+    """Operators around attention, with rows longer than registers, and heads that are read by vectors."""
+    generator = np.random.default_rng(11)
+    results: dict[str, Array] = {}
+    for keys in (48, 1500):
+        scores, grad = (generator.standard_normal((2, 2, 3, keys)).astype(np.float16) for _ in range(2))
+        mask = generator.random((2, 1, 3, keys)) < 0.3
+        for is_triangle in (False, True):
+            out, grad_in = np.zeros_like(scores), np.zeros_like(scores)
+            library.call("diopiScaledMaskedSoftmax", out, scores, mask, 1.5, is_triangle)
+            library.call("diopiScaledMaskedSoftmaxBackward", grad_in, grad, out, mask, 1.5, is_triangle)
+            given = {"scores": scores, "grad": grad, "mask": mask, "out": out, "grad_in": grad_in}
+            results |= {f"softmax-{keys}-{int(is_triangle)}/{name}": array for name, array in given.items()}
+    for dtype in (HALF, SINGLE):
+        x = generator.standard_normal((2, 5, 3, 64)).astype(dtype)
+        cos, sin = (generator.standard_normal((5, 1, 32)).astype(dtype) for _ in range(2))
+        for interleaved in (False, True):
+            out = np.zeros_like(x)
+            library.call("diopiRotaryEmbedding", out, x, cos, sin, True, interleaved)
+            given = {"x": x, "cos": cos, "sin": sin, "out": out}
+            results |= {f"rotary-{dtype}-{int(interleaved)}/{name}": array for name, array in given.items()}
+    return results
+
+
 def main() -> None:
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
     found: dict[str, Array] = {}
     for _ in range(int(sys.argv[4])):
         found = {f"{case.name}/{name}": array for case in CASES for name, array in run(library, case).items()}
-    np.savez(sys.argv[3], **found)
+    np.savez(sys.argv[3], **found, **beside(library))
 
 
 if __name__ == "__main__":

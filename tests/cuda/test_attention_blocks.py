@@ -110,6 +110,30 @@ def test_attention_is_what_its_definition_gives(
     assert [text for case in CASES for text in faults(case, found)] == []
 
 
+def test_what_stands_beside_attention(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+    """ScaledMaskedSoftmax and RotaryEmbedding, against float64."""
+    found = {name: array.astype(np.float64) for name, array in attended(emulated, tmp_path / "found.npz", {}).items()}
+    for keys, triangle in ((48, 0), (48, 1), (1500, 0), (1500, 1)):
+        scores, grad, mask, out, grad_in = (
+            found[f"softmax-{keys}-{triangle}/{name}"] for name in ("scores", "grad", "mask", "out", "grad_in")
+        )
+        hidden = np.arange(keys) > np.arange(3)[:, None] if triangle else np.broadcast_to(mask != 0, scores.shape)
+        shares = np.exp(np.where(hidden, -10000, 1.5 * scores))
+        shares /= shares.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(out, shares, rtol=2**-10, atol=2**-25)
+        slopes = 1.5 * out * (grad - np.sum(grad * out, axis=-1, keepdims=True))
+        np.testing.assert_allclose(grad_in, np.where(hidden, 0, slopes), rtol=2**-10, atol=1e-6)
+    for dtype, rounding in (("float16", 2**-10), ("float32", 1e-6)):
+        for interleaved in (0, 1):
+            x, cos, sin, out = (found[f"rotary-{dtype}-{interleaved}/{name}"] for name in ("x", "cos", "sin", "out"))
+            pairs = x.reshape(2, 5, 3, 32, 2) if interleaved else x.reshape(2, 5, 3, 2, 32).swapaxes(-1, -2)
+            turned = np.stack(
+                (pairs[..., 0] * cos + pairs[..., 1] * sin, pairs[..., 1] * cos - pairs[..., 0] * sin), axis=-1
+            )
+            right = turned if interleaved else turned.swapaxes(-1, -2)
+            np.testing.assert_allclose(out, right.reshape(out.shape), rtol=rounding, atol=rounding)
+
+
 @pytest.mark.parametrize("library", [None, "1"], ids=["tiles", "products of cuBLASLt"])
 def test_the_suite_passes_by_blocks(
     emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, library: str | None
