@@ -8,6 +8,7 @@ way of streams from the environment.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -202,8 +203,44 @@ def memory() -> None:
     assert given.read(ordered.tensor) == [float(i - count + 1) for i in range(count)]
 
 
+def late() -> None:
+    """An index out of range writes nothing and stops nothing: the next wait for its stream says so, once."""
+    first, second = Place(), Place()
+    wrong, right, out = (ctypes.c_void_p() for _ in range(3))
+    for tensor, indices in ((wrong, (0, 9, 1, 2)), (right, (3, 2, 1, 0))):
+        good(new_tensor(first, tensor, 4, INT64))
+        array = (ctypes.c_int64 * 4)(*indices)
+        good(host.diopiHostCopyToStorage(first.context, tensor, array, ctypes.c_uint64(32)))
+    good(new_tensor(first, out, 4, FLOAT32))
+
+    def select(indices: ctypes.c_void_p) -> int:
+        return int(library.diopiIndexSelect(first.context, out, first.tensor, ctypes.c_int64(0), indices))
+
+    good(select(right))
+    if os.environ.get("DIOPI_CUDA_CHECKS") == "now":
+        assert select(wrong) != 0
+        library.diopiGetLastErrorString.restype = ctypes.c_char_p
+        assert b"diopiIndexSelect: C2" in library.diopiGetLastErrorString()
+        assert first.read(out) == [4, 3, 2, 1]
+        return
+    good(select(wrong))
+    good(first.negate())
+    good(second.negate())
+    assert second.read() == [-1, -2, -3, -4]
+    assert host.diopiHostSynchronize(first.context) != 0
+    assert "diopiIndexSelect: C2" in text(), text()
+    assert first.read(out) == [4, 3, 2, 1] and first.read() == [-1, -2, -3, -4]
+    # The host may run far ahead; the first finding is the one that is told.
+    good(select(wrong))
+    for _ in range(1500):
+        good(select(right))
+    assert host.diopiHostSynchronize(first.context) != 0
+    assert first.read(out) == [-4, -3, -2, -1]
+
+
 SCENARIOS: dict[str, Callable[[], None]] = {
     "streams": streams, "order": order, "progress": progress, "devices": devices, "memory": memory,
+    "late": late,
 }  # fmt: skip
 
 

@@ -35,6 +35,9 @@ def registry(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
         ("progress", {"STREAMS": "lazy"}),
         ("devices", {"DEVICES": "2"}),
         ("devices", {"DEVICES": "2", "STREAMS": "lazy"}),
+        ("late", {}),
+        ("late", {"STREAMS": "lazy"}),
+        ("late", {"CHECKS": "now"}),
         ("memory", {"MEMORY": "65536"}),
         ("memory", {"MEMORY": "65536", "STREAMS": "lazy"}),
     ],
@@ -42,7 +45,9 @@ def registry(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
 def test_a_backend_finds_devices_and_events(
     emulated: tuple[Path, Path], registry: Path, scenario: str, environment: dict[str, str]
 ) -> None:
-    settings = {f"DIOPI_CUDA_EMULATION_{name}": value for name, value in environment.items()}
+    settings = {
+        f"DIOPI_CUDA_{'' if name == 'CHECKS' else 'EMULATION_'}{name}": environment[name] for name in environment
+    }
     command = [sys.executable, str(PROGRAM), *map(str, emulated), str(registry), scenario]
     finished = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **settings})
     assert (finished.returncode, finished.stdout) == (0, "passed\n"), finished.stderr

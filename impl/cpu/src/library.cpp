@@ -9,7 +9,7 @@ DIOPI_API const char* diopiGetVendorName(void) { return "cpu"; }
 DIOPI_API const char* diopiGetImplVersion(void) { return "1.0.0"; }
 DIOPI_API const char* diopiGetLastErrorString(void) { return diopi::cpu::last_error_text(); }
 
-void diopi::cpu::use_stream_of(diopiContextHandle_t) {}
+void diopi::cpu::begin_call(const char*, diopiContextHandle_t) {}
 
 int32_t initLibrary(void) { return diopigenRegisterHostDevice(); }
 int32_t finalizeLibrary(void) { return 0; }

@@ -5,7 +5,6 @@
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/elementwise.h"
 #include "diopi_cpu/words.h"
-#include "diopi_cuda/flag.h"
 
 namespace diopi::cuda {
 
@@ -35,19 +34,19 @@ void convert(const Dims& dims, const Operand& to, const Operand& from, int64_t c
     });
 }
 
-void mark_zeros(const Dims& dims, const Operand& operand, int64_t count, int* flag) {
+void look_for_zeros(const Finding& found, const Dims& dims, const Operand& operand, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (!load<Bool>(operand.at(dims, i), operand.dtype)) {
-            *flag = 1;
+            found();
         }
     });
 }
 
-void find_zero(const Tensor& tensor, int* flag) {
+void find_zero(const Finding& found, const Tensor& tensor) {
     const Tensor* tensors[] = {&tensor};
     Operand operand;
     const Dims dims = walk(tensor, tensors, &operand, 1);
-    mark_zeros(dims, operand, tensor.numel, flag);
+    look_for_zeros(found, dims, operand, tensor.numel);
 }
 
 bool is_zero_on_host(const Tensor& tensor) {
@@ -141,9 +140,9 @@ void Elementwise::refuse_zero(int k, const char* message) const {
         require(!cuda::is_zero_on_host(tensor), message);
         return;
     }
-    const cuda::Flag flag;
-    cuda::find_zero(tensor, flag.data());
-    require(!flag.is_raised(), message);
+    const cuda::Check check(message);
+    cuda::find_zero(check.finding(), tensor);
+    check.conclude();
 }
 
 }  // namespace diopi::cpu

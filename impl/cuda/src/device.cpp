@@ -3,7 +3,9 @@
 #include <diopigen/device.h>
 
 #include <string>
+#include <utility>
 
+#include "diopi_cuda/check.h"
 #include "diopi_cuda/memory.h"
 
 namespace diopi::cuda {
@@ -26,11 +28,18 @@ int32_t create_stream(diopiStreamHandle_t* handle) {
 }
 
 int32_t destroy_stream(diopiStreamHandle_t handle) {
+    findings_of(stream_of(handle));  // nobody is left to tell, and the next stream may have the same handle
     return answer(cudaStreamDestroy(stream_of(handle)), "destroy a stream");
 }
 
 int32_t synchronize(diopiStreamHandle_t handle) {
-    return answer(cudaStreamSynchronize(stream_of(handle)), "wait for a stream");
+    const int32_t failed = answer(cudaStreamSynchronize(stream_of(handle)), "wait for a stream");
+    std::string found = failed == 0 ? findings_of(stream_of(handle)) : "";
+    if (found.empty()) {
+        return failed;
+    }
+    text() = std::move(found);
+    return static_cast<int32_t>(cudaErrorInvalidValue);
 }
 
 // The runtime's allocation knows no stream. That of the null stream is complete when the call returns, and every other

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cuda/check.h"
 #include "diopi_cuda/memory.h"
 
 namespace diopi {
@@ -11,7 +12,8 @@ namespace {
 thread_local cudaStream_t current = nullptr;
 }
 
-void cpu::use_stream_of(diopiContextHandle_t ctx) {
+void cpu::begin_call(const char* operator_name, diopiContextHandle_t ctx) {
+    cuda::begin_checks(operator_name);
     diopiStreamHandle_t handle = nullptr;
     const diopiError_t status = diopiGetStream(ctx, &handle);
     if (status != diopiSuccess) {
@@ -35,14 +37,13 @@ void check(cudaError_t status, const char* what) {
 void read_back(void* to, const void* from, size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, current), "copy to the host");
     check(cudaStreamSynchronize(current), "wait for the stream");
+    refuse_findings();
 }
 
 void send(void* to, const void* from, size_t bytes) {
     // From pageable memory the copy has left the host's memory when the call returns.
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, current), "copy to the device");
 }
-
-void clear(void* data, size_t bytes) { check(cudaMemsetAsync(data, 0, bytes, current), "clear memory"); }
 
 }  // namespace cuda
 

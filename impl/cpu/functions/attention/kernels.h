@@ -36,7 +36,7 @@ struct Penalties {
     std::vector<int64_t> rows;    // of the penalties, for each place; where there are none, its own number
 };
 
-bool are_positive(const Tensor& numbers);
+void require_positive(const Tensor& numbers, const char* message);
 void penalise(const Tensor& logits, const Penalties& penalties);
 
 // ---- Caches of slots. ----

@@ -85,7 +85,7 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensor
         const std::vector<int64_t> ids = indices(id_tensor);
         require_tokens(ids, logit_tensor.numel,
                        "C1: every entry of p_token_ids is at least 0 and below the number of logits");
-        require(are_positive(repetition_view.tensor()), "C2: every repetition_penalty is above 0");
+        require_positive(repetition_view.tensor(), "C2: every repetition_penalty is above 0");
         penalise(logit_tensor,
                  {presence_view.tensor(), frequency_view.tensor(), repetition_view.tensor(), count_tensor, ids, {}});
     });

@@ -5,13 +5,13 @@
 
 namespace diopi::cpu::attention {
 
-bool are_positive(const Tensor& numbers) {
+void require_positive(const Tensor& numbers, const char* message) {
     const Input<double> values(numbers);
     bool are_all = true;
     for (int64_t i = 0; i < numbers.numel; ++i) {
         are_all = are_all && values[i] > 0;
     }
-    return are_all;
+    require(are_all, message);
 }
 
 void penalise(const Tensor& logits, const Penalties& penalties) {

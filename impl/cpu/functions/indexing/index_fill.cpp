@@ -8,8 +8,9 @@ using namespace diopi::cpu;
 
 namespace {
 
-// target = input, then the slices at `index` become `value`. In place where both are the same.
-void fill_slices(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Number& value) {
+// target = input, then `fill` sets the slices at `index`. In place where both are the same.
+template <typename Fill>
+void fill_slices(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Fill& fill) {
     require_same_dtype(target, input);
     require_same_shape(target, input);
     const int64_t at = dimension("dim", dim, input.rank);
@@ -20,14 +21,22 @@ void fill_slices(const Tensor& target, const Tensor& input, int64_t dim, const T
     require_no_overlap(target, input);
     require_disjoint(target, index);
     const Positions positions(index, place.size, Negative::kFromEnd);
-    fill_slices_at(target, input, positions, place, value);
+    fill(positions, place);
+}
+
+void fill_slices(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Number& value) {
+    fill_slices(target, input, dim, index, [&](const Positions& positions, const Around& place) {
+        fill_slices_at(target, input, positions, place, value);
+    });
 }
 
 void fill_slices(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value) {
     require_shape(value, std::vector<int64_t>{});
     require_one_device({&target, &value});
     require_disjoint(target, value);
-    fill_slices(target, input, dim, index, number_in(value));
+    fill_slices(target, input, dim, index, [&](const Positions& positions, const Around& place) {
+        fill_slices_with(target, input, positions, place, value);
+    });
 }
 
 }  // namespace

@@ -18,10 +18,11 @@ Number number_of(V value) {
 
 }  // namespace
 
-Number number_in(const Tensor& value) {
+void fill_slices_with(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
+                      const Tensor& value) {
     Number number;
     dispatch<kNumber | kBool>(value.dtype, [&](auto kind) { number = number_of(*value.elements<decltype(kind)>()); });
-    return number;
+    fill_slices_at(target, input, positions, place, number);
 }
 
 void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,

@@ -25,11 +25,12 @@ void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Posi
 
 // ---- IndexFill. ----
 
-// The one element of a tensor, as a number.
-Number number_in(const Tensor& value);
 // target = input, then the slices at the positions become `value`.
 void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
                     const Number& value);
+// The same with the only element of a tensor of a number dtype or bool.
+void fill_slices_with(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
+                      const Tensor& value);
 
 // ---- OneHot. ----
 

@@ -21,7 +21,7 @@ DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int6
 
 // Refuses positions outside of [least, end), naming one of them.
 void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end);
-[[noreturn]] void fail_position(const Tensor& index, int64_t value, int64_t least, int64_t end);
+std::string position_text(const char* index, int64_t value, int64_t least, int64_t end);
 
 enum class Negative { kRefused, kFromEnd };
 

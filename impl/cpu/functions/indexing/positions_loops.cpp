@@ -13,7 +13,7 @@ void check_positions(const Tensor& index, const Input<Int64>& values, int64_t le
     });
     for (int64_t i = 0; is_wrong; ++i) {
         if (values[i].value < least || values[i].value >= end) {
-            fail_position(index, values[i].value, least, end);
+            fail(position_text(index.name, values[i].value, least, end));
         }
     }
 }

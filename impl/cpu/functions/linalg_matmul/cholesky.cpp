@@ -12,9 +12,9 @@ constexpr DtypeSet kFactored = kFloat32 | kFloat64 | kComplex;
 
 }  // namespace
 
-void diopi::cpu::fail_not_definite(int64_t matrix, int64_t order) {
-    fail("parameter 'mat' holds a matrix that is not positive definite: matrix " + std::to_string(matrix) +
-         ", leading minor of order " + std::to_string(order));
+std::string diopi::cpu::indefinite_text(int64_t matrix, int64_t order) {
+    return "parameter 'mat' holds a matrix that is not positive definite: matrix " + std::to_string(matrix) +
+           ", leading minor of order " + std::to_string(order);
 }
 
 DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t info,

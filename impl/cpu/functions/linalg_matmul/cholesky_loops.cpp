@@ -59,7 +59,7 @@ void factorize(const Tensor& out, const Tensor& info, const Tensor& mat, bool up
         if (is_checked) {
             for (int64_t k = 0; k < matrices.count; ++k) {
                 if (failures[k] != 0) {
-                    fail_not_definite(k, failures[k]);
+                    fail(indefinite_text(k, failures[k]));
                 }
             }
         }

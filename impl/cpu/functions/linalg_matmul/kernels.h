@@ -22,7 +22,7 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
 // The Cholesky factor, and 0 or the order of the first leading minor that is not positive definite. Where `is_checked`
 // holds, such a matrix is refused before anything is written.
 void factorize(const Tensor& out, const Tensor& info, const Tensor& mat, bool upper, bool is_checked);
-[[noreturn]] void fail_not_definite(int64_t matrix, int64_t order);
+std::string indefinite_text(int64_t matrix, int64_t order);
 void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Tensor& factor, bool upper);
 
 // Householder's reflections, with the signs of LAPACK's geqrf. `q_out` is written where it is wanted.

@@ -8,10 +8,10 @@ namespace diopi::cpu {
 
 // What may be wrong with positions: the first start is not 0 or the last not the number of values, starts fall, a
 // column is not below `width`.
-enum class CsrFault { kNone, kEnds, kFalls, kColumn };
+enum class CsrFault { kEnds, kFalls, kColumn };
+const char* text_of(CsrFault fault);
 
-CsrFault find_fault(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width,
-                    int64_t stored);
+void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored);
 // Sums are kept in double, entry by entry in stored order.
 void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tensor& dense_tensor,
                      const Input<Int64>& starts, const Input<Int64>& columns);

@@ -38,13 +38,18 @@ Csr csr_of(diopiConstTensorHandle_t input) {
             part("values of input", input, diopiGetTensorValues, kFloating)};
 }
 
-void require_valid(CsrFault fault) {
-    require(fault != CsrFault::kEnds, "parameter 'input': crow_indices does not run from 0 to the number of values");
-    require(fault != CsrFault::kFalls, "parameter 'input': crow_indices falls");
-    require(fault != CsrFault::kColumn, "parameter 'input': col_indices holds a column that the matrix does not have");
-}
-
 }  // namespace
+
+const char* diopi::cpu::text_of(CsrFault fault) {
+    switch (fault) {
+        case CsrFault::kEnds:
+            return "parameter 'input': crow_indices does not run from 0 to the number of values";
+        case CsrFault::kFalls:
+            return "parameter 'input': crow_indices falls";
+        default:
+            return "parameter 'input': col_indices holds a column that the matrix does not have";
+    }
+}
 
 DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiConstTensorHandle_t mat2) {
@@ -71,7 +76,7 @@ DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t ctx, diopiTensorHandle_t o
         }
         const Input<Int64> starts(sparse.starts);
         const Input<Int64> columns(sparse.columns);
-        require_valid(find_fault(starts, columns, rows, shape.data[1], sparse.values.numel));
+        require_csr(starts, columns, rows, shape.data[1], sparse.values.numel);
         multiply_sparse(out_tensor, sparse.values, mat2_tensor, starts, columns);
     });
 }

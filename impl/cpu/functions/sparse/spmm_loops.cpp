@@ -3,22 +3,14 @@
 
 namespace diopi::cpu {
 
-CsrFault find_fault(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width,
-                    int64_t stored) {
-    if (starts[0].value != 0 || starts[rows].value != stored) {
-        return CsrFault::kEnds;
-    }
+void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored) {
+    require(starts[0].value == 0 && starts[rows].value == stored, text_of(CsrFault::kEnds));
     for (int64_t row = 0; row < rows; ++row) {
-        if (starts[row + 1] < starts[row]) {
-            return CsrFault::kFalls;
-        }
+        require(!(starts[row + 1] < starts[row]), text_of(CsrFault::kFalls));
     }
     for (int64_t i = 0; i < stored; ++i) {
-        if (columns[i].value < 0 || columns[i].value >= width) {
-            return CsrFault::kColumn;
-        }
+        require(columns[i].value >= 0 && columns[i].value < width, text_of(CsrFault::kColumn));
     }
-    return CsrFault::kNone;
 }
 
 void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tensor& dense_tensor,

@@ -49,14 +49,15 @@ diopiError_t guarded(const char* operator_name, Body&& body) {
     }
 }
 
-// Makes a call run on the stream of `ctx`; nothing to do where the device has no streams. Each library has its own.
-void use_stream_of(diopiContextHandle_t ctx);
+// Begins a call of an operator, which runs on the stream of `ctx`; nothing to do where the device has no streams. Each
+// library has its own.
+void begin_call(const char* operator_name, diopiContextHandle_t ctx);
 
 // The same for operators that any device runs which can copy elements: they need the stream of the call.
 template <typename Body>
 diopiError_t guarded(const char* operator_name, diopiContextHandle_t ctx, Body&& body) {
     return guarded(operator_name, [&] {
-        use_stream_of(ctx);
+        begin_call(operator_name, ctx);
         body();
     });
 }

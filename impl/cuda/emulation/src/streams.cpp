@@ -235,6 +235,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     return cudaSuccess;
 }
 
+// Kernels reach all memory of the host here. On a GPU this is what they reach of it.
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
+    *data = std::calloc(bytes, 1);
+    return answer(*data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
 cudaError_t cudaMallocAsync(void** data, size_t bytes, cudaStream_t stream) {
     *data = Memory::of(stream != nullptr ? stream->queue->device : current_device()).allocate(bytes);
     return answer(*data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);

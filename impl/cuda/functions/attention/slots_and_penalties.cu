@@ -3,7 +3,6 @@
 
 #include "attention/kernels.h"
 #include "diopi_cpu/words.h"
-#include "diopi_cuda/flag.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"
 #include "diopi_cuda/sent.h"
@@ -28,10 +27,10 @@ void move(const Dims& cache_dims, const Operand& cache, const Dims& token_dims, 
     });
 }
 
-void mark_not_positive(const double* values, int64_t count, int* flag) {
+void look_for_others(const Finding& found, const double* values, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (!(values[i] > 0)) {
-            *flag = 1;
+            found();
         }
     });
 }
@@ -106,11 +105,11 @@ void copy_to_slots(const Tensor& cache, const Tensor& tokens, const std::vector<
     });
 }
 
-bool are_positive(const Tensor& numbers) {
+void require_positive(const Tensor& numbers, const char* message) {
     const Input<double> values(numbers);
-    const cuda::Flag is_wrong;
-    cuda::mark_not_positive(values.data(), numbers.numel, is_wrong.data());
-    return !is_wrong.is_raised();
+    const cuda::Check check(message);
+    cuda::look_for_others(check.finding(), values.data(), numbers.numel);
+    check.conclude();
 }
 
 void penalise(const Tensor& logits, const Penalties& penalties) {

@@ -3,7 +3,6 @@
 #include "conv_pool_resample/pooling.h"
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"
-#include "diopi_cuda/flag.h"
 #include "diopi_cuda/launch.h"
 
 namespace diopi::cuda {
@@ -149,10 +148,10 @@ void find_maxima(const Layout& layout, T* maxima, Int64* positions, const T* x) 
     });
 }
 
-void check_places(const Int64* positions, int64_t count, int64_t size, int* flag) {
+void check_places(const Finding& found, const Int64* positions, int64_t count, int64_t size) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (positions[i].value < -1 || positions[i].value >= size) {
-            *flag = 1;
+            found();
         }
     });
 }
@@ -253,9 +252,9 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
 void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
                        const Pooling& pooling) {
     const Input<Int64> positions(indices);
-    const cuda::Flag is_wrong;
-    cuda::check_places(positions.data(), indices.numel, volume(pooling.size), is_wrong.data());
-    require(!is_wrong.is_raised(), "parameter 'indices' holds a position outside of the plane");
+    const cuda::Check check("parameter 'indices' holds a position outside of the plane");
+    cuda::check_places(check.finding(), positions.data(), indices.numel, volume(pooling.size));
+    check.conclude();
     dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> arriving(grad_output);

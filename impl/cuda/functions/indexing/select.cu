@@ -1,26 +1,18 @@
 // What IndexSelect, Gather, Embedding and IndexFill move, and the check of positions.
-#include <cstring>
-#include <vector>
+#include <string>
 
-#include "diopi_cuda/flag.h"
 #include "places.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-void mark_outside(const Int64* positions, int64_t count, int64_t least, int64_t end, int* flag) {
+void look_outside(const Finding& found, const Int64* positions, int64_t count, int64_t least, int64_t end) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (positions[i].value < least || positions[i].value >= end) {
-            *flag = 1;
+            found(positions[i].value);
         }
     });
-}
-
-bool all_lie_in(const Int64* positions, int64_t count, int64_t least, int64_t end) {
-    const Flag is_wrong;
-    mark_outside(positions, count, least, end, is_wrong.data());
-    return !is_wrong.is_raised();
 }
 
 template <typename W>
@@ -38,13 +30,15 @@ void gather(W* to, const W* from, const Int64* positions, const DevicePlaces& pl
     for_each(places.count(), [=] DIOPI_KERNEL(int64_t k) { to[k] = from[places.place(k, positions[k].value)]; });
 }
 
+// The value is at `from` or, where that is null, `filling`.
 template <typename T>
-void fill_slices(T* elements, const Int64* positions, int64_t count, const Around& place, T filling) {
+void fill_slices(T* elements, const Int64* positions, int64_t count, const Around& place, const T* from, T filling) {
     for_each(place.outer * count * place.inner, [=] DIOPI_KERNEL(int64_t at) {
         const int64_t i = at % place.inner;
         const int64_t k = at / place.inner % count;
         const int64_t outer = at / place.inner / count;
-        elements[(outer * place.size + from_start(positions[k], place.size)) * place.inner + i] = filling;
+        elements[(outer * place.size + from_start(positions[k], place.size)) * place.inner + i] =
+            from != nullptr ? *from : filling;
     });
 }
 
@@ -55,20 +49,17 @@ void fill_slices(T* elements, const Int64* positions, int64_t count, const Aroun
 namespace diopi::cpu {
 
 void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end) {
-    if (cuda::all_lie_in(values.data(), index.numel, least, end)) {
-        return;
-    }
-    std::vector<Int64> all(static_cast<size_t>(index.numel));
-    cuda::read_back(all.data(), values.data(), all.size() * sizeof(Int64));
-    for (const Int64 value : all) {
-        if (value.value < least || value.value >= end) {
-            fail_position(index, value.value, least, end);
-        }
-    }
+    const cuda::Check check([name = std::string(index.name), least, end](int64_t value) {
+        return position_text(name.c_str(), value, least, end);
+    });
+    cuda::look_outside(check.finding(), values.data(), index.numel, least, end);
+    check.conclude();
 }
 
 void require_positions(const Input<Int64>& index, int64_t count, int64_t size, const char* message) {
-    require(cuda::all_lie_in(index.data(), count, 0, size), message);
+    const cuda::Check check(message);
+    cuda::look_outside(check.finding(), index.data(), count, 0, size);
+    check.conclude();
 }
 
 void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const Around& place) {
@@ -93,32 +84,33 @@ void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const
     });
 }
 
-Number number_in(const Tensor& value) {
-    alignas(16) char element[16];
-    const auto bytes = static_cast<size_t>(size_of(value.dtype));
-    if (value.device == diopi_host) {
-        std::memcpy(element, value.data, bytes);
-    } else {
-        cuda::read_back(element, value.data, bytes);
-    }
-    Number number;
-    dispatch<kNumber | kBool>(value.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        T own;
-        std::memcpy(&own, element, sizeof(T));
-        number = is_floating(value.dtype) ? Number::of(cast<double>(own)) : Number::of(cast<Int64>(own).value);
-    });
-    return number;
+namespace {
+
+template <typename T>
+void fill_slices_as(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
+                    const T* from, T filling) {
+    copy_unless_same(target, input);
+    const Changed changed(target, target.dtype);
+    cuda::fill_slices<T>(changed.as<T>(), positions.data(), positions.count(), place, from, filling);
+    changed.store();
 }
+
+}  // namespace
 
 void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
                     const Number& value) {
-    copy_unless_same(target, input);
     dispatch<kAny>(target.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const Changed changed(target, target.dtype);
-        cuda::fill_slices<T>(changed.as<T>(), positions.data(), positions.count(), place, value.as<T>());
-        changed.store();
+        fill_slices_as<T>(target, input, positions, place, nullptr, value.as<T>());
+    });
+}
+
+void fill_slices_with(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
+                      const Tensor& value) {
+    dispatch<kAny>(target.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> from(value);
+        fill_slices_as<T>(target, input, positions, place, from.data(), T(0));
     });
 }
 

@@ -104,6 +104,14 @@ void find_gradient(A* results, const A* factors, const A* gradients, A* rooms, i
     });
 }
 
+void look_for_failures(const Finding& found, const Int32* failures, int64_t count, int64_t orders) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t k) {
+        if (failures[k].value != 0) {
+            found(k * orders + failures[k].value);
+        }
+    });
+}
+
 }  // namespace
 
 }  // namespace diopi::cuda
@@ -125,14 +133,12 @@ void factorize(const Tensor& out, const Tensor& info, const Tensor& mat, bool up
         cuda::clear(memory.data(), bytes);
         auto* const factors = static_cast<A*>(memory.data());
         cuda::factorize<A>(factors, failures, data.data(), matrices.count, matrices.rows, upper);
-        if (is_checked && count > 0) {
-            std::vector<Int32> found(count);
-            cuda::read_back(found.data(), failures, count * sizeof(Int32));
-            for (size_t k = 0; k < count; ++k) {
-                if (found[k].value != 0) {
-                    fail_not_definite(static_cast<int64_t>(k), found[k].value);
-                }
-            }
+        if (is_checked) {
+            const int64_t orders = matrices.rows + 1;
+            const cuda::Check check(
+                [=](int64_t failure) { return indefinite_text(failure / orders, failure % orders); });
+            cuda::look_for_failures(check.finding(), failures, matrices.count, orders);
+            check.conclude();
         }
         const Output<A> result(out);
         cuda::turn<A>(result.data(), factors, matrices.count, matrices.rows, upper);

@@ -1,6 +1,5 @@
 // Losses that are computed element by element, and their gradients: by 16 bytes where operands lie so, in float for
 // floats and halves. Sums are in double, by parts of the elements, whose order follows from their number alone.
-#include "diopi_cuda/flag.h"
 #include "diopi_cuda/rows.h"
 #include "elements.h"
 #include "formulas.h"
@@ -182,7 +181,7 @@ void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTens
 }
 
 template <typename S>
-void mark_improbable(const S* x, int64_t count, bool packs, int* flag) {
+void look_for_improbable(const Finding& found, const S* x, int64_t count, bool packs) {
     constexpr int n = kPack<S>;
     for_each((count + n - 1) / n, [=] DIOPI_KERNEL(int64_t k) {
         using T = Computed<S>;
@@ -194,19 +193,19 @@ void mark_improbable(const S* x, int64_t count, bool packs, int* flag) {
             is_wrong = is_wrong || !(values[i] >= T(0) && values[i] <= T(1));
         }
         if (is_wrong) {
-            *flag = 1;
+            found();
         }
     });
 }
 
 void require_probabilities(const Tensor& input) {
-    const Flag is_wrong;
+    const Check check(kProbabilityRule);
     dispatch<kFloating>(input.dtype, [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
-        mark_improbable<S>(x.data(), input.numel, has_packs<S>(0, {x.data()}), is_wrong.data());
+        look_for_improbable<S>(check.finding(), x.data(), input.numel, has_packs<S>(0, {x.data()}));
     });
-    require(!is_wrong.is_raised(), kProbabilityRule);
+    check.conclude();
 }
 
 const Tensor kNone;

@@ -5,11 +5,11 @@ namespace diopi::cuda {
 
 namespace {
 
-void mark_wrong_indices(const Int64* target, const Sizes& sizes, int64_t ignored, int* flag) {
+void look_for_wrong_indices(const Finding& found, const Int64* target, const Sizes& sizes, int64_t ignored) {
     for_each(sizes.count, [=] DIOPI_KERNEL(int64_t i) {
         const int64_t wanted = target[i].value;
         if (wanted != ignored && (wanted < 0 || wanted >= sizes.classes)) {
-            *flag = 1;
+            found();
         }
     });
 }
@@ -50,9 +50,9 @@ void nll_slopes(const Sizes& sizes, const Targets<S>& targets, S* gradient, cons
 }  // namespace
 
 void require_indices(const Int64* target, const Sizes& sizes, int64_t ignored, const char* message) {
-    const Flag is_wrong;
-    mark_wrong_indices(target, sizes, ignored, is_wrong.data());
-    require(!is_wrong.is_raised(), message);
+    const Check check(message);
+    look_for_wrong_indices(check.finding(), target, sizes, ignored);
+    check.conclude();
 }
 
 }  // namespace diopi::cuda

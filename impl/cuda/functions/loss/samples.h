@@ -4,7 +4,7 @@
 #define DIOPI_CUDA_LOSS_SAMPLES_H_
 
 #include "diopi_cpu/cast.h"
-#include "diopi_cuda/flag.h"
+#include "diopi_cuda/launch.h"
 #include "diopi_cuda/pack.h"
 #include "loss/kernels.h"
 

@@ -3,7 +3,6 @@
 
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"
-#include "diopi_cuda/flag.h"
 #include "diopi_cuda/launch.h"
 #include "generator.h"
 #include "random/kernels.h"
@@ -12,8 +11,8 @@ namespace diopi::cuda {
 
 namespace {
 
-// Raises the flag where a row holds a weight that is none, or too few that are positive.
-void check_weights(const double* weights, int64_t rows, int64_t categories, int64_t needed, int* flag) {
+// Finds rows that hold a weight that is none, or too few that are positive.
+void check_weights(const Finding& found, const double* weights, int64_t rows, int64_t categories, int64_t needed) {
     for_groups(rows, threads_for(categories), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         int64_t positive = 0;
         int64_t wrong = 0;
@@ -25,7 +24,7 @@ void check_weights(const double* weights, int64_t rows, int64_t categories, int6
         positive = group.sum(positive);
         wrong = group.sum(wrong);
         if (group.thread() == 0 && (wrong > 0 || positive < needed)) {
-            *flag = 1;
+            found();
         }
     });
 }
@@ -134,10 +133,10 @@ void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) 
 void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int64_t categories, int64_t num_samples,
             bool replacement, diopiGeneratorHandle_t generator) {
     const Input<double> weights(weight_tensor);
-    const cuda::Flag is_wrong;
-    cuda::check_weights(weights.data(), rows, categories, replacement ? 1 : num_samples, is_wrong.data());
-    require(!is_wrong.is_raised(),
-            "C5: weights are finite and not negative, and as many are positive in each row as are drawn from it");
+    const cuda::Check check(
+        "C5: weights are finite and not negative, and as many are positive in each row as are drawn from it");
+    cuda::check_weights(check.finding(), weights.data(), rows, categories, replacement ? 1 : num_samples);
+    check.conclude();
     const cuda::Draws draws = cuda::Draws::of(generator);
     const Output<Int64> result(target);
     Buffer memory;

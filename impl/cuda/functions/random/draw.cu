@@ -3,7 +3,6 @@
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
-#include "diopi_cuda/flag.h"
 #include "diopi_cuda/operand.h"
 #include "generator.h"
 #include "random/kernels.h"
@@ -73,19 +72,18 @@ struct NormalPair {
     }
 };
 
-// Raises the flag where a value does not lie in [least, most].
-void mark_outside(const double* values, int64_t count, double least, double most, int* flag) {
+void look_outside(const Finding& found, const double* values, int64_t count, double least, double most) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (!(values[i] >= least && values[i] <= most)) {
-            *flag = 1;
+            found();
         }
     });
 }
 
 void require_within(const double* values, int64_t count, double least, double most, const char* rule) {
-    const Flag is_wrong;
-    mark_outside(values, count, least, most, is_wrong.data());
-    require(!is_wrong.is_raised(), rule);
+    const Check check(rule);
+    look_outside(check.finding(), values, count, least, most);
+    check.conclude();
 }
 
 template <typename T>

@@ -6,18 +6,18 @@ namespace diopi::cuda {
 
 namespace {
 
-// Sets the flag of each fault that is there.
-void mark_faults(int* flags, const Int64* starts, const Int64* columns, int64_t rows, int64_t width, int64_t stored) {
+void look_for_faults(const Finding& found, const Int64* starts, const Int64* columns, int64_t rows, int64_t width,
+                     int64_t stored) {
     const int64_t count = rows + 1 < stored ? stored : rows + 1;
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if ((i == 0 && starts[0].value != 0) || (i == rows && starts[rows].value != stored)) {
-            flags[static_cast<int>(CsrFault::kEnds)] = 1;
+            found(static_cast<int64_t>(CsrFault::kEnds));
         }
         if (i < rows && starts[i + 1].value < starts[i].value) {
-            flags[static_cast<int>(CsrFault::kFalls)] = 1;
+            found(static_cast<int64_t>(CsrFault::kFalls));
         }
         if (i < stored && (columns[i].value < 0 || columns[i].value >= width)) {
-            flags[static_cast<int>(CsrFault::kColumn)] = 1;
+            found(static_cast<int64_t>(CsrFault::kColumn));
         }
     });
 }
@@ -42,21 +42,10 @@ void multiply(T* result, const T* values, const T* dense, const Int64* starts, c
 
 namespace diopi::cpu {
 
-CsrFault find_fault(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width,
-                    int64_t stored) {
-    constexpr size_t kFaults = 4;
-    int flags[kFaults] = {};
-    Buffer memory;
-    memory.allocate(sizeof flags);
-    cuda::clear(memory.data(), sizeof flags);
-    cuda::mark_faults(static_cast<int*>(memory.data()), starts.data(), columns.data(), rows, width, stored);
-    cuda::read_back(flags, memory.data(), sizeof flags);
-    for (const CsrFault fault : {CsrFault::kEnds, CsrFault::kFalls, CsrFault::kColumn}) {
-        if (flags[static_cast<int>(fault)] != 0) {
-            return fault;
-        }
-    }
-    return CsrFault::kNone;
+void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored) {
+    const cuda::Check check([](int64_t fault) { return text_of(static_cast<CsrFault>(fault)); });
+    cuda::look_for_faults(check.finding(), starts.data(), columns.data(), rows, width, stored);
+    check.conclude();
 }
 
 void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tensor& dense_tensor,

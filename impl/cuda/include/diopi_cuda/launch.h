@@ -3,12 +3,15 @@
 //
 //   for_each(count, body)              body(i) for all i, in any order, each by one thread
 //   for_groups(count, threads, ...)    body(group, k) for all k, each by the threads of one group (group.h)
+//
+// Where a check of the call has found something (check.h), kernels do nothing.
 #ifndef DIOPI_CUDA_LAUNCH_H_
 #define DIOPI_CUDA_LAUNCH_H_
 
 #include <algorithm>
 #include <cstdint>
 
+#include "diopi_cuda/check.h"
 #include "diopi_cuda/group.h"
 #include "diopi_cuda/runtime.h"
 
@@ -31,7 +34,10 @@ constexpr int64_t kMaxGroups = 0x7fffffff;
 namespace detail {
 
 template <typename Body>
-__global__ void __launch_bounds__(kThreads) each(Body body, int64_t count) {
+__global__ void __launch_bounds__(kThreads) each(Body body, int64_t count, const int32_t* guard) {
+    if (guard != nullptr && *guard != 0) {
+        return;
+    }
     const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
         body(i);
@@ -39,7 +45,10 @@ __global__ void __launch_bounds__(kThreads) each(Body body, int64_t count) {
 }
 
 template <typename Body>
-__global__ void __launch_bounds__(kThreads) groups(Body body) {
+__global__ void __launch_bounds__(kThreads) groups(Body body, const int32_t* guard) {
+    if (guard != nullptr && *guard != 0) {
+        return;
+    }
     extern __shared__ __align__(16) char memory[];
     Group group(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), memory);
     body(group, static_cast<int64_t>(blockIdx.x));
@@ -51,7 +60,7 @@ template <typename Body>
 void for_each(int64_t count, const Body& body) {
     if (count > 0) {
         const int64_t blocks = std::min<int64_t>((count + kThreads - 1) / kThreads, 1 << 20);
-        detail::each<<<static_cast<unsigned>(blocks), kThreads, 0, stream()>>>(body, count);
+        detail::each<<<static_cast<unsigned>(blocks), kThreads, 0, stream()>>>(body, count, guard());
         check(cudaGetLastError(), "launch");
     }
 }
@@ -62,17 +71,32 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
     require(threads > 0 && threads <= kThreads && threads % kLanes == 0, "a group has whole warps");
     if (count > 0) {
         const auto bytes = static_cast<size_t>(Group::scratch_bytes(threads) + shared_bytes);
-        detail::groups<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), bytes, stream()>>>(body);
+        detail::groups<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), bytes, stream()>>>(body,
+                                                                                                          guard());
         check(cudaGetLastError(), "launch");
     }
 }
 
 #elif defined(DIOPI_CUDA_EMULATION)
 
+namespace detail {
+
+inline bool is_stopped(const int32_t* guard) {
+    const emulation::Access access;
+    return guard != nullptr && *guard != 0;
+}
+
+}  // namespace detail
+
 template <typename Body>
 void for_each(int64_t count, const Body& body) {
     if (count > 0) {
-        check(emulation::submit(stream(), [=] { emulation::for_each(count, [&](int64_t i) { body(i); }); }), "launch");
+        const cudaError_t status = emulation::submit(stream(), [=, guard = guard()] {
+            if (!detail::is_stopped(guard)) {
+                emulation::for_each(count, [&](int64_t i) { body(i); });
+            }
+        });
+        check(status, "launch");
     }
 }
 
@@ -81,7 +105,10 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
     require(count <= kMaxGroups, "more groups than a launch can have");
     const int used = emulation::group_size(threads);
     if (count > 0) {
-        const cudaError_t status = emulation::submit(stream(), [=] {
+        const cudaError_t status = emulation::submit(stream(), [=, guard = guard()] {
+            if (detail::is_stopped(guard)) {
+                return;
+            }
             emulation::for_groups(count, used, Group::scratch_bytes(used) + shared_bytes,
                                   [&](int64_t k, int thread, void* memory) {
                                       Group group(thread, used, static_cast<char*>(memory));

@@ -16,7 +16,7 @@ using namespace diopi::cpu;  // NOLINT
 // Throws an Error with CUDA's text where `status` is one.
 void check(cudaError_t status, const char* what);
 
-// The stream of the call that runs on this thread, as use_stream_of set it.
+// The stream of the call that runs on this thread, as begin_call set it.
 cudaStream_t stream();
 
 // Brings `bytes` from the device to the host and waits: for results whose size or status depends on data.
