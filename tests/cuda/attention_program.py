@@ -119,7 +119,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
 
 
 def beside(library: AnyLibrary) -> dict[str, Array]:
-    """Operators around attention, with rows longer than registers, and heads that are read by vectors."""
+    """Operators around attention, with long rows, heads that are read by vectors, and large tiles."""
     generator = np.random.default_rng(11)
     results: dict[str, Array] = {}
     for keys in (48, 1500):
@@ -139,6 +139,11 @@ def beside(library: AnyLibrary) -> dict[str, Array]:
             library.call("diopiRotaryEmbedding", out, x, cos, sin, True, interleaved)
             given = {"x": x, "cos": cos, "sin": sin, "out": out}
             results |= {f"rotary-{dtype}-{int(interleaved)}/{name}": array for name, array in given.items()}
+    for dtype in (HALF, np.dtype("float64"), np.dtype("complex64"), np.dtype("int64")):
+        a, b = ((9 * generator.standard_normal(shape)).astype(dtype) for shape in ((70, 50), (50, 90)))
+        out = np.zeros((70, 90), dtype)
+        library.call("diopiMm", out, a, b)
+        results |= {f"product-{dtype}/{name}": array for name, array in {"a": a, "b": b, "out": out}.items()}
     return results
 
 

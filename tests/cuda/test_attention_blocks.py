@@ -111,8 +111,14 @@ def test_attention_is_what_its_definition_gives(
 
 
 def test_what_stands_beside_attention(emulated: tuple[Path, Path], tmp_path: Path) -> None:
-    """ScaledMaskedSoftmax and RotaryEmbedding, against float64."""
-    found = {name: array.astype(np.float64) for name, array in attended(emulated, tmp_path / "found.npz", {}).items()}
+    """ScaledMaskedSoftmax, RotaryEmbedding and own products, against what is exact or nearly so."""
+    found = attended(emulated, tmp_path / "found.npz", {})
+    for dtype, rounding in (("float16", 2**-11), ("float64", 1e-12), ("complex64", 1e-7), ("int64", 0)):
+        a, b, out = (found[f"product-{dtype}/{name}"] for name in ("a", "b", "out"))
+        wide = np.int64 if dtype == "int64" else np.complex128
+        product = a.astype(wide) @ b.astype(wide)
+        np.testing.assert_allclose(out.astype(wide), product, rtol=rounding, atol=rounding)
+    found = {name: array.astype(np.float64) for name, array in found.items() if not name.startswith("product")}
     for keys, triangle in ((48, 0), (48, 1), (1500, 0), (1500, 1)):
         scores, grad, mask, out, grad_in = (
             found[f"softmax-{keys}-{triangle}/{name}"] for name in ("scores", "grad", "mask", "out", "grad_in")
