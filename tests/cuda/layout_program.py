@@ -1,4 +1,4 @@
-"""Elementwise operators, reductions and copies over tensors of many layouts: `layout_program.py RUNTIME LIBRARY`.
+"""Elementwise operators, reductions, copies, lookups over tensors of many layouts: `layout_program.py RUNTIME LIBRARY`.
 
 Prints what differs from NumPy. Sizes are such that vectors, their rests, parts of rows and tiles occur; the cases of
 the suite are smaller. A program of its own, since a process holds one library.
@@ -228,16 +228,58 @@ class Judge:
                         values = drawn(shape, dtype)
                         self.same("CastDtype", values.astype(result), (to, origin), [values])
 
+    def positions(self) -> None:
+        """Slices of every width by number, and few long columns that are scattered with repetitions."""
+        numbers = np.random.default_rng(3)
+        for dtype in (FLOAT, HALF, np.dtype("int8"), np.dtype("complex128")):
+            for shape, dim in (
+                ((40, 16), 0),
+                ((40, 3), 0),
+                ((7, 30, 8), 1),
+                ((7, 30, 1), 1),
+                ((5, 60), 1),
+                ((9, 6), 0),
+            ):
+                values, index = drawn(shape, dtype), numbers.integers(0, shape[dim], 50)
+                for layout in LAYOUTS:
+                    self.same("IndexSelect", values.take(index, dim), ("rows", layout), [values], dim, index)
+        for dtype in (FLOAT, np.dtype("int64")):
+            for shape, dim in (((300, 5), 0), ((3, 200), 1), ((2, 150, 3), 1), ((30, 5), 0)):
+                target, source = drawn(shape, dtype), drawn(shape, dtype, 1)
+                index = numbers.integers(0, shape[dim] // 2, shape)
+                for reduce in ("", "add", "multiply"):
+                    expected = scattered(target, source, index, dim, reduce)
+                    for layout in LAYOUTS:
+                        given = laid(target, layout), dim, laid(source, layout), index, reduce
+                        out = laid(np.full(shape, GUARD, dtype), layout)
+                        self.library.call("diopiScatter", out, *given)
+                        label = f"Scatter {reduce} {dtype} {shape} along {dim}, {layout}"
+                        self.check(label, out, expected, np.zeros(shape))
+
+
+def scattered(target: Array, source: Array, index: Array, dim: int, reduce: str) -> Array:
+    """Element by element, in the order of the source."""
+    result = target.copy()
+    for place in np.ndindex(*index.shape):
+        to = (*place[:dim], index[place], *place[dim + 1 :])
+        if reduce == "add":
+            result[to] += source[place]
+        elif reduce == "multiply":
+            result[to] *= source[place]
+        else:
+            result[to] = source[place]
+    return result
+
 
 def main() -> None:
     runtime, library = sys.argv[1:]
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     judge = Judge(LayoutLibrary(Path(runtime), Path(library), interface))
-    parts: Iterator[Callable[[], None]] = iter((judge.elements, judge.reductions, judge.copies))
+    parts: Iterator[Callable[[], None]] = iter((judge.elements, judge.reductions, judge.copies, judge.positions))
     for part in parts:
         before = judge.calls
         part()
-        assert judge.calls - before > 400, part
+        assert judge.calls - before > 200, part
     print("\n".join(judge.wrong), end="")
 
 

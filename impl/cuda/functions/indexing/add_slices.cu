@@ -3,6 +3,7 @@
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/primitives.h"
 #include "places.h"
+#include "slices.h"
 
 namespace diopi::cuda {
 
@@ -19,10 +20,12 @@ void make_keys(uint64_t* keys, int64_t* places, const Int64* positions, int64_t 
 template <typename T>
 void add_runs(T* sums, const T* source, const uint64_t* keys, const int64_t* order, int64_t count,
               const Around& place) {
+    const SlicePositions slices(count, place.inner);
     for_each(place.outer * count * place.inner, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t i = at % place.inner;
-        const int64_t first = at / place.inner % count;
-        const int64_t outer = at / place.inner / count;
+        int64_t outer;
+        int64_t first;
+        int64_t i;
+        slices.split(at, outer, first, i);
         const uint64_t key = keys[first];
         const auto position = static_cast<int64_t>(key);
         if (position == place.size || (first > 0 && keys[first - 1] == key)) {

@@ -3,6 +3,7 @@
 #include "diopi_cuda/atomic.h"
 #include "indexing/advanced.h"
 #include "places.h"
+#include "slices.h"
 
 namespace diopi::cuda {
 
@@ -17,13 +18,20 @@ void add_broadcast(int64_t* to, const Dims& dims, const Operand& values, int64_t
              [=] DIOPI_KERNEL(int64_t i) { to[i] += scale * *reinterpret_cast<const int64_t*>(values.at(dims, i)); });
 }
 
+// `inner` words to a slice.
 template <typename W>
-void pick(W* to, const W* from, const int64_t* positions, int64_t count, const Around& place) {
-    for_each(place.outer * count * place.inner, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t i = at % place.inner;
-        const int64_t k = at / place.inner % count;
-        const int64_t outer = at / place.inner / count;
-        to[at] = from[(outer * place.size + positions[k]) * place.inner + i];
+void pick(void* target, const void* source, const int64_t* positions, int64_t count, int64_t inner,
+          const Around& place) {
+    auto* const to = static_cast<W*>(target);
+    const auto* const from = static_cast<const W*>(source);
+    const SlicePositions slices(count, inner);
+    const int64_t size = place.size;
+    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
+        int64_t outer;
+        int64_t k;
+        int64_t i;
+        slices.split(at, outer, k, i);
+        to[at] = from[(outer * size + positions[k]) * inner + i];
     });
 }
 
@@ -33,13 +41,19 @@ void find_last(int64_t* last, const int64_t* positions, int64_t count) {
 }
 
 template <typename W>
-void put(W* to, const W* from, const int64_t* positions, const int64_t* last, int64_t count, const Around& place) {
-    for_each(place.outer * count * place.inner, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t i = at % place.inner;
-        const int64_t k = at / place.inner % count;
-        const int64_t outer = at / place.inner / count;
+void put(void* target, const void* source, const int64_t* positions, const int64_t* last, int64_t count, int64_t inner,
+         const Around& place) {
+    auto* const to = static_cast<W*>(target);
+    const auto* const from = static_cast<const W*>(source);
+    const SlicePositions slices(count, inner);
+    const int64_t size = place.size;
+    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
+        int64_t outer;
+        int64_t k;
+        int64_t i;
+        slices.split(at, outer, k, i);
         if (last[positions[k]] == k + 1) {
-            to[(outer * place.size + positions[k]) * place.inner + i] = from[at];
+            to[(outer * size + positions[k]) * inner + i] = from[at];
         }
     });
 }
@@ -87,9 +101,10 @@ void add_positions(const Buffer& positions, const std::vector<int64_t>& common, 
 void pick_at(const Tensor& out, const Tensor& input, const Advanced& index) {
     const Words from(input);
     const NewWords to(out);
-    dispatch_word(input.dtype, [&](auto sample) {
-        using W = decltype(sample);
-        cuda::pick<W>(to.as<W>(), from.as<W>(), index.positions(), index.count, index.place);
+    const int64_t bytes = index.place.inner * size_of(input.dtype);
+    cuda::dispatch_slices(bytes, {to.as<char>(), from.as<char>()}, [&](auto sample, int64_t inner) {
+        cuda::pick<decltype(sample)>(to.as<char>(), from.as<char>(), index.positions(), index.count, inner,
+                                     index.place);
     });
     to.store();
 }
@@ -109,14 +124,14 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     }
     const Buffer last = zero_positions(index.place.size);
     cuda::find_last(static_cast<int64_t*>(last.data()), index.positions(), index.count);
-    dispatch_word(target.dtype, [&](auto sample) {
-        using W = decltype(sample);
-        const Words source(values);
-        const Changed changed(target, target.dtype);
-        cuda::put<W>(changed.as<W>(), source.as<W>(), index.positions(), static_cast<const int64_t*>(last.data()),
-                     index.count, index.place);
-        changed.store();
+    const Words source(values);
+    const Changed changed(target, target.dtype);
+    const int64_t bytes = index.place.inner * size_of(target.dtype);
+    cuda::dispatch_slices(bytes, {changed.as<char>(), source.as<char>()}, [&](auto sample, int64_t inner) {
+        cuda::put<decltype(sample)>(changed.as<char>(), source.as<char>(), index.positions(),
+                                    static_cast<const int64_t*>(last.data()), index.count, inner, index.place);
     });
+    changed.store();
 }
 
 }  // namespace diopi::cpu

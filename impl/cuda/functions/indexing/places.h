@@ -18,6 +18,7 @@ struct DevicePlaces {
     int rank = 0;
     int at = 0;
     int64_t sizes[kMaxDims];  // of the index
+    Divider dividers[kMaxDims];
     int64_t steps[kMaxDims];  // of the target, in elements
     int64_t columns = 1;      // elements of the index beside dimension `at`
     int64_t inner = 1;        // elements of the index behind it
@@ -28,6 +29,7 @@ struct DevicePlaces {
         int64_t step = 1;
         for (int d = rank - 1; d >= 0; --d) {
             sizes[d] = index[d];
+            dividers[d] = Divider(index[d]);
             steps[d] = step;
             step *= target[d];
             columns *= d == at ? 1 : index[d];
@@ -44,6 +46,17 @@ struct DevicePlaces {
     // Where element `k` of the index points to.
     DIOPI_DEVICE int64_t place(int64_t k, int64_t position) const {
         int64_t result = position * steps[at];
+        if (k <= kMaxShort) {
+            auto rest = static_cast<uint32_t>(k);
+            DIOPI_NO_UNROLL
+            for (int d = rank - 1; d >= 0; --d) {
+                const uint32_t outer = dividers[d].split(rest);
+                result += d == at ? 0 : rest * steps[d];
+                rest = outer;
+            }
+            return result;
+        }
+        DIOPI_NO_UNROLL
         for (int d = rank - 1; d >= 0; --d) {
             result += d == at ? 0 : k % sizes[d] * steps[d];
             k /= sizes[d];

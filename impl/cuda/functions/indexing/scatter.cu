@@ -1,8 +1,10 @@
-// Scatter, and gradients that add up what was looked up. In Scatter a thread takes the elements of one column in rising
-// order: so nothing is added by two threads, and the last of repeated positions stays.
+// Scatter, and gradients that add up what was looked up. Elements of one column that go to one place do so in rising
+// order, and the last of repeated positions stays: a thread takes a column where there are many. Where there are few
+// but long ones, the elements are sorted by their places, and a thread takes those of one place.
 #include "add_slices.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/atomic.h"
+#include "diopi_cuda/primitives.h"
 #include "places.h"
 
 namespace diopi::cuda {
@@ -22,10 +24,45 @@ struct Multiply {
     DIOPI_DEVICE void operator()(T& to, const T& value) const { to = to * value; }
 };
 
-// `source` null: `number` for all.
+// Columns for fewer threads than a large device has, with more work for each than sorting them is.
+bool are_few(const DevicePlaces& places) {
+    constexpr int64_t kThreadsWanted = 65536;
+    constexpr int64_t kLong = 64;
+    return places.columns < kThreadsWanted && places.sizes[places.at] >= kLong;
+}
+
+void find_places(uint64_t* keys, int64_t* order, const Int64* positions, int64_t size, const DevicePlaces& places) {
+    for_each(places.count(), [=] DIOPI_KERNEL(int64_t k) {
+        keys[k] = static_cast<uint64_t>(places.place(k, from_start(positions[k], size)));
+        order[k] = k;
+    });
+}
+
 template <typename T, typename Change>
-void change_columns(T* elements, const T* source, T number, const Int64* positions, int64_t size,
+void change_sorted(T* elements, const T* source, T number, const uint64_t* keys, const int64_t* order, int64_t count,
+                   const Change& change) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t first) {
+        const uint64_t key = keys[first];
+        if (first > 0 && keys[first - 1] == key) {
+            return;
+        }
+        for (int64_t k = first; k < count && keys[k] == key; ++k) {
+            change(elements[key], source != nullptr ? source[order[k]] : number);
+        }
+    });
+}
+
+// `source` null: `number` for all. The target has `numel` elements.
+template <typename T, typename Change>
+void change_columns(T* elements, int64_t numel, const T* source, T number, const Int64* positions, int64_t size,
                     const DevicePlaces& places, const Change& change) {
+    if (are_few(places)) {
+        Keyed sorted(places.count());
+        find_places(sorted.keys(), sorted.places(), positions, size, places);
+        sorted.sort(bits_below(numel));
+        change_sorted(elements, source, number, sorted.keys(), sorted.places(), places.count(), change);
+        return;
+    }
     for_each(places.columns, [=] DIOPI_KERNEL(int64_t column) {
         for (int64_t k = 0; k < places.sizes[places.at]; ++k) {
             const int64_t from = places.element(column, k);
@@ -36,15 +73,15 @@ void change_columns(T* elements, const T* source, T number, const Int64* positio
 }
 
 template <typename T>
-void change(T* elements, const T* source, T number, const Positions& positions, const DevicePlaces& places,
-            Reduce kind) {
+void change(T* elements, int64_t numel, const T* source, T number, const Positions& positions,
+            const DevicePlaces& places, Reduce kind) {
     const int64_t size = positions.size();
     if (kind == Reduce::kAdd) {
-        change_columns(elements, source, number, positions.data(), size, places, Add<T>());
+        change_columns(elements, numel, source, number, positions.data(), size, places, Add<T>());
     } else if (kind == Reduce::kMultiply) {
-        change_columns(elements, source, number, positions.data(), size, places, Multiply<T>());
+        change_columns(elements, numel, source, number, positions.data(), size, places, Multiply<T>());
     } else {
-        change_columns(elements, source, number, positions.data(), size, places, Replace<T>());
+        change_columns(elements, numel, source, number, positions.data(), size, places, Replace<T>());
     }
 }
 
@@ -77,8 +114,8 @@ void scatter_elements(const Tensor& target, const Tensor& source_tensor, const P
             using W = decltype(sample);
             const Words source(source_tensor);
             const Changed changed(target, target.dtype);
-            cuda::change_columns(changed.as<W>(), source.as<W>(), W(), positions.data(), positions.size(), places,
-                                 cuda::Replace<W>());
+            cuda::change_columns(changed.as<W>(), target.numel, source.as<W>(), W(), positions.data(), positions.size(),
+                                 places, cuda::Replace<W>());
             changed.store();
         });
         return;
@@ -87,7 +124,7 @@ void scatter_elements(const Tensor& target, const Tensor& source_tensor, const P
         using T = decltype(sample);
         const Input<T> source(source_tensor);
         const Changed changed(target, dtype_of<T>);
-        cuda::change<T>(changed.as<T>(), source.data(), T(0), positions, places, kind);
+        cuda::change<T>(changed.as<T>(), target.numel, source.data(), T(0), positions, places, kind);
         changed.store();
     });
 }
@@ -98,7 +135,7 @@ void scatter_number(const Tensor& target, const Number& value, const Positions& 
     dispatch_compute<kAny>(target.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Changed changed(target, dtype_of<T>);
-        cuda::change<T>(changed.as<T>(), nullptr, value.as<T>(), positions, places, kind);
+        cuda::change<T>(changed.as<T>(), target.numel, nullptr, value.as<T>(), positions, places, kind);
         changed.store();
     });
 }
@@ -111,7 +148,7 @@ void gather_gradient(const Tensor& result, const Tensor& gradient, const Positio
         const Input<T> source(gradient);
         const Output<T> sums(result);
         cuda::clear(sums.data(), static_cast<size_t>(result.numel) * sizeof(T));
-        cuda::change<T>(sums.data(), source.data(), T(0), positions, places, Reduce::kAdd);
+        cuda::change<T>(sums.data(), result.numel, source.data(), T(0), positions, places, Reduce::kAdd);
         sums.store();
     });
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "places.h"
+#include "slices.h"
 
 namespace diopi::cuda {
 
@@ -15,13 +16,19 @@ void look_outside(const Finding& found, const Int64* positions, int64_t count, i
     });
 }
 
+// `inner` words to a slice.
 template <typename W>
-void pick(W* to, const W* from, const Int64* positions, int64_t count, const Around& place) {
-    for_each(place.outer * count * place.inner, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t i = at % place.inner;
-        const int64_t k = at / place.inner % count;
-        const int64_t outer = at / place.inner / count;
-        to[at] = from[(outer * place.size + positions[k].value) * place.inner + i];
+void pick(void* target, const void* source, const Int64* positions, int64_t count, int64_t inner, const Around& place) {
+    auto* const to = static_cast<W*>(target);
+    const auto* const from = static_cast<const W*>(source);
+    const SlicePositions slices(count, inner);
+    const int64_t size = place.size;
+    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
+        int64_t outer;
+        int64_t k;
+        int64_t i;
+        slices.split(at, outer, k, i);
+        to[at] = from[(outer * size + positions[k].value) * inner + i];
     });
 }
 
@@ -33,10 +40,12 @@ void gather(W* to, const W* from, const Int64* positions, const DevicePlaces& pl
 // The value is at `from` or, where that is null, `filling`.
 template <typename T>
 void fill_slices(T* elements, const Int64* positions, int64_t count, const Around& place, const T* from, T filling) {
+    const SlicePositions slices(count, place.inner);
     for_each(place.outer * count * place.inner, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t i = at % place.inner;
-        const int64_t k = at / place.inner % count;
-        const int64_t outer = at / place.inner / count;
+        int64_t outer;
+        int64_t k;
+        int64_t i;
+        slices.split(at, outer, k, i);
         elements[(outer * place.size + from_start(positions[k], place.size)) * place.inner + i] =
             from != nullptr ? *from : filling;
     });
@@ -63,13 +72,15 @@ void require_positions(const Input<Int64>& index, int64_t count, int64_t size, c
 }
 
 void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const Around& place) {
-    dispatch_word(input.dtype, [&](auto sample) {
-        using W = decltype(sample);
-        const Words source(input);
-        const NewWords target(out);
-        cuda::pick<W>(target.as<W>(), source.as<W>(), positions.data(), count, place);
-        target.store();
+    const Words source(input);
+    const NewWords target(out);
+    const int64_t bytes = place.inner * size_of(input.dtype);
+    const auto* const from = source.as<char>();
+    auto* const to = target.as<char>();
+    cuda::dispatch_slices(bytes, {to, from}, [&](auto sample, int64_t inner) {
+        cuda::pick<decltype(sample)>(to, from, positions.data(), count, inner, place);
     });
+    target.store();
 }
 
 void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const Input<Int64>& positions,

@@ -1,0 +1,61 @@
+// Slices that are moved as they are: by words as wide as slices and addresses allow.
+#ifndef DIOPI_CUDA_INDEXING_SLICES_H_
+#define DIOPI_CUDA_INDEXING_SLICES_H_
+
+#include <initializer_list>
+
+#include "diopi_cpu/words.h"
+#include "diopi_cuda/operand.h"
+
+namespace diopi::cuda {
+
+// Positions in [outer, count, inner], taken apart.
+class SlicePositions {
+  public:
+    SlicePositions(int64_t count, int64_t inner) : count_(count), inner_(inner), by_count_(count), by_inner_(inner) {}
+
+    DIOPI_DEVICE void split(int64_t position, int64_t& outer, int64_t& k, int64_t& i) const {
+        if (position <= kMaxShort) {
+            auto rest = static_cast<uint32_t>(position);
+            uint32_t slice = by_inner_.split(rest);
+            outer = by_count_.split(slice);
+            k = slice;
+            i = rest;
+            return;
+        }
+        i = position % inner_;
+        k = position / inner_ % count_;
+        outer = position / inner_ / count_;
+    }
+
+  private:
+    int64_t count_;
+    int64_t inner_;
+    Divider by_count_;
+    Divider by_inner_;
+};
+
+// Calls `body(W{}, inner)` with the widest word that slices of `bytes` bytes in all arrays consist of, and how many
+// words a slice has.
+template <typename Body>
+void dispatch_slices(int64_t bytes, std::initializer_list<const void*> arrays, Body&& body) {
+    uint64_t places = static_cast<uint64_t>(bytes);
+    for (const void* array : arrays) {
+        places |= reinterpret_cast<uint64_t>(array);
+    }
+    if (places % 16 == 0) {
+        body(Pack<uint32_t, 4>{}, bytes / 16);
+    } else if (places % 8 == 0) {
+        body(uint64_t{}, bytes / 8);
+    } else if (places % 4 == 0) {
+        body(uint32_t{}, bytes / 4);
+    } else if (places % 2 == 0) {
+        body(uint16_t{}, bytes / 2);
+    } else {
+        body(uint8_t{}, bytes);
+    }
+}
+
+}  // namespace diopi::cuda
+
+#endif  // DIOPI_CUDA_INDEXING_SLICES_H_
