@@ -124,7 +124,7 @@ DIOPI_DEVICE Seen<T> attend_keys(const Group& group, const DeviceProblem& proble
                                  const Sequence& own, int64_t s, int64_t head, int64_t query, const Span& span,
                                  const P* q, const P* k, const P* v, T* sums) {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    const int64_t kv_head = head / (problem.heads / problem.kv_heads);
+    const KeysOfHead keys(problem, own, head / (problem.heads / problem.kv_heads));
     const P* row = q + problem.query_at(own, head, query);
     T* shares = group.template shared<T>();
     for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
@@ -137,7 +137,7 @@ DIOPI_DEVICE Seen<T> attend_keys(const Group& group, const DeviceProblem& proble
         const bool counts = key < span.last && !is_hidden(scoring, s, head, query, key);
         T value = -kInfinity;
         if (counts) {
-            const T product = dot<T>(row, k + problem.key_at(own, kv_head, key), problem.size);
+            const T product = dot<T>(row, k + keys.at(key), problem.size);
             value = score(scoring, own, s, head, query, key, product);
         }
         // NaN is no maximum; it comes into the sum below.
@@ -156,7 +156,7 @@ DIOPI_DEVICE Seen<T> attend_keys(const Group& group, const DeviceProblem& proble
             T sum = sums[d] * correction;
             for (int64_t j = start; j < end; ++j) {
                 if (shares[j - start] != 0) {
-                    sum += shares[j - start] * static_cast<T>(v[problem.key_at(own, kv_head, j) + d]);
+                    sum += shares[j - start] * static_cast<T>(v[keys.at(j) + d]);
                 }
             }
             sums[d] = sum;

@@ -27,32 +27,52 @@ struct DeviceProblem {
     attention::RowStrides key_rows;
     int64_t queries;  // of all sequences
     int64_t keys;
-    const int64_t* rows = nullptr;  // of keys, where they do not lie one after another (attend)
+    const int64_t* rows = nullptr;  // of keys, where they do not lie one after another (KeysOfHead)
 
     DIOPI_DEVICE int64_t query_at(const Sequence& sequence, int64_t head, int64_t query) const {
         return sequence.query_start + head * query_rows.head + query * query_rows.row;
     }
     DIOPI_DEVICE int64_t key_at(const Sequence& sequence, int64_t kv_head, int64_t key) const {
-        if (rows != nullptr) {
-            return rows[sequence.key_start / key_rows.row + key] * key_rows.row + kv_head * key_rows.head;
-        }
         return sequence.key_start + kv_head * key_rows.head + key * key_rows.row;
     }
-    // The sequence that a query or key belongs to, counted over all.
+    // The sequence that a query or key belongs to, counted over all: the last one that does not begin behind it.
     DIOPI_DEVICE int64_t sequence_of_query(int64_t row) const {
         int64_t found = 0;
-        while (found + 1 < count && sequences[found + 1].query_row <= row) {
-            ++found;
+        int64_t end = count;
+        while (found + 1 < end) {
+            const int64_t middle = (found + end) / 2;
+            (sequences[middle].query_row <= row ? found : end) = middle;
         }
         return found;
     }
     DIOPI_DEVICE int64_t sequence_of_key(int64_t row) const {
         int64_t found = 0;
-        while (found + 1 < count && key_rows_before[found + 1] <= row) {
-            ++found;
+        int64_t end = count;
+        while (found + 1 < end) {
+            const int64_t middle = (found + end) / 2;
+            (key_rows_before[middle] <= row ? found : end) = middle;
         }
         return found;
     }
+};
+
+// Where the keys of a head of a sequence lie.
+struct KeysOfHead {
+    const int64_t* rows;
+    int64_t start;
+    int64_t step;
+
+    DIOPI_DEVICE KeysOfHead(const DeviceProblem& problem, const Sequence& own, int64_t kv_head)
+        : rows(problem.rows), step(problem.key_rows.row) {
+        const int64_t head = kv_head * problem.key_rows.head;
+        if (rows != nullptr) {
+            rows += own.key_start / step;
+            start = head;
+        } else {
+            start = own.key_start + head;
+        }
+    }
+    DIOPI_DEVICE int64_t at(int64_t key) const { return start + (rows != nullptr ? rows[key] : key) * step; }
 };
 
 // What kernels need of a problem when they know the sequence.
