@@ -15,7 +15,7 @@ from dataclasses import dataclass
 ENGINES = ("VectorKernel", "CopyKernel", "ExchangeKernel", "FoldInRows", "FoldInColumns")
 """Kernels whose speed is that of memory: what they keep must be in registers."""
 MOST_STACK = 48
-"""Bytes that the sine of a large angle takes, and calls of functions: not the elements of a vector."""
+"""Bytes that the sine of a large angle takes, and calls of functions: not elements. The same for what is spilled."""
 
 _PARTS = re.compile(
     r"Compiling entry function '(?P<name>\w+)' for '(?P<architecture>\w+)'.*?"
@@ -38,7 +38,7 @@ class Kernel:
     @property
     def is_wrong(self) -> bool:
         """Whether memory would wait for its stack."""
-        return any(engine in self.name for engine in ENGINES) and (self.stack > MOST_STACK or self.spilled > 0)
+        return any(engine in self.name for engine in ENGINES) and max(self.stack, self.spilled) > MOST_STACK
 
 
 def kernels(text: str) -> list[Kernel]:
@@ -59,10 +59,10 @@ def summary(found: Iterable[Kernel]) -> list[str]:
     """A line about all, and one for each kernel that is wrong."""
     found = list(found)
     stacked = [kernel for kernel in found if kernel.stack > MOST_STACK]
-    spilling = [kernel for kernel in found if kernel.spilled]
+    spilling = [kernel for kernel in found if kernel.spilled > MOST_STACK]
     lines = [
-        f"{len(found)} kernels: {len(stacked)} with more than {MOST_STACK} bytes of stack, {len(spilling)} that spill, "
-        f"{sum(any(engine in kernel.name for engine in ENGINES) for kernel in found)} that must do neither"
+        f"{len(found)} kernels: {len(stacked)} with more than {MOST_STACK} bytes of stack, "
+        f"{len(spilling)} that spill as much, {sum(any(engine in kernel.name for engine in ENGINES) for kernel in found)} that must do neither"
     ]
     for kernel in found:
         if kernel.is_wrong:

@@ -74,10 +74,9 @@ struct VectorKernel {
             } else if (call.steps[k] != 0) {
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
-                    if (i < used) {
-                        items[i].inputs[k].template as<Stored>() =
-                            *reinterpret_cast<const Stored*>(places[k] + i * call.steps[k]);
-                    }
+                    const int at = i < used ? i : 0;  // what nobody needs is some element
+                    items[i].inputs[k].template as<Stored>() =
+                        *reinterpret_cast<const Stored*>(places[k] + at * call.steps[k]);
                 }
             } else if (call.paths.data[k] != nullptr) {
                 const auto value = *reinterpret_cast<const Stored*>(places[k]);
@@ -149,11 +148,10 @@ struct VectorKernel {
         unroll<kInputs>(loads);
         Conversions conversions{*this, items};
         unroll<kInputs>(conversions);
+        // All of them, so that the work on one element need not wait for that on another.
         DIOPI_UNROLL
         for (int k = 0; k < kN; ++k) {
-            if (k < used) {
-                Loop::template run<T>(items[k]);
-            }
+            Loop::template run<T>(items[k]);
         }
         Stores stores{*this, items, at, used};
         unroll<kOutputs>(stores);
