@@ -23,7 +23,12 @@ struct Extreme : Fold<T, Best<T>> {
 
     explicit Extreme(bool largest) : is_largest(largest) {}
     DIOPI_DEVICE State identity() const { return {T(0), -1}; }
-    DIOPI_DEVICE State add(State best, T x, int64_t i) const { return join(best, {x, i}); }
+    // Places rise, so that what equals the best comes too late.
+    DIOPI_DEVICE State add(State best, T x, int64_t i) const {
+        const bool is_better = is_largest ? x > best.value : x < best.value;
+        const bool is_first_nan = x != x && best.value == best.value;
+        return is_better || is_first_nan || best.at < 0 ? State{x, i} : best;
+    }
     DIOPI_DEVICE State join(State a, State b) const {
         if (a.at < 0 || b.at < 0) {
             return a.at < 0 ? b : a;

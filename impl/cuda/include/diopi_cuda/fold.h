@@ -11,7 +11,7 @@
 // and states of threads are joined. It has
 //   State identity() const
 //   Local start() const                                 only where Local is another type than State
-//   Local add(Local local, Value x, int64_t i) const    element i of the row
+//   Local add(Local local, Value x, int64_t i) const    element i of the row; each thread sees rising ones
 //   State close(Local local) const                      only where Local is another type than State
 //   State join(State a, State b) const                  a has elements that come before those of b, but for columns
 //   kTyped                                              the dtypes whose tensors in order are read by vectors
@@ -53,31 +53,41 @@ struct StoreFinished {
 
 namespace detail {
 
-// Joins the states of the parts of each row: `states` has those of all rows for each part.
+// Joins the states of the parts of each row: `states` has those of all rows for each part. Few rows have a group each,
+// of many rows a group takes neighbours.
 template <typename Fold, typename Finish>
 void join_parts(const typename Fold::State* states, int64_t count, int64_t parts, const Fold& fold,
                 const Finish& finish) {
     using State = typename Fold::State;
-    if (parts <= kLanes || count >= 16384) {
-        for_each(count, [=] DIOPI_KERNEL(int64_t row) {
-            State state = states[row];
-            for (int64_t part = 1; part < parts; ++part) {
+    const auto join = [=] DIOPI_KERNEL(Group & group, int64_t k) {
+        const bool is_shared = count >= kLanes;  // the group, by several rows
+        const int lanes = is_shared ? kLanes : 1;
+        const int levels = group.size() / lanes;
+        const int level = group.thread() / lanes;
+        const int64_t row = k * lanes + group.thread() % lanes;
+        State state = fold.identity();
+        if (row < count) {
+            DIOPI_AHEAD
+            for (int64_t part = level; part < parts; part += levels) {
                 state = fold.join(state, states[part * count + row]);
             }
-            finish(row, state);
-        });
-        return;
-    }
-    for_groups(count, threads_for(parts), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
-        State state = fold.identity();
-        for (int64_t part = group.thread(); part < parts; part += group.size()) {
-            state = fold.join(state, states[part * count + row]);
         }
-        state = group.reduce(state, [=](const State& a, const State& b) { return fold.join(a, b); });
-        if (group.thread() == 0) {
+        if (is_shared) {
+            State* own = group.shared<State>() + group.thread() % lanes;
+            own[level * lanes] = state;
+            group.sync();
+            for (int other = 1; other < levels && level == 0; ++other) {
+                state = fold.join(state, own[other * lanes]);
+            }
+        } else {
+            state = group.reduce(state, [=](const State& a, const State& b) { return fold.join(a, b); });
+        }
+        if (level == 0 && row < count) {
             finish(row, state);
         }
-    });
+    };
+    const int64_t groups = count >= kLanes ? (count + kLanes - 1) / kLanes : count;
+    for_groups(groups, kThreads, kThreads * static_cast<int64_t>(sizeof(State)), join);
 }
 
 }  // namespace detail

@@ -43,7 +43,7 @@ struct FoldInColumns {
           columns(static_cast<uint32_t>(layout.columns())),
           length(static_cast<uint32_t>(layout.length)) {
         constexpr int kSideBySide = 32;    // threads that read one stretch of memory
-        constexpr int64_t kGroups = 1024;  // enough for a large device
+        constexpr int64_t kGroups = 2048;  // enough for a large device
         constexpr int64_t kLeastRows = 64;
         is_vector = keeps_multiples<S, kN>(layout, false);
         const int64_t packs = (layout.columns() + kN - 1) / kN;

@@ -46,8 +46,9 @@ struct RowLayout {
 
 namespace detail {
 
-// Parts of the rows that are folded by groups: enough of them for a large device, each with work for a group.
-constexpr int64_t kLeastPart = 16384;
+// Parts of the rows that are folded by groups: so many that a large device is busy to the end, each with work for all
+// threads of a group.
+constexpr int64_t kLeastPart = 8192;
 constexpr int64_t kMostParts = 4096;
 
 inline int64_t parts_of(int64_t length) { return std::max<int64_t>(1, std::min(length / kLeastPart, kMostParts)); }
