@@ -12,6 +12,7 @@ from benchmarks.cpu.device import Device
 from benchmarks.cuda.attention import attention
 from benchmarks.cuda.case import MEMORY_FLOOR, Case
 from benchmarks.cuda.layouts import layouts
+from benchmarks.cuda.normalised import made
 
 PRODUCT_FLOOR = 0.95
 
@@ -21,6 +22,8 @@ def cases(device: Device, place: str, count: int) -> Iterator[Case]:
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         yield from elementwise(device, place, count, dtype)
         yield from rows(device, place, count, dtype)
+        for group, name, out, given, theirs, moved in made(place, count, dtype):
+            yield _case(device, group, name, dtype, out, given, theirs, moved)
         yield from layouts(device, place, count, dtype)
         yield from products(device, place, count, dtype)
     yield from attention(device, place, count)

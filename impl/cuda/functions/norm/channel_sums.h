@@ -12,6 +12,10 @@ namespace diopi::cuda {
 // With fewer places neighbours in memory are read together down the columns alone.
 constexpr int64_t kFewPlaces = 8;
 
+inline bool has_places(const Channels& channels) {
+    return channels.spatial >= kFewPlaces || channels.count == 0 || channels.elements() == 0;
+}
+
 // Distances from the first sample, whose place in the moments is kept apart by column.
 template <typename S, int n>
 struct MomentTerms {
@@ -99,7 +103,7 @@ struct WriteSums {
 // The moments of each channel, in parts.
 template <typename S>
 PartStates<Moments> moments_of_channels(const Channels& channels, const S* x) {
-    if (channels.spatial >= kFewPlaces || channels.elements() == 0) {
+    if (has_places(channels)) {
         return moments_of_spans<S>(channels.count, channels.samples, channels.spatial, x, true);
     }
     const int64_t columns = channels.count * channels.spatial;
@@ -114,7 +118,7 @@ PartStates<Moments> moments_of_channels(const Channels& channels, const S* x) {
 // The sums of the gradients of each channel, in parts.
 template <typename S>
 PartStates<Sums> sums_of_channels(const Channels& channels, const S* g, const S* x, const Values& means) {
-    if (channels.spatial >= kFewPlaces || channels.elements() == 0) {
+    if (has_places(channels)) {
         return sums_of_spans<S>(channels.count, channels.samples, channels.spatial, g, x, nullptr, means, 1);
     }
     const int64_t columns = channels.count * channels.spatial;

@@ -1,5 +1,6 @@
 // BatchNorm, as a whole and in pieces: a channel of all samples is one set. What follows from the sums of a channel is
 // made by one kernel, in double, and each element by one more.
+#include "channel_columns.h"
 #include "channel_results.h"
 #include "channel_sums.h"
 
@@ -9,13 +10,32 @@ namespace {
 
 template <typename S>
 void scale_channels(const Channels& channels, S* y, const S* x, const Scaling<S>* scalings) {
-    scale_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, y, x, scalings, nullptr,
-                   nullptr);
+    if (has_places(channels)) {
+        scale_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, y, x, scalings, nullptr,
+                       nullptr);
+        return;
+    }
+    const int64_t columns = channels.count * channels.spatial;
+    dispatch_spans<S>(columns, {y, x}, [&](auto pack) {
+        const ColumnParts parts(channels.samples, columns, decltype(pack)::value);
+        for_groups(parts.groups(), kThreads, 0,
+                   ScaleColumns<S, decltype(pack)::value>{parts, channels.spatial, y, x, scalings});
+    });
 }
 
 template <typename S>
 void slopes_of_channels(const Channels& channels, S* to, const S* g, const S* x, const Slope<S>* slopes) {
-    slopes_of_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, to, g, x, slopes, nullptr);
+    if (has_places(channels)) {
+        slopes_of_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, to, g, x, slopes,
+                           nullptr);
+        return;
+    }
+    const int64_t columns = channels.count * channels.spatial;
+    dispatch_spans<S>(columns, {to, g, x}, [&](auto pack) {
+        const ColumnParts parts(channels.samples, columns, decltype(pack)::value);
+        for_groups(parts.groups(), kThreads, 0,
+                   SlopesOfColumns<S, decltype(pack)::value>{parts, channels.spatial, to, g, x, slopes});
+    });
 }
 
 }  // namespace

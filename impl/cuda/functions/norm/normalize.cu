@@ -1,23 +1,30 @@
 // Normalize and its gradient: a row over its p-norm, each by one group.
+#include "diopi_cpu/cast.h"
+#include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"
-#include "diopi_cuda/launch.h"
+#include "diopi_cuda/pack.h"
 #include "norm/kernels.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-template <typename T>
+template <typename S>
+DIOPI_DEVICE inline double value_of(S x) {
+    return static_cast<double>(static_cast<Computed<S>>(x));
+}
+
+template <typename S>
 struct RowNorm {
     int64_t length;
     double p;
 
     // The p-norm of a row; NaN where an element is.
-    DIOPI_DEVICE double operator()(const Group& group, const T* x) const {
+    DIOPI_DEVICE double operator()(const Group& group, const S* x) const {
         const bool is_infinite = numeric::isinf(p);
         double state = is_infinite && p < 0 && length > 0 ? std::numeric_limits<double>::infinity() : 0;
         for (int64_t i = group.thread(); i < length; i += group.size()) {
-            const double size = numeric::abs(static_cast<double>(x[i]));
+            const double size = numeric::abs(value_of(x[i]));
             if (is_infinite) {
                 state = p > 0 ? maximum(state, size) : minimum(state, size);
             } else {
@@ -46,37 +53,37 @@ DIOPI_DEVICE double norm_slope(double x, double norm, double p, double ties) {
     return p == 1 ? direction : p == 2 ? x / norm : direction * power(numeric::abs(x) / norm, p - 1);
 }
 
-template <typename T>
-void divide_rows(T* y, const T* x, int64_t rows, int64_t length, double p, double eps) {
-    const RowNorm<T> row_norm{length, p};
+template <typename S>
+void divide_rows(S* y, const S* x, int64_t rows, int64_t length, double p, double eps) {
+    const RowNorm<S> row_norm{length, p};
     for_groups(rows, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const double norm = row_norm(group, x + row * length);
-        const double divisor = norm < eps ? eps : norm;
+        const double share = 1 / (norm < eps ? eps : norm);
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
-            y[i] = static_cast<T>(static_cast<double>(x[i]) / divisor);
+            y[i] = cast<S>(value_of(x[i]) * share);
         }
     });
 }
 
-template <typename T>
-void divided_gradients(T* gradient, const T* incoming, const T* x, int64_t rows, int64_t length, double p, double eps) {
-    const RowNorm<T> row_norm{length, p};
+template <typename S>
+void divided_gradients(S* gradient, const S* incoming, const S* x, int64_t rows, int64_t length, double p, double eps) {
+    const RowNorm<S> row_norm{length, p};
     for_groups(rows, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const double norm = row_norm(group, x + row * length);
-        const double divisor = norm < eps ? eps : norm;
+        const double share = 1 / (norm < eps ? eps : norm);
         double product = 0;
         double ties = 0;
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
-            product += static_cast<double>(incoming[i]) * static_cast<double>(x[i]);
-            ties += numeric::abs(static_cast<double>(x[i])) == norm ? 1 : 0;
+            product += value_of(incoming[i]) * value_of(x[i]);
+            ties += numeric::abs(value_of(x[i])) == norm ? 1 : 0;
         }
         product = group.sum(product);
         ties = group.sum(ties);
         // How the divisor pulls at the result: not at all where it is eps.
-        const double pull = norm < eps ? 0 : product / divisor / divisor;
+        const double pull = norm < eps ? 0 : product * share * share;
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
-            const double slope = norm < eps ? 0 : norm_slope(static_cast<double>(x[i]), norm, p, ties);
-            gradient[i] = static_cast<T>(static_cast<double>(incoming[i]) / divisor - pull * slope);
+            const double slope = norm < eps ? 0 : norm_slope(value_of(x[i]), norm, p, ties);
+            gradient[i] = cast<S>(value_of(incoming[i]) * share - pull * slope);
         }
     });
 }
@@ -88,23 +95,23 @@ void divided_gradients(T* gradient, const T* incoming, const T* x, int64_t rows,
 namespace diopi::cpu {
 
 void normalise_by_norm(const Tensor& to_tensor, const Tensor& from_tensor, int64_t length, double p, double eps) {
-    dispatch_compute<kFloating>(from_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(from_tensor);
-        const Output<T> y(to_tensor);
-        cuda::divide_rows<T>(y.data(), x.data(), length == 0 ? 0 : from_tensor.numel / length, length, p, eps);
+    dispatch<kFloating>(from_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(from_tensor);
+        const Output<S> y(to_tensor);
+        cuda::divide_rows<S>(y.data(), x.data(), length == 0 ? 0 : from_tensor.numel / length, length, p, eps);
         y.store();
     });
 }
 
 void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                             int64_t length, double p, double eps) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
-        using T = decltype(sample);
-        const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
-        const Output<T> gradient(gradient_tensor);
-        cuda::divided_gradients<T>(gradient.data(), incoming.data(), x.data(),
+    dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const Input<S> x(input_tensor);
+        const Input<S> incoming(incoming_tensor);
+        const Output<S> gradient(gradient_tensor);
+        cuda::divided_gradients<S>(gradient.data(), incoming.data(), x.data(),
                                    length == 0 ? 0 : input_tensor.numel / length, length, p, eps);
         gradient.store();
     });
