@@ -1,4 +1,5 @@
 // NLLLoss and NLLLossV2 with their gradients.
+#include "elements.h"
 #include "samples.h"
 
 namespace diopi::cuda {
@@ -29,6 +30,17 @@ struct ScoreOf {
         return {-share * static_cast<double>(static_cast<Computed<S>>(scores[at])), share};
     }
 };
+
+// By a kernel, which does nothing where an index was refused.
+template <typename S>
+void write_zeros(S* to, int64_t count) {
+    constexpr int n = kPack<S>;
+    const bool packs = has_packs<S>(0, {to});
+    for_each((count + n - 1) / n, [=] DIOPI_KERNEL(int64_t k) {
+        const Computed<S> zeros[n] = {};
+        store_some<S, n>(to, zeros, k * n, count - k * n < n ? static_cast<int>(count - k * n) : n, packs);
+    });
+}
 
 // One element of the gradient of each sample; the others are 0 already. `divisor` and `given` may be null.
 template <typename S>
@@ -103,9 +115,7 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
             cuda::add_up_samples<S>(sizes.count, cuda::ShareAlone<S>{targets}, ReductionSum, nullptr, nullptr,
                                     divisor.data());
         }
-        if (grad_input.numel > 0) {
-            cuda::clear(result.data(), static_cast<size_t>(grad_input.numel) * sizeof(S));
-        }
+        cuda::write_zeros<S>(result.data(), grad_input.numel);
         cuda::nll_slopes<S>(sizes, targets, result.data(), incoming.data(), is_single ? 0 : 1,
                             is_mean ? divisor.data() : nullptr, is_mean ? given.data() : nullptr);
         result.store();
