@@ -83,6 +83,13 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                 const Pack<float, 4> arriving = load_pack<float, 4>(gradients + key);
                 Pack<Parts<P>, 4> probabilities;
                 Pack<Parts<P>, 4> to_scores;
+                float times[4] = {1, 1, 1, 1};
+                if constexpr (!kPlain) {
+                    if (scoring.dropout.is_active()) {
+                        const int64_t first = probability_at(place.own, place.head, place.query, block.first_key);
+                        draw_four<float>(scoring.dropout, first + key, block.width - key, kept, times);
+                    }
+                }
                 DIOPI_UNROLL
                 for (int e = 0; e < 4; ++e) {
                     float used = 0;
@@ -90,16 +97,8 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                     if (row.sees(key + e)) {
                         const float exponential =
                             numeric::exp(row.score(key + e, products.elements[e]) - shift) * share;
-                        float times = 1;
-                        if constexpr (!kPlain) {
-                            if (scoring.dropout.is_active()) {
-                                const int64_t first =
-                                    probability_at(place.own, place.head, place.query, block.first_key);
-                                times = scoring.dropout.keeps(first + key + e) ? kept : 0.0f;
-                            }
-                        }
-                        used = exponential * times * Lift<P>::kShares;
-                        slope = row.scale * exponential * (arriving.elements[e] * times - centre) * lift;
+                        used = exponential * times[e] * Lift<P>::kShares;
+                        slope = row.scale * exponential * (arriving.elements[e] * times[e] - centre) * lift;
                     }
                     probabilities.elements[e] = Parts<P>::of(used);
                     to_scores.elements[e] = Parts<P>::of(slope);

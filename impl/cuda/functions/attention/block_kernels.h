@@ -209,16 +209,16 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
             }
             for_vectors(group, part, block.step, [&](int n, int key) {
                 Pack<Parts<P>, 4> shares;
+                S kept[4] = {1, 1, 1, 1};
+                if constexpr (!kPlain) {
+                    if (scoring.dropout.is_active()) {
+                        const int64_t first = probability_at(place.own, place.head, place.query, block.first_key);
+                        draw_four<S>(scoring.dropout, first + key, block.width - key, 1, kept);
+                    }
+                }
                 DIOPI_UNROLL
                 for (int e = 0; e < 4; ++e) {
-                    bool is_kept = true;
-                    if constexpr (!kPlain) {
-                        if (scoring.dropout.is_active() && values[n + e] != 0) {
-                            const int64_t first = probability_at(place.own, place.head, place.query, block.first_key);
-                            is_kept = scoring.dropout.keeps(first + key + e);
-                        }
-                    }
-                    shares.elements[e] = Parts<P>::of(is_kept ? values[n + e] : S(0));
+                    shares.elements[e] = Parts<P>::of(kept[e] == 0 ? S(0) : values[n + e]);
                 }
                 *reinterpret_cast<Pack<Parts<P>, 4>*>(data + key) = shares;
             });

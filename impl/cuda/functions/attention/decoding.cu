@@ -1,4 +1,5 @@
 // Attention with caches and prompts.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -40,17 +41,22 @@ class SentTables {
     Buffer slots_;
 };
 
-// One group for each sequence and head. Slots of the cache lie `step` elements apart.
+constexpr int64_t kTokensOfPart = 1024;
+
+// One group for each sequence, head and part of the tokens. Slots of the cache lie `step` elements apart.
 template <typename T, typename P>
 void score_cached(T* scores, const P* queries, const P* keys, int64_t step, const Tables& tables, int64_t batch,
-                  int64_t heads, int64_t size, int64_t columns) {
+                  int64_t heads, int64_t size, int64_t columns, int64_t parts) {
     const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
-    for_groups(batch * heads, kTile, 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
+    for_groups(batch * heads * parts, kTile, 0, [=] DIOPI_KERNEL(Group & group, int64_t k_group) {
+        const int64_t at = k_group / parts;
         const int64_t b = at / heads;
         const int64_t head = at % heads;
         const P* query = queries + at * size;
         const int64_t* slots = tables.slots + tables.first[b];
-        for (int64_t j = group.thread(); j < tables.lengths[b]; j += group.size()) {
+        const int64_t begin = k_group % parts * kTokensOfPart;
+        const int64_t end = tables.lengths[b] < begin + kTokensOfPart ? tables.lengths[b] : begin + kTokensOfPart;
+        for (int64_t j = begin + group.thread(); j < end; j += group.size()) {
             scores[head * columns + tables.starts[b] + j] =
                 scale * dot<T>(query, keys + slots[j] * step + head * size, size);
         }
@@ -141,8 +147,13 @@ void score_as(const Tensor& out, const Tensor& q, const Tensor& k, const Cached&
     const cuda::Cache keys(k);
     const cuda::SentTables sent(cached);
     const Changed scores(out, dtype_of<T>);
+    int64_t longest = 0;
+    for (const int64_t length : cached.lengths) {
+        longest = std::max(longest, length);
+    }
+    const int64_t parts = std::max<int64_t>(1, (longest + cuda::kTokensOfPart - 1) / cuda::kTokensOfPart);
     cuda::score_cached<T, P>(scores.as<T>(), queries.as<P>(), keys.as<P>(), keys.step(), sent.tables(), q.shape[0],
-                             q.shape[1], q.shape[2], out.shape[1]);
+                             q.shape[1], q.shape[2], out.shape[1], parts);
     scores.store();
 }
 

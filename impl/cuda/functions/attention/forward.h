@@ -78,6 +78,24 @@ DIOPI_DEVICE inline int64_t probability_at(const Sequence& own, int64_t head, in
     return own.probability_start + (head * own.queries + query) * own.keys + key;
 }
 
+// What dropout multiplies four probabilities that stand side by side by. Where the first one's place is a multiple of
+// four, all were drawn together. What stands behind the first `count` is not looked at.
+template <typename T>
+DIOPI_DEVICE void draw_four(const attention::Dropout& dropout, int64_t first, int count, T factor, T* factors) {
+    if (dropout.recorded == nullptr && (first & 3) == 0) {
+        const auto words = cpu::philox(dropout.seed, static_cast<uint64_t>(first / 4), dropout.offset);
+        const double least = dropout.probability * 0x1p32;
+        DIOPI_UNROLL
+        for (int e = 0; e < 4; ++e) {
+            factors[e] = static_cast<double>(words[static_cast<size_t>(e)]) >= least ? factor : T(0);
+        }
+    } else {
+        for (int e = 0; e < 4; ++e) {
+            factors[e] = e < count && dropout.keeps(first + e) ? factor : T(0);
+        }
+    }
+}
+
 constexpr int kTile = 128;
 
 template <typename T>
