@@ -153,7 +153,8 @@ def main() -> None:
     found: dict[str, Array] = {}
     for _ in range(int(sys.argv[4])):
         found = {f"{case.name}/{name}": array for case in CASES for name, array in run(library, case).items()}
-    np.savez(sys.argv[3], **found, **beside(library))
+        found |= beside(library)
+    np.savez(sys.argv[3], **found)
 
 
 if __name__ == "__main__":
