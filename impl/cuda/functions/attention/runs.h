@@ -96,7 +96,9 @@ struct Cut {
 
 // `bytes` is what a score takes, of one array or of two.
 inline Cut cut_of(const Problem& problem, const Scoring& scoring, const Run& run, int64_t bytes) {
-    constexpr int64_t kBytes = 32 << 20;  // within the second-level cache of an A100 (40 MiB) or an H100 (50 MiB)
+    // Enough rows for products with the values to fill a device, of which a large second-level cache (50 MiB on an
+    // H100) keeps most.
+    constexpr int64_t kBytes = 64 << 20;
     constexpr int64_t kFewestRows = 16;
     constexpr int64_t kMostPairs = 65535;
     constexpr int64_t kMostElements = INT32_MAX;  // at one time: they are counted in 32 bits
