@@ -15,7 +15,7 @@ from diopigen.diagnostics import Sink
 
 pytest.importorskip("torch")
 
-from run_kind import ROOT, WHOLE  # noqa: E402 - without torch there is no run of a kind
+from run_kind import ROOT, WHOLE
 
 HERE = Path(__file__).parent
 SMALL = "(mlp or llama or lstm) and float32"
