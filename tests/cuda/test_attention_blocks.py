@@ -172,3 +172,12 @@ def test_a_product_that_was_made_before_needs_no_choice(emulated: tuple[Path, Pa
         counts.append(Counter(call[0] for call in calls))
     assert counts[1]["choose"] == counts[0]["choose"] > 0
     assert counts[1]["multiply"] == 2 * counts[0]["multiply"]
+
+
+def test_plans_of_products_are_bounded(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+    """Of more forms than are kept, the one that was not used for the longest time is chosen for again."""
+    log = tmp_path / "blas.txt"
+    settings = {"DIOPI_CUDA_EMULATION_BLAS": "1", "DIOPI_CUDA_EMULATION_BLAS_LOG": str(log)}
+    run_checked([sys.executable, PROGRAM, *emulated, tmp_path / "none", "forms"], {**os.environ, **settings})
+    counts = Counter(line.split()[0] for line in log.read_text().splitlines())
+    assert counts == {"multiply": 1032, "choose": 1031}
