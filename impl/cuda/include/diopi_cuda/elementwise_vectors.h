@@ -17,7 +17,8 @@ struct VectorKernel {
     static constexpr int kInputs = Loop::kSignature.inputs;
     static constexpr int kOutputs = Loop::kSignature.outputs;
     static constexpr int kOperands = kInputs + kOutputs;
-    static constexpr int kN = kWidth<S>;
+    // Many operands by shorter vectors: registers would be too few for enough threads.
+    static constexpr int kN = kOperands > 6 && kWidth<S> > 4 ? 4 : kWidth<S>;
 
     template <int k>
     struct Types {
