@@ -44,7 +44,7 @@ struct HeldForward {
             const T shift = top == lowest<T>() ? T(0) : top;
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
-                x[i] = exp(x[i] - shift);
+                x[i] = exponential<S>(x[i] - shift);
             }
             sum = team.sum(sum_of<n, kHeld>(x));
             if (row < rows.rows && team.thread() == 0) {
@@ -60,7 +60,7 @@ struct HeldForward {
                 DIOPI_UNROLL
                 for (int i = v * n; i < (v + 1) * n; ++i) {
                     x[i] = x[i] - top;
-                    part += exp(x[i]);
+                    part += exponential<S>(x[i]);
                 }
                 sum += static_cast<double>(part);
             }
@@ -72,7 +72,7 @@ struct HeldForward {
         } else {
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
-                x[i] = exp(x[i] - top);
+                x[i] = exponential<S>(x[i] - top);
             }
             sum = sum_of<n, kHeld>(x);
             const T share = T(1) / static_cast<T>(team.sum(sum));
@@ -120,7 +120,7 @@ struct HeldBackward {
         if (is_log) {
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
-                g[i] = g[i] - exp(y[i]) * total;
+                g[i] = g[i] - exponential<S>(y[i]) * total;
             }
         } else {
             DIOPI_UNROLL

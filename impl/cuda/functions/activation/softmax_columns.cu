@@ -61,7 +61,8 @@ struct ColumnForward {
         DIOPI_AHEAD
         for (int64_t i = slice; i < size; i += columns.slices) {
             const T x = static_cast<T>(from[first + i * columns.inner]);
-            to[first + i * columns.inner] = static_cast<S>(is_log ? x - top - factor : exp(x - top) * factor);
+            to[first + i * columns.inner] =
+                static_cast<S>(is_log ? x - top - factor : exponential<S>(x - top) * factor);
         }
     }
 };
@@ -95,7 +96,7 @@ struct ColumnBackward {
             const int64_t at = first + i * columns.inner;
             const T g = static_cast<T>(incoming[at]);
             const T y = static_cast<T>(made[at]);
-            to[at] = static_cast<S>(is_log ? g - exp(y) * total : (g - total) * y);
+            to[at] = static_cast<S>(is_log ? g - exponential<S>(y) * total : (g - total) * y);
         }
     }
 };

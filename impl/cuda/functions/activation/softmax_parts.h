@@ -96,7 +96,7 @@ struct WriteParts {
             T y[n];
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
-                y[i] = is_log ? values[i] - top - factor : exp(values[i] - top) * factor;
+                y[i] = is_log ? values[i] - top - factor : exponential<S>(values[i] - top) * factor;
             }
             store_pack<S, n>(to + first + at, y);
         });
@@ -122,7 +122,7 @@ struct WriteGradientParts {
             unpack<S, n>(y, load_pack<S, n>(made + first + at));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
-                y[i] = is_log ? g[i] - exp(y[i]) * total : (g[i] - total) * y[i];
+                y[i] = is_log ? g[i] - exponential<S>(y[i]) * total : (g[i] - total) * y[i];
             }
             store_pack<S, n>(to + first + at, y);
         });

@@ -54,9 +54,9 @@ DIOPI_DEVICE inline void store_some(S* to, const T* values, int64_t first, int l
 }
 
 // A pack of what a formula is given.
-template <typename S, typename Formula>
+template <typename S>
 struct LossElements {
-    using T = std::conditional_t<Formula::kExact, double, Computed<S>>;
+    using T = Computed<S>;
     static constexpr int n = kPack<S>;
 
     T x[n];

@@ -12,7 +12,7 @@ namespace {
 // The losses of a part of the elements: each to `out`, or else their sum to `parts`.
 template <typename S, typename Formula>
 struct PartLosses {
-    using Elements = LossElements<S, Formula>;
+    using Elements = LossElements<S>;
     using T = typename Elements::T;
     static constexpr int n = Elements::n;
 
@@ -47,7 +47,7 @@ struct PartLosses {
 
 template <typename S, typename Formula>
 struct ElementSlopes {
-    using Elements = LossElements<S, Formula>;
+    using Elements = LossElements<S>;
     using T = typename Elements::T;
     static constexpr int n = Elements::n;
 

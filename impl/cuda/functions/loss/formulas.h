@@ -9,9 +9,8 @@
 namespace diopi::cuda {
 
 // A formula is a loss and its slope in the type T of what one element has: the input, the target, its weight and that
-// of the positive label. Where it is exact it is computed in double, whatever elements are stored as.
+// of the positive label.
 struct Mse {
-    static constexpr bool kExact = false;
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T, T) const {
         return (x - y) * (x - y);
@@ -23,7 +22,6 @@ struct Mse {
 };
 
 struct SmoothL1 {
-    static constexpr bool kExact = false;
     double beta;
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T, T) const {
@@ -47,7 +45,6 @@ DIOPI_DEVICE T at_least(T least, T x) {
 
 // Logarithms are cut off at -100, and their slope where the variance is below 1e-12, as in PyTorch.
 struct Bce {
-    static constexpr bool kExact = false;
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T weight, T) const {
         const T hit = at_least(T(-100), cpu::numeric::log(x));
@@ -60,31 +57,74 @@ struct Bce {
     }
 };
 
+// What the logistic function makes of a logit x: the probabilities of a positive label and of a negative one, and their
+// negated logarithms.
+template <typename T>
+struct Odds {
+    T p;
+    T q;
+    T not_p;  // log(1 + exp(-x))
+    T not_q;  // log(1 + exp(x))
+
+    DIOPI_DEVICE explicit Odds(T x) {
+        const T small = cpu::numeric::exp(-cpu::numeric::abs(x));
+        const T share = T(1) / (1 + small);
+        const T least = cpu::numeric::log1p(small);
+        p = x < 0 ? small * share : share;
+        q = x < 0 ? share : small * share;
+        not_p = least + (x < 0 ? -x : x > 0 ? T(0) : x);
+        not_q = least + (x > 0 ? x : x < 0 ? T(0) : x);
+    }
+};
+
 struct Logits {
-    static constexpr bool kExact = false;
-    // log(1 + exp(-size)), with softplus(x) = it + max(x, 0) and softplus(-x) = it + max(-x, 0).
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T weight, T positive) const {
-        const T small = cpu::numeric::log1p(cpu::numeric::exp(-cpu::numeric::abs(x)));
-        const T above = x > 0 ? x : x < 0 ? T(0) : x;
-        const T below = x < 0 ? -x : x > 0 ? T(0) : x;
-        return (positive * y * (small + below) + (1 - y) * (small + above)) * weight;
+        const Odds<T> odds(x);
+        return (positive * y * odds.not_p + (1 - y) * odds.not_q) * weight;
     }
     template <typename T>
     DIOPI_DEVICE T slope(T x, T y, T weight, T positive) const {
-        const T small = cpu::numeric::exp(-cpu::numeric::abs(x));
-        const T share = T(1) / (1 + small);
-        const T p = x < 0 ? small * share : share;
-        const T q = x < 0 ? share : small * share;
-        return ((1 - y) * p - positive * y * q) * weight;
+        const Odds<T> odds(x);
+        return ((1 - y) * odds.p - positive * y * odds.q) * weight;
     }
 };
 
 struct Focal {
-    static constexpr bool kExact = true;
     cpu::Focus focus;
-    DIOPI_DEVICE double loss(double x, double y, double, double) const { return focus.loss(x, y); }
-    DIOPI_DEVICE double slope(double x, double y, double, double) const { return focus.slope(x, y); }
+
+    template <typename T>
+    DIOPI_DEVICE T loss(T x, T y, T, T) const {
+        const Odds<T> odds(x);
+        const T entropy = y * odds.not_p + (1 - y) * odds.not_q;
+        return weight(y) * entropy * power(y * odds.q + (1 - y) * odds.p, T(0));
+    }
+    template <typename T>
+    DIOPI_DEVICE T slope(T x, T y, T, T) const {
+        const Odds<T> odds(x);
+        const T wrong = y * odds.q + (1 - y) * odds.p;
+        T result = ((1 - y) * odds.p - y * odds.q) * power(wrong, T(0));
+        // Of a probability that is 0 in T nothing is left, also where its power is infinite.
+        if (focus.gamma != 0 && wrong != 0) {
+            const T entropy = y * odds.not_p + (1 - y) * odds.not_q;
+            const T gamma = static_cast<T>(focus.gamma);
+            result += entropy * gamma * power(wrong, T(1)) * odds.p * odds.q * (1 - 2 * y);
+        }
+        return weight(y) * result;
+    }
+
+  private:
+    template <typename T>
+    DIOPI_DEVICE T weight(T y) const {
+        const T alpha = static_cast<T>(focus.alpha);
+        return alpha < 0 ? T(1) : alpha * y + (1 - alpha) * (1 - y);
+    }
+    // wrong to the power of gamma - less; 2, the usual gamma, without a logarithm.
+    template <typename T>
+    DIOPI_DEVICE T power(T wrong, T less) const {
+        const T gamma = static_cast<T>(focus.gamma);
+        return gamma == 2 ? (less == 0 ? wrong * wrong : wrong) : cpu::numeric::pow(wrong, gamma - less);
+    }
 };
 
 }  // namespace diopi::cuda
