@@ -46,6 +46,7 @@ class Case:
     """An operand with NaN where few see it: the last key or value, or the gradient of the first query."""
     gradient: float = 1
     """How large incoming gradients are."""
+    dropout: float = 0
 
     @property
     def scale(self) -> float:
@@ -76,6 +77,7 @@ CASES = (
     Case("one head with keys", HALF, 1, 100, 130, 4, 1, 64),
     Case("odd sizes", BFLOAT16, 2, 67, 71, 3, 1, 7, is_causal=True),
     Case("a window", HALF, 2, 160, 160, 2, 2, 16, left=40, right=10),
+    Case("a window behind the first keys", BFLOAT16, 1, 300, 300, 2, 1, 16, is_causal=True, left=30, has_slopes=True),
     Case("slopes", HALF, 2, 70, 80, 4, 2, 16, is_causal=True, has_slopes=True),
     Case("rows longer than registers", HALF, 1, 66, 1100, 2, 2, 8),
     Case("few queries over many keys", BFLOAT16, 2, 2, 2500, 4, 2, 16),
@@ -87,6 +89,9 @@ CASES = (
     Case("small gradients", HALF, 1, 90, 200, 2, 2, 16, gradient=2e-4),
     Case("large gradients", HALF, 1, 90, 100, 2, 2, 16, gradient=2e3),
 )
+
+DROPPED = Case("dropout", HALF, 2, 300, 301, 2, 1, 16, is_causal=True, left=30, dropout=0.25)
+"""Its definition needs the numbers that are drawn; blocks of all sizes draw the same."""
 
 
 def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
@@ -108,7 +113,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
         )  # fmt: skip
     else:
         slopes = given["slopes"] if case.has_slopes else None
-        settings = (0.0, case.scale, case.is_causal, case.left, case.right)
+        settings = (case.dropout, case.scale, case.is_causal, case.left, case.right)
         library.call("diopiFlashAttention", out, lse, generator, q, k, v, slopes, *settings)
         library.call(
             "diopiFlashAttentionBackward", grad_q, grad_k, grad_v, grad, generator, q, k, v, slopes, out, lse,
@@ -157,7 +162,9 @@ def main() -> None:
         return
     found: dict[str, Array] = {}
     for _ in range(int(sys.argv[4])):
-        found = {f"{case.name}/{name}": array for case in CASES for name, array in run(library, case).items()}
+        found = {
+            f"{case.name}/{name}": array for case in (*CASES, DROPPED) for name, array in run(library, case).items()
+        }
         found |= beside(library)
     np.savez(sys.argv[3], **found)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attention_program import CASES, Case
+from attention_program import CASES, DROPPED, Case
 from cpu_build import run_checked
 from cpu_library import BFLOAT16
 
@@ -138,6 +138,16 @@ def test_what_stands_beside_attention(emulated: tuple[Path, Path], tmp_path: Pat
             )
             right = turned if interleaved else turned.swapaxes(-1, -2)
             np.testing.assert_allclose(out, right.reshape(out.shape), rtol=rounding, atol=rounding)
+
+
+def test_blocks_of_all_sizes_drop_the_same(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+    """One block from the first key on, and many that begin behind it, at places that no vector begins at."""
+    one = attended(emulated, tmp_path / "one.npz", {})
+    many = attended(emulated, tmp_path / "many.npz", {"DIOPI_CUDA_ATTENTION_BYTES": "60000"})
+    for name in ("out", "lse", "grad_q", "grad_k", "grad_v"):
+        whole, cut = one[f"{DROPPED.name}/{name}"], many[f"{DROPPED.name}/{name}"]
+        assert np.abs(whole).max() > 0.1
+        np.testing.assert_allclose(cut, whole, rtol=2**-10, atol=1e-4 * np.abs(whole).max())
 
 
 @pytest.mark.parametrize("library", [None, "1"], ids=["tiles", "products of cuBLASLt"])
