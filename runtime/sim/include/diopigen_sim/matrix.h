@@ -7,9 +7,7 @@
 namespace diopigen::sim {
 
 /// product [m, n] = x [m, k] * y [k, n], all row-major; the product shares no memory with the others. Each element is
-/// the sum over k from the first to the last, in the type of the elements; so it is the same for every size of the
-/// other dimensions.
-void multiplyMatrices(int64_t m, int64_t k, int64_t n, const float* x, const float* y, float* product);
+/// the sum over k from the first to the last; so it is the same for every size of the other dimensions.
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product);
 
 }  // namespace diopigen::sim
