@@ -17,9 +17,12 @@ struct SlopeJob {
     int64_t step;  // 0: one gradient for all samples
     const double* divisor;
 
-    DIOPI_DEVICE SampleSlope<S> of(int64_t i) const {
-        return SampleSlope<S>(entropy, i, factors, incoming, step, divisor);
+    // What comes in for the loss of a sample.
+    DIOPI_DEVICE Computed<S> arriving(int64_t i) const {
+        const auto own = static_cast<double>(static_cast<Computed<S>>(incoming[i * step]));
+        return static_cast<Computed<S>>(own / (divisor != nullptr ? *divisor : 1.0));
     }
+    DIOPI_DEVICE SampleSlope<S> of(int64_t i) const { return SampleSlope<S>(entropy, i, factors, arriving(i)); }
 };
 
 template <typename S, int n>
@@ -40,6 +43,52 @@ struct SlopesOfRows {
             }
             store_pack<S, n>(job.to + first + at, values);
         });
+    }
+};
+
+// Samples with one class each whose logits fit in registers: read once, with the sum of their exponentials on the way.
+template <typename S, int n>
+struct SlopesOfHeldRows {
+    using T = Computed<S>;
+    static constexpr int kHeld = n == 1 ? 16 : sizeof(S) == 2 ? 4 : 8;
+
+    SlopeJob<S> job;
+    RowTeams rows;
+
+    DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
+        const Team team(group, rows.team);
+        const int64_t row = rows.row(group, k);
+        const int length = rows.length_of(row);
+        T x[kHeld * n];
+        load_row<S, n, kHeld>(x, job.entropy.logits + row * rows.length, length, team, lowest<T>());
+        T top = x[0];
+        DIOPI_UNROLL
+        for (int i = 1; i < kHeld * n; ++i) {
+            top = larger(top, x[i]);
+        }
+        top = team.reduce(top, [](T a, T b) { return larger(a, b); });
+        DIOPI_UNROLL
+        for (int i = 0; i < kHeld * n; ++i) {
+            x[i] = exponential<S>(x[i] - top);
+        }
+        const T share = T(1) / static_cast<T>(team.sum(sum_of<n, kHeld>(x)));
+        if (row >= rows.rows) {
+            return;
+        }
+        const Targets<S>& targets = job.entropy.targets;
+        const bool counts = targets.counts(row);
+        const int64_t wanted = counts ? targets.indices[row].value : -1;
+        const T weight = counts ? static_cast<T>(targets.weight(wanted)) * job.arriving(row) : T(0);
+        DIOPI_UNROLL
+        for (int v = 0; v < kHeld; ++v) {
+            const int at = (v * team.size() + team.thread()) * n;
+            DIOPI_UNROLL
+            for (int i = 0; i < n; ++i) {
+                T& own = x[v * n + i];
+                own = counts ? (own * share - (at + i == wanted ? T(1) : T(0))) * weight : T(0);
+            }
+        }
+        store_row<S, n, kHeld>(job.to + row * rows.length, x, length, team);
     }
 };
 
@@ -81,6 +130,9 @@ class EntropyInputs {
         if (problem.has_indices) {
             require_indices(indices_.data(), sizes_, problem.ignored, kCrossEntropyIndexRule);
         }
+    }
+    // Adds up the exponentials of all samples.
+    void add_exponentials() const {
         if (entropy().by_groups()) {
             exponentials_of_rows<S>(sums_.data(), logits_.data(), sizes_.count, sizes_.classes);
         } else {
@@ -111,6 +163,24 @@ class EntropyInputs {
     double smoothing_;
 };
 
+// Whether the kernel that needs no sums could do the work, and did.
+template <typename S>
+bool write_slopes_of_held_rows(const SlopeJob<S>& job) {
+    const Sizes& sizes = job.entropy.sizes;
+    bool done = false;
+    if (job.entropy.is_simple() && job.entropy.by_groups()) {
+        dispatch_packs<S>(has_packs<S>(sizes.classes, {job.to, job.entropy.logits}), [&](auto width) {
+            using Kernel = SlopesOfHeldRows<S, decltype(width)::value>;
+            const RowTeams rows(sizes.count, sizes.classes, decltype(width)::value, Kernel::kHeld);
+            done = rows.fits;
+            if (done) {
+                for_groups(rows.groups(), rows.threads, 0, Kernel{job, rows});
+            }
+        });
+    }
+    return done;
+}
+
 template <typename S>
 void write_slopes(const SlopeJob<S>& job, const Around& place) {
     const Sizes& sizes = job.entropy.sizes;
@@ -139,6 +209,7 @@ void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& p
     dispatch<kFloating>(problem.input.dtype, [&](auto sample) {
         using S = decltype(sample);
         const cuda::EntropyInputs<S> inputs(problem);
+        inputs.add_exponentials();
         const cuda::Entropy<S> entropy = inputs.entropy();
         const int64_t count = entropy.sizes.count;
         const Output<S> result(out_tensor);
@@ -175,15 +246,19 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incomi
             cuda::add_up_samples<S>(count, cuda::ShareAlone<S>{entropy.targets}, ReductionSum, nullptr, nullptr,
                                     divisor.data());
         }
-        const bool is_simple = entropy.is_simple();
-        const cuda::SampleRoom<double> losses(is_simple ? 0 : count);
-        const cuda::SampleRoom<double> factors(is_simple ? 0 : count);
-        if (!is_simple) {
-            cuda::whole_samples<S>(entropy, losses.data(), factors.data());
+        cuda::SlopeJob<S> job{entropy,         result.data(),     nullptr,
+                              incoming.data(), is_single ? 0 : 1, is_mean ? divisor.data() : nullptr};
+        if (!cuda::write_slopes_of_held_rows<S>(job)) {
+            inputs.add_exponentials();
+            const bool is_simple = entropy.is_simple();
+            const cuda::SampleRoom<double> losses(is_simple ? 0 : count);
+            const cuda::SampleRoom<double> factors(is_simple ? 0 : count);
+            if (!is_simple) {
+                cuda::whole_samples<S>(entropy, losses.data(), factors.data());
+                job.factors = factors.data();
+            }
+            cuda::write_slopes<S>(job, inputs.around());
         }
-        cuda::write_slopes<S>({entropy, result.data(), is_simple ? nullptr : factors.data(), incoming.data(),
-                               is_single ? 0 : 1, is_mean ? divisor.data() : nullptr},
-                              inputs.around());
         result.store();
     });
 }

@@ -115,9 +115,8 @@ struct SampleSlope {
     T factors;
     T arriving;
 
-    DIOPI_DEVICE SampleSlope(const Entropy<S>& given, int64_t sample, const double* sums, const S* incoming,
-                             int64_t step, const double* divisor)
-        : entropy(given), i(sample), counts(given.targets.counts(sample)), wanted(-1) {
+    DIOPI_DEVICE SampleSlope(const Entropy<S>& given, int64_t sample, const double* sums, T incoming)
+        : entropy(given), i(sample), counts(given.targets.counts(sample)), wanted(-1), arriving(incoming) {
         const Exponentials own = entropy.sums[i];
         top = static_cast<T>(own.top);
         total = static_cast<T>(numeric::log(own.sum));
@@ -125,8 +124,6 @@ struct SampleSlope {
             wanted = entropy.targets.indices[i].value;
         }
         factors = !counts ? T(0) : static_cast<T>(sums != nullptr ? sums[i] : entropy.targets.weight(wanted));
-        const double by = divisor != nullptr ? *divisor : 1.0;
-        arriving = static_cast<T>(static_cast<double>(static_cast<T>(incoming[i * step])) / by);
     }
     // `at` is where the logit lies.
     DIOPI_DEVICE T operator()(T logit, int64_t c, int64_t at) const {
@@ -134,7 +131,7 @@ struct SampleSlope {
             return T(0);
         }
         const T factor = wanted < 0 ? static_cast<T>(entropy.factor(i, c, at)) : c == wanted ? factors : T(0);
-        return (factors * exp((logit - top) - total) - factor) * arriving;
+        return (factors * exponential<S>((logit - top) - total) - factor) * arriving;
     }
 };
 
