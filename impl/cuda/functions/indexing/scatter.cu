@@ -5,6 +5,7 @@
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/atomic.h"
 #include "diopi_cuda/primitives.h"
+#include "diopi_cuda/splitter.h"
 #include "places.h"
 
 namespace diopi::cuda {
@@ -91,9 +92,12 @@ void count_rows(int* times, const Int64* positions, int64_t count) {
 
 template <typename T>
 void divide_rows(T* sums, const int* times, int64_t rows, int64_t width) {
+    const Splitter by_width(width);
     for_each(rows * width, [=] DIOPI_KERNEL(int64_t i) {
-        if (times[i / width] > 1) {
-            sums[i] /= static_cast<T>(times[i / width]);
+        int64_t column = i;
+        const int count = times[by_width.split(column)];
+        if (count > 1) {
+            sums[i] /= static_cast<T>(count);
         }
     });
 }

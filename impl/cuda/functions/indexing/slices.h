@@ -5,34 +5,24 @@
 #include <initializer_list>
 
 #include "diopi_cpu/words.h"
-#include "diopi_cuda/operand.h"
+#include "diopi_cuda/splitter.h"
 
 namespace diopi::cuda {
 
 // Positions in [outer, count, inner], taken apart.
 class SlicePositions {
   public:
-    SlicePositions(int64_t count, int64_t inner) : count_(count), inner_(inner), by_count_(count), by_inner_(inner) {}
+    SlicePositions(int64_t count, int64_t inner) : by_count_(count), by_inner_(inner) {}
 
     DIOPI_DEVICE void split(int64_t position, int64_t& outer, int64_t& k, int64_t& i) const {
-        if (position <= kMaxShort) {
-            auto rest = static_cast<uint32_t>(position);
-            uint32_t slice = by_inner_.split(rest);
-            outer = by_count_.split(slice);
-            k = slice;
-            i = rest;
-            return;
-        }
-        i = position % inner_;
-        k = position / inner_ % count_;
-        outer = position / inner_ / count_;
+        i = position;
+        k = by_inner_.split(i);
+        outer = by_count_.split(k);
     }
 
   private:
-    int64_t count_;
-    int64_t inner_;
-    Divider by_count_;
-    Divider by_inner_;
+    Splitter by_count_;
+    Splitter by_inner_;
 };
 
 // Calls `body(W{}, inner)` with the widest word that slices of `bytes` bytes in all arrays consist of, and how many

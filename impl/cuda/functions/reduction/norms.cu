@@ -2,6 +2,7 @@
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/fold.h"
 #include "diopi_cuda/size.h"
+#include "diopi_cuda/splitter.h"
 #include "reduction/kernels.h"
 
 namespace diopi::cuda {
@@ -98,8 +99,10 @@ template <typename T>
 void power_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T>* norms, int64_t count, int64_t length,
                     double order) {
     using A = Accumulator<T>;
+    const Splitter by_length(length);
     for_each(count * length, [=] DIOPI_KERNEL(int64_t i) {
-        const int64_t row = i / length;
+        int64_t column = i;
+        const int64_t row = by_length.split(column);
         const A rate = slope(cast<A>(from[i]), static_cast<double>(norms[row]), order);
         to[i] = cast<T>(rate * static_cast<double>(gradients[row]));
     });

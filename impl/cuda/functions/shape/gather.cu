@@ -1,5 +1,5 @@
 // Pad and Roll by tables of coordinates, and the gradient of Unfold.
-#include "diopi_cuda/operand.h"
+#include "diopi_cuda/splitter.h"
 #include "shape/kernels.h"
 
 namespace diopi::cuda {
@@ -8,7 +8,7 @@ namespace {
 
 struct DeviceTables {
     int rank = 0;
-    int64_t sizes[kMaxDims];   // of the result
+    Splitter sizes[kMaxDims];  // of the result
     int64_t starts[kMaxDims];  // where the table of a dimension begins
     int64_t steps[kMaxDims];   // of the input, in elements
 };
@@ -18,9 +18,11 @@ void gather(W* to, const W* from, const int64_t* entries, const DeviceTables& ta
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         int64_t rest = i;
         int64_t at = 0;
+        DIOPI_NO_UNROLL
         for (int d = tables.rank - 1; d >= 0; --d) {
-            at += entries[tables.starts[d] + rest % tables.sizes[d]] * tables.steps[d];
-            rest /= tables.sizes[d];
+            const int64_t outer = tables.sizes[d].split(rest);
+            at += entries[tables.starts[d] + rest] * tables.steps[d];
+            rest = outer;
         }
         to[i] = from[at];
     });
@@ -28,10 +30,12 @@ void gather(W* to, const W* from, const int64_t* entries, const DeviceTables& ta
 
 template <typename T>
 void add_up_windows(T* sums, const T* source, const Around& place, int64_t count, int64_t size, int64_t step) {
+    const Splitter by_inner(place.inner);
+    const Splitter by_size(place.size);
     for_each(place.outer * place.size * place.inner, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t i = at % place.inner;
-        const int64_t element = at / place.inner % place.size;
-        const int64_t outer = at / place.inner / place.size;
+        int64_t i = at;
+        int64_t element = by_inner.split(i);
+        const int64_t outer = by_size.split(element);
         const int64_t before = element - size + 1;
         T sum(0);
         for (int64_t w = before > 0 ? (before + step - 1) / step : 0; w < count && w * step <= element; ++w) {
@@ -54,7 +58,7 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
     places.rank = static_cast<int>(tables.size());
     std::vector<int64_t> entries;
     for (size_t d = 0; d < tables.size(); ++d) {
-        places.sizes[d] = static_cast<int64_t>(tables[d].size());
+        places.sizes[d] = cuda::Splitter(static_cast<int64_t>(tables[d].size()));
         places.starts[d] = static_cast<int64_t>(entries.size());
         places.steps[d] = product(input_shape, d + 1, input_shape.size());
         entries.insert(entries.end(), tables[d].begin(), tables[d].end());
