@@ -66,6 +66,8 @@ class Case:
                 x[0, -1] = 1
         else:
             x += 20  # what differs is small beside the values
+            if self.operator == "batch_norm_infinite":
+                x.flat[0] = np.inf  # the element that moments are taken around
         made = {"x": x, "grad": generator.standard_normal(self.shape)}
         for name in ("weight", "bias"):
             made[name] = generator.uniform(0.5, 1.5, self.weights)
@@ -80,6 +82,7 @@ def cases() -> list[Case]:
     sized += [(name, shape, 1) for name in ("layer_norm", "rms_norm") for shape in ROWS]
     sized += [("group_norm", *item) for item in GROUPS]
     sized += [(name, shape, 0) for name in ("batch_norm", "batch_norm_fixed") for shape in CHANNELS]
+    sized += [("batch_norm_infinite", shape, 0) for shape in ((3, 4, 80, 64), (300, 9))]
     return [Case(*item, dtype) for item in sized for dtype in DTYPES]
 
 
@@ -115,7 +118,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
         return found | {"mean": mean, "invstd": invstd}
     mean, invstd = (np.zeros(case.weights, kind) for _ in range(2))
     running = [given["mean"], given["variance"]]
-    training = case.operator == "batch_norm"
+    training = case.operator != "batch_norm_fixed"
     library.call("diopiBatchNorm", out, mean, invstd, x, weight, bias, *running, training, MOMENTUM, EPS)
     library.call("diopiBatchNormBackward", *gradients, *running, mean, invstd, training, EPS)
     return found | {"mean": mean, "invstd": invstd, "running_mean": running[0], "running_var": running[1]}

@@ -32,7 +32,7 @@ struct MomentTerms {
     DIOPI_DEVICE Column column(int64_t column) const {
         Column result;
         for (int i = 0; i < n; ++i) {
-            result.origin[i] = static_cast<T>(static_cast<Computed<S>>(x[column + i]));
+            result.origin[i] = static_cast<T>(origin_of(x[column + i]));
         }
         return result;
     }
@@ -58,7 +58,7 @@ struct WriteMoments {
         const double squares = product - shift * own;
         Moments& moments = to[column];
         moments.count = count;
-        moments.mean = static_cast<double>(static_cast<Computed<S>>(x[column])) + shift;
+        moments.mean = static_cast<double>(origin_of(x[column])) + shift;
         moments.squares = squares < 0 ? 0 : squares;
     }
 };

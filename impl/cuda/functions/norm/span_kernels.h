@@ -20,7 +20,7 @@ struct SpanMoments {
         const int lanes = spans.lanes;
         // Distances from an element of the set, so that squares of large values do not hide what differs between them.
         const int64_t set = k / spans.parts;
-        const T origin = is_centred && spans.length * spans.count > 0 ? static_cast<T>(x[set * spans.length]) : T(0);
+        const T origin = is_centred && spans.length * spans.count > 0 ? origin_of(x[set * spans.length]) : T(0);
         Moments own;
         Sums sums;
         for_pieces(group, spans, k, [&](int64_t begin, int size) {

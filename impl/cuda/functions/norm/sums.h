@@ -27,11 +27,20 @@ struct JoinMoments {
         joined.count = a.count + b.count;
         const double distance = b.mean - a.mean;
         const double share = b.count / joined.count;
-        joined.mean = a.mean + distance * share;
+        // Not from the distance: an infinite mean stays one.
+        joined.mean = a.mean * (a.count / joined.count) + b.mean * share;
         joined.squares = a.squares + b.squares + distance * distance * a.count * share;
         return joined;
     }
 };
+
+// What distances are taken from before the mean is known: an element of the set, or 0 in place of one that would make
+// NaN of an infinite mean.
+template <typename S>
+DIOPI_DEVICE Computed<S> origin_of(const S& element) {
+    const auto value = static_cast<Computed<S>>(element);
+    return value - value == 0 ? value : Computed<S>(0);
+}
 
 // The sums of gradients g, and of g times the distance of x from the mean.
 struct Sums {
