@@ -49,7 +49,11 @@ def run(step: Step, show: Callable[[str], None]) -> Done:
     """Runs a step and shows its output as it comes."""
     done = Done(step)
     start = time.monotonic()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        "VIRTUAL_ENV": sys.prefix,  # where the build looks for wheels of NVIDIA's libraries
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     for command in step.commands if not step.missing else ():
         words = [str(word) for word in command]
         show(f"$ {shlex.join(words)}")
