@@ -9,7 +9,7 @@ namespace {
 
 template <typename W>
 struct ExchangeKernel {
-    static constexpr int kTile = sizeof(W) <= 2 ? 64 : 32;
+    static constexpr int kTile = sizeof(W) <= 4 ? 64 : 32;
     static constexpr int kAhead = 4;
     // Rows of a tile have an odd number of 4-byte words, so that its columns lie in different banks.
     static constexpr int kPad = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;
@@ -40,28 +40,38 @@ struct ExchangeKernel {
         const int reads = rest(sizes[0] - read_first);
         const int writes = rest(sizes[1] - written_first);
         W* tile = group.shared<W>();
-        for (int first = group.thread(); first < kTile * kTile; first += kAhead * group.size()) {
-            W values[kAhead];
-            DIOPI_UNROLL
-            for (int v = 0; v < kAhead; ++v) {
-                const int i = first + v * group.size();
-                if (i % kTile < reads && i / kTile < writes) {
-                    values[v] = reinterpret_cast<const W*>(from + i / kTile * steps[1])[i % kTile];
+        // A group has whole rows of a tile or, in emulation, less than one.
+        const int width = group.size() < kTile ? group.size() : kTile;
+        const int levels = group.size() / width;
+        const int level = group.thread() / width;
+        for (int i = group.thread() % width; i < reads; i += width) {
+            const char* place = from + i * static_cast<int64_t>(sizeof(W)) + level * steps[1];
+            const int64_t step = levels * steps[1];
+            for (int row = level; row < writes; row += kAhead * levels) {
+                W values[kAhead];
+                DIOPI_UNROLL
+                for (int v = 0; v < kAhead; ++v) {
+                    if (row + v * levels < writes) {
+                        values[v] = *reinterpret_cast<const W*>(place);
+                    }
+                    place += step;
                 }
-            }
-            DIOPI_UNROLL
-            for (int v = 0; v < kAhead; ++v) {
-                const int i = first + v * group.size();
-                if (i % kTile < reads && i / kTile < writes) {
-                    tile[i / kTile * (kTile + kPad) + i % kTile] = values[v];
+                DIOPI_UNROLL
+                for (int v = 0; v < kAhead; ++v) {
+                    if (row + v * levels < writes) {
+                        tile[(row + v * levels) * (kTile + kPad) + i] = values[v];
+                    }
                 }
             }
         }
         group.sync();
-        for (int i = group.thread(); i < kTile * kTile; i += group.size()) {
-            if (i % kTile < writes && i / kTile < reads) {
-                reinterpret_cast<W*>(to + i / kTile * steps[0])[i % kTile] =
-                    tile[i % kTile * (kTile + kPad) + i / kTile];
+        for (int i = group.thread() % width; i < writes; i += width) {
+            char* place = to + i * static_cast<int64_t>(sizeof(W)) + level * steps[0];
+            const int64_t step = levels * steps[0];
+            DIOPI_AHEAD
+            for (int row = level; row < reads; row += levels) {
+                *reinterpret_cast<W*>(place) = tile[i * (kTile + kPad) + row];
+                place += step;
             }
         }
     }
