@@ -25,8 +25,9 @@ struct FoldInColumns {
     Offsets along;  // of the elements of a row
     bool is_vector;
     int64_t count;
-    uint32_t columns;  // rows that begin side by side
-    uint32_t blocks;   // of them
+    uint32_t columns;      // rows that begin side by side
+    uint32_t outer_count;  // of such blocks of neighbours
+    uint32_t blocks;       // of them
     uint32_t length;
     uint32_t per_part;
     int64_t parts;
@@ -41,6 +42,7 @@ struct FoldInColumns {
           along(layout.inside, layout.along, true),
           count(layout.count),
           columns(static_cast<uint32_t>(layout.columns())),
+          outer_count(static_cast<uint32_t>(layout.count / std::max<int64_t>(1, layout.columns()))),
           length(static_cast<uint32_t>(layout.length)) {
         constexpr int kSideBySide = 32;    // threads that read one stretch of memory
         constexpr int64_t kGroups = 2048;  // enough for a large device
@@ -52,7 +54,7 @@ struct FoldInColumns {
             width *= 2;
         }
         blocks = static_cast<uint32_t>((packs + width - 1) / width);
-        const int64_t side_by_side = blocks * (count / columns);
+        const int64_t side_by_side = static_cast<int64_t>(blocks) * outer_count;
         const int64_t wanted = std::max<int64_t>(1, std::min(kGroups / side_by_side, layout.length / kLeastRows));
         per_part = static_cast<uint32_t>((layout.length + wanted - 1) / wanted);
         parts = per_part == 0 ? 1 : (length + per_part - 1) / per_part;
@@ -61,13 +63,12 @@ struct FoldInColumns {
             threads *= 2;
         }
     }
-    int64_t groups() const { return blocks * (count / columns) * parts; }
+    int64_t groups() const { return static_cast<int64_t>(blocks) * outer_count * parts; }
     int64_t shared_bytes() const { return threads * kN * static_cast<int64_t>(sizeof(State)); }
 
     DIOPI_DEVICE void operator()(Group& group, int64_t k) const {
         const auto number = static_cast<uint32_t>(k);
         const uint32_t block = number % blocks;
-        const auto outer_count = static_cast<uint32_t>(count / columns);
         const uint32_t outer = number / blocks % outer_count;
         const uint32_t part = number / blocks / outer_count;
         const int lane = group.thread() & (width - 1);

@@ -4,6 +4,7 @@
 #define DIOPI_CUDA_FOLD_ROWS_H_
 
 #include "diopi_cuda/fold_layout.h"
+#include "diopi_cuda/splitter.h"
 
 namespace diopi::cuda::detail {
 
@@ -21,6 +22,7 @@ struct FoldInRows {
     Offsets runs;  // of a row
     bool is_vector;
     int64_t count;
+    Splitter by_count;
     int64_t units;    // rows times parts
     uint32_t run;     // elements in a run
     Divider per_run;  // packs in it
@@ -37,6 +39,7 @@ struct FoldInRows {
           start(layout.start),
           runs(layout.inside, layout.along, false),
           count(layout.count),
+          by_count(layout.count),
           run(static_cast<uint32_t>(layout.run())) {
         const int64_t in_run = (layout.run() + kN - 1) / kN;
         const int64_t all = layout.run() == 0 ? 0 : layout.length / layout.run() * in_run;
@@ -57,8 +60,8 @@ struct FoldInRows {
 
     DIOPI_DEVICE void operator()(Group& group, int64_t k) const {
         const int64_t unit = k * (group.size() / team) + group.thread() / team;
-        const int64_t part = parts == 1 ? 0 : unit / count;
-        const int64_t row = parts == 1 ? unit : unit % count;
+        int64_t row = unit;
+        const int64_t part = parts == 1 ? 0 : by_count.split(row);
         const bool is_there = unit < units;
         auto local = started(fold);
         if (is_there) {
