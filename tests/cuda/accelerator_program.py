@@ -185,22 +185,39 @@ def devices() -> None:
 
 
 def memory() -> None:
-    """Too little memory is a status with CUDA's text. What was freed on a stream can be had again."""
+    """Too little memory is a status with CUDA's text, also inside of an operator, and the next call works.
+
+    What was freed on a stream can be had again.
+    """
     count = 1024  # 4 KiB of the 64 KiB that the device has
-    given, ordered = (Place([float(-i) for i in range(count)]) for _ in range(2))
-    refused, indices = ctypes.c_void_p(), ctypes.c_void_p()
-    assert new_tensor(given, refused, 16 * count, FLOAT32) != 0
+    small, large = (numbered(size) for size in (count, 2 * count))
+    refused = ctypes.c_void_p()
+    assert new_tensor(small[0], refused, 16 * count, FLOAT32) != 0
     assert "cudaErrorMemoryAllocation: out of memory" in text(), text()
-    good(new_tensor(given, indices, count, INT64))
+    library.diopiGetLastErrorString.restype = ctypes.c_char_p
+    assert sort(*large) != 0
+    assert library.diopiGetLastErrorString() == b"diopiSort: allocate a buffer: out of memory"
+    for tensor in (large[0].tensor, large[1].tensor, large[2]):
+        good(host.diopiHostDestroyTensor(tensor))
     # Each call frees its buffers on the stream, where nothing is done before somebody waits.
-    dimension, falls, stable = ctypes.c_int64(0), ctypes.c_bool(False), ctypes.c_bool(True)
     for _ in range(16):
-        good(
-            library.diopiSort(
-                given.context, ordered.tensor, indices, given.tensor, dimension, falls, ctypes.byref(stable)
-            )
-        )
+        good(sort(*small))
+    given, ordered, _ = small
     assert given.read(ordered.tensor) == [float(i - count + 1) for i in range(count)]
+
+
+def numbered(count: int) -> tuple[Place, Place, ctypes.c_void_p]:
+    """Numbers that fall, and room for them in order and for their places."""
+    given, ordered = (Place([float(-i) for i in range(count)]) for _ in range(2))
+    indices = ctypes.c_void_p()
+    good(new_tensor(given, indices, count, INT64))
+    return given, ordered, indices
+
+
+def sort(given: Place, ordered: Place, indices: ctypes.c_void_p) -> int:
+    dimension, falls, stable = ctypes.c_int64(0), ctypes.c_bool(False), ctypes.c_bool(True)
+    outputs = (ordered.tensor, indices)
+    return int(library.diopiSort(given.context, *outputs, given.tensor, dimension, falls, ctypes.byref(stable)))
 
 
 def late() -> None:
