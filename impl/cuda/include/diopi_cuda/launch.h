@@ -28,6 +28,14 @@ namespace diopi::cuda {
 
 constexpr int kThreads = 256;
 constexpr int64_t kMaxGroups = 0x7fffffff;
+constexpr int64_t kMaxShared = 48 << 10;  // bytes that a launch has without asking for more
+
+// What a GPU launches: the emulation would take anything.
+inline void require_launch(int64_t groups, int threads, int64_t shared_bytes) {
+    require(groups <= kMaxGroups, "more groups than a launch can have");
+    require(threads > 0 && threads <= kThreads && threads % kLanes == 0, "a group has whole warps");
+    require(Group::scratch_bytes(threads) + shared_bytes <= kMaxShared, "a group asks for too much shared memory");
+}
 
 #if defined(__CUDACC__)
 
@@ -67,8 +75,7 @@ void for_each(int64_t count, const Body& body) {
 
 template <typename Body>
 void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& body) {
-    require(count <= kMaxGroups, "more groups than a launch can have");
-    require(threads > 0 && threads <= kThreads && threads % kLanes == 0, "a group has whole warps");
+    require_launch(count, threads, shared_bytes);
     if (count > 0) {
         const auto bytes = static_cast<size_t>(Group::scratch_bytes(threads) + shared_bytes);
         detail::groups<<<static_cast<unsigned>(count), static_cast<unsigned>(threads), bytes, stream()>>>(body,
@@ -102,7 +109,7 @@ void for_each(int64_t count, const Body& body) {
 
 template <typename Body>
 void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& body) {
-    require(count <= kMaxGroups, "more groups than a launch can have");
+    require_launch(count, threads, shared_bytes);
     const int used = emulation::group_size(threads);
     if (count > 0) {
         const cudaError_t status = emulation::submit(stream(), [=, guard = guard()] {
