@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from calls import call_of
 
-from diopigen.conformance.cases import cases_of, tested
+from diopigen.conformance.cases import cases_of
+from diopigen.conformance.cases import tested as functions_of
 from diopigen.conformance.compare import compare
 from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode
 from diopigen.conformance.model import SUCCESS, Case
@@ -209,7 +210,7 @@ and more, and inf in shorter ones."""
 
 
 def _cases(interface: Interface, operator: str) -> list[Case]:
-    functions = [f for f in tested(interface) if f.operator == operator]
+    functions = [f for f in functions_of(interface) if f.operator == operator]
     cases = [case for f in functions for case in cases_of(interface, f) if case.expect == SUCCESS]
     if operator in ROUNDED_ON_THE_WAY:
         cases = [case for case in cases if case.dtype not in ("float16", "bfloat16")]
