@@ -6,7 +6,9 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from cpu_build import ROOT, SHARED, only_one, run_checked
 
 NVCC = shutil.which("nvcc") or ("/usr/local/cuda/bin/nvcc" if Path("/usr/local/cuda/bin/nvcc").exists() else None)
@@ -33,6 +35,13 @@ def emulated_library(generated: Path) -> tuple[Path, Path]:
             run_checked([tool("cmake"), "-S", ROOT / folder, "-B", build, "-G", "Ninja", *options, *own], environment)
             run_checked([tool("cmake"), "--build", build, "--parallel", "2"], environment)
     return output / "libdiopirt.so", output / "libdiopi_impl_cuda_emulated.so"
+
+
+def results_of(program: Path, libraries: tuple[Path, Path], file: Path, order: str) -> dict[str, Any]:
+    """The arrays that a program writes which calls the emulated library, with threads in this order."""
+    run_checked([sys.executable, program, *libraries, file], {**os.environ, "DIOPI_CUDA_EMULATION_ORDER": order})
+    with np.load(file) as found:
+        return dict(found)
 
 
 def exported(library: Path) -> set[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from cpu_build import run_checked
 from cpu_library import BFLOAT16
+from cuda_build import results_of
 from rows_program import EPS, MOMENTUM, Case, cases
 
 PROGRAM = Path(__file__).with_name("rows_program.py")
@@ -23,11 +21,7 @@ def results(
     request: pytest.FixtureRequest, emulated: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Array]:
     """What the emulated library gives for all cases, with threads in one order and in the other."""
-    file = tmp_path_factory.mktemp("rows") / "results.npz"
-    order = {"DIOPI_CUDA_EMULATION_ORDER": request.param}
-    run_checked([sys.executable, PROGRAM, *emulated, file], {**os.environ, **order})
-    with np.load(file) as found:
-        return dict(found)
+    return results_of(PROGRAM, emulated, tmp_path_factory.mktemp("rows") / "results.npz", request.param)
 
 
 def softmax(case: Case, x: Array, grad: Array) -> dict[str, Array]:

@@ -138,7 +138,7 @@ void exponentials_in_parts(const RowParts& parts, Exponentials* rows, const S* f
     memory.allocate(parts.count() * static_cast<int64_t>(sizeof(Exponentials)));
     auto* const states = static_cast<Exponentials*>(memory.data());
     for_groups(parts.count(), kThreads, 0, PartSums<S, n>{parts, from, states});
-    join_parts(parts, rows, states, Exponentials(), JoinExponentials());
+    join_rows(parts, rows, states, JoinExponentials());
 }
 
 template <typename S, int n>
@@ -169,7 +169,7 @@ void backward(S* to, const S* incoming, const S* made, int64_t count, int64_t le
     auto* const states = static_cast<double*>(memory.data());
     double* const rows = states + parts.count();
     for_groups(parts.count(), kThreads, 0, PartProducts<S, n>{parts, incoming, made, states, is_log});
-    join_parts(parts, rows, states, 0.0, Add());
+    join_rows(parts, rows, states, Add());
     for_groups(parts.count(), kThreads, 0, WriteGradientParts<S, n>{parts, to, incoming, made, rows, is_log});
 }
 

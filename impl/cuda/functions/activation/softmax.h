@@ -7,13 +7,9 @@
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
-#include "diopi_cuda/pack.h"
+#include "diopi_cuda/rows.h"
 
 namespace diopi::cuda {
-
-// The larger of two, in one instruction. A NaN may be lost: the sum of the exponentials has it then.
-DIOPI_DEVICE inline float larger(float a, float b) { return numeric::fmax(a, b); }
-DIOPI_DEVICE inline double larger(double a, double b) { return numeric::fmax(a, b); }
 
 // exp(x) for elements that are stored as S. For halves by the power of two, which a GPU has an instruction for: what
 // rounding x * log2(e) costs is far below what a half can tell.

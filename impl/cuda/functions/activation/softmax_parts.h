@@ -2,6 +2,7 @@
 #ifndef DIOPI_CUDA_ACTIVATION_SOFTMAX_PARTS_H_
 #define DIOPI_CUDA_ACTIVATION_SOFTMAX_PARTS_H_
 
+#include "diopi_cuda/parts.h"
 #include "diopi_cuda/rows.h"
 #include "softmax.h"
 
@@ -60,13 +61,9 @@ struct PartProducts {
 
 // The states of the parts of each row, joined.
 template <typename State, typename Join>
-void join_parts(const RowParts& parts, State* rows, const State* states, const State& none, const Join& join) {
+void join_rows(const RowParts& parts, State* rows, const State* states, const Join& join) {
     for_groups(parts.rows, threads_for(parts.parts), 0, [=] DIOPI_KERNEL(const Group& group, int64_t row) {
-        State own = none;
-        for (int64_t k = group.thread(); k < parts.parts; k += group.size()) {
-            own = join(own, states[row * parts.parts + k]);
-        }
-        own = group.reduce(own, join);
+        const State own = join_parts(group, states, row, parts.parts, join);
         if (group.thread() == 0) {
             rows[row] = own;
         }

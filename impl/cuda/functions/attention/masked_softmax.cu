@@ -52,8 +52,6 @@ struct HiddenOfRow {
     DIOPI_DEVICE float gradient(int key, float value) const { return at(key) ? 0.0f : value; }
 };
 
-DIOPI_DEVICE inline float larger(float a, float b) { return numeric::fmax(a, b); }
-
 template <typename S, int n>
 struct Held {
     static constexpr int kHeld = n == 1 ? 16 : 32 / n;

@@ -18,23 +18,6 @@ void add_broadcast(int64_t* to, const Dims& dims, const Operand& values, int64_t
              [=] DIOPI_KERNEL(int64_t i) { to[i] += scale * *reinterpret_cast<const int64_t*>(values.at(dims, i)); });
 }
 
-// `inner` words to a slice.
-template <typename W>
-void pick(void* target, const void* source, const int64_t* positions, int64_t count, int64_t inner,
-          const Around& place) {
-    auto* const to = static_cast<W*>(target);
-    const auto* const from = static_cast<const W*>(source);
-    const SlicePositions slices(count, inner);
-    const int64_t size = place.size;
-    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
-        int64_t outer;
-        int64_t k;
-        int64_t i;
-        slices.split(at, outer, k, i);
-        to[at] = from[(outer * size + positions[k]) * inner + i];
-    });
-}
-
 // 1 + the last number of the slices that go to each position.
 void find_last(int64_t* last, const int64_t* positions, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t k) { atomic_max(last + positions[k], k + 1); });

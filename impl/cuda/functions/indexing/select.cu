@@ -16,22 +16,6 @@ void look_outside(const Finding& found, const Int64* positions, int64_t count, i
     });
 }
 
-// `inner` words to a slice.
-template <typename W>
-void pick(void* target, const void* source, const Int64* positions, int64_t count, int64_t inner, const Around& place) {
-    auto* const to = static_cast<W*>(target);
-    const auto* const from = static_cast<const W*>(source);
-    const SlicePositions slices(count, inner);
-    const int64_t size = place.size;
-    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
-        int64_t outer;
-        int64_t k;
-        int64_t i;
-        slices.split(at, outer, k, i);
-        to[at] = from[(outer * size + positions[k].value) * inner + i];
-    });
-}
-
 template <typename W>
 void gather(W* to, const W* from, const Int64* positions, const DevicePlaces& places) {
     for_each(places.count(), [=] DIOPI_KERNEL(int64_t k) { to[k] = from[places.place(k, positions[k].value)]; });

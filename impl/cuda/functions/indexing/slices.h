@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "diopi_cpu/words.h"
+#include "diopi_cuda/launch.h"
 #include "diopi_cuda/splitter.h"
 
 namespace diopi::cuda {
@@ -44,6 +45,26 @@ void dispatch_slices(int64_t bytes, std::initializer_list<const void*> arrays, B
     } else {
         body(uint8_t{}, bytes);
     }
+}
+
+DIOPI_DEVICE inline int64_t as_number(int64_t position) { return position; }
+DIOPI_DEVICE inline int64_t as_number(Int64 position) { return position.value; }
+
+// Slices of `inner` words at positions of a dimension, one after the other.
+template <typename W, typename Position>
+void pick(void* target, const void* source, const Position* positions, int64_t count, int64_t inner,
+          const Around& place) {
+    auto* const to = static_cast<W*>(target);
+    const auto* const from = static_cast<const W*>(source);
+    const SlicePositions slices(count, inner);
+    const int64_t size = place.size;
+    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
+        int64_t outer;
+        int64_t k;
+        int64_t i;
+        slices.split(at, outer, k, i);
+        to[at] = from[(outer * size + as_number(positions[k])) * inner + i];
+    });
 }
 
 }  // namespace diopi::cuda

@@ -6,6 +6,7 @@
 
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/pack.h"
+#include "diopi_cuda/parts.h"
 
 namespace diopi::cuda {
 
@@ -95,16 +96,6 @@ DIOPI_DEVICE Slope<S> slope_of(double mean, double invstd, double weight, const 
     result.slope = static_cast<T>(-invstd * invstd * invstd * (sums.product / count));
     result.constant = static_cast<T>(is_centred ? -invstd * (sums.own / count) : 0.0);
     return result;
-}
-
-// The states of the parts of set `set`, joined by its group: every thread has the result.
-template <typename State, typename Join>
-DIOPI_DEVICE State join_parts(const Group& group, const State* states, int64_t set, int64_t parts, const Join& join) {
-    State own;
-    for (int64_t k = group.thread(); k < parts; k += group.size()) {
-        own = join(own, states[set * parts + k]);
-    }
-    return group.reduce(own, join);
 }
 
 }  // namespace diopi::cuda

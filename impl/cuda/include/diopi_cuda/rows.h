@@ -3,9 +3,14 @@
 #ifndef DIOPI_CUDA_ROWS_H_
 #define DIOPI_CUDA_ROWS_H_
 
+#include "diopi_cpu/math.h"
 #include "diopi_cuda/pack.h"
 
 namespace diopi::cuda {
+
+// The larger of two, in one instruction. A NaN may be lost: the sum of the exponentials has it then.
+DIOPI_DEVICE inline float larger(float a, float b) { return numeric::fmax(a, b); }
+DIOPI_DEVICE inline double larger(double a, double b) { return numeric::fmax(a, b); }
 
 // The threads that hold a row. Those of all teams of a group reduce together.
 class Team {
