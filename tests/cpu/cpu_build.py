@@ -94,8 +94,8 @@ def chosen() -> str:
 
 def build_libraries(generated: Path, output: Path, flavour: str) -> tuple[Path, Path]:
     """libdiopirt.so and libdiopi_impl.so in `output`, in a flavour of `FLAVOURS`."""
-    # Relative paths, so that a compiler cache knows the files of an earlier run.
-    environment = {**os.environ, "CCACHE_BASEDIR": os.path.commonpath([generated, output]), "CCACHE_NOHASHDIR": "1"}
+    # Relative paths, so that a compiler cache knows the files of another checkout too.
+    environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
     options = [
         f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={output}",
         *FLAVOURS[flavour],
