@@ -1,14 +1,15 @@
 // Loops compiled once for each instruction set, of which the loader picks the best that the machine has. Templates may
-// carry the mark too; what such a function calls must be inlined into it to profit.
+// carry the mark too; what it calls must be inlined into it to profit. capability.cpp: how a variable limits the
+// choice.
 #ifndef DIOPI_CPU_CLONES_H_
 #define DIOPI_CPU_CLONES_H_
 
-// Three times: for every x86-64 machine, for those with AVX2 and for those with AVX-512. The levels are named rather
-// than processors: of "arch=haswell" GCC asks who made the machine too, and passes over those of AMD. Clang 14 clones
-// no templates, the sanitizers do not bear functions that the loader chooses, and a build that names its instruction
-// set (DIOPI_CPU_ONE_ARCH) wants that one alone.
+// Three levels, named rather than processors: of "arch=haswell" GCC asks who made the machine too, and passes over AMD.
+// Clang 14 clones no templates, the sanitizers do not bear functions that the loader chooses, and a build that names
+// its instruction set (DIOPI_CPU_ONE_ARCH) wants that one alone.
 #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
     !defined(DIOPI_CPU_ONE_ARCH) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define DIOPI_CPU_LEVELS
 #define DIOPI_CPU_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define DIOPI_CPU_CLONES

@@ -1,0 +1,17 @@
+// A cloned function, also by its address in data, which is bound as the library is.
+#include <cstdint>
+
+#include "diopi_cpu/capability.h"
+#include "diopi_cpu/clones.h"
+
+extern "C" {
+extern const char __ehdr_start __attribute__((visibility("hidden")));  // the linker's: where the library begins
+
+DIOPI_CPU_CLONES int cloned(int value) { return value + 1; }
+int (*volatile bound)(int) = cloned;
+
+// Where the chosen clone is in the library, as nm counts.
+uintptr_t chosen() { return reinterpret_cast<uintptr_t>(bound) - reinterpret_cast<uintptr_t>(&__ehdr_start); }
+const char* level() { return diopi::cpu::capability_name(diopi::cpu::capability()); }
+void report() { diopi::cpu::report_capability(); }
+}
