@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -105,6 +106,8 @@ def list_cases(
 @library_options
 @selection_options
 @shard_option
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="At most N cases of each function.")
+@click.option("--launcher", metavar="COMMAND", help="Start processes by this command: 'qemu-x86_64 -cpu Haswell'.")
 @click.option("--device", default="", metavar="VENDOR", help="Insist on this vendor's library and device memory: cuda.")
 @click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
@@ -126,6 +129,8 @@ def run(
     axis: tuple[str, ...],
     model: tuple[str, ...],
     shard: str | None,
+    sample: int | None,
+    launcher: str | None,
     device: str,
     exceptions_file: str | None,
     jobs: int | None,
@@ -142,11 +147,14 @@ def run(
     from diopigen.conformance.report import text
 
     session = Session(spec, None, "text", False)
-    cases = _part(_select(session, ops, family, dtype, axis, model), shard)
+    prefix = _words("--launcher", launcher)
+    cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)
     known = _known_exceptions(session, exceptions_file)
     cases = _excused(session, cases, known)
     results = replace(
-        _run(session, cases, lib, runtime, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device),
+        _run(
+            session, cases, lib, runtime, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix
+        ),
         shard=shard or "",
     )
     write_reports(session, results, json_file, junit_file, html_file)
@@ -223,10 +231,19 @@ def _select(
     )
 
 
-def _part(cases: list[Case], shard: str | None) -> list[Case]:
-    from diopigen.conformance.shards import parse_shard, part
+def _part(cases: list[Case], shard: str | None, count: int | None = None) -> list[Case]:
+    from diopigen.conformance.shards import parse_shard, part, sample
 
-    return part(cases, parse_shard(shard)) if shard else cases
+    cases = part(cases, parse_shard(shard)) if shard else cases
+    return sample(cases, count) if count else cases
+
+
+def _words(option: str, text: str | None) -> list[str]:
+    """The words of a command, as a shell reads them."""
+    try:
+        return shlex.split(text or "")
+    except ValueError as error:
+        raise click.UsageError(f"{option} '{text}': {error}") from None
 
 
 def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
@@ -273,6 +290,7 @@ def _run(
     limits: tuple[float, int],
     jobs: int,
     device: str = "",
+    launcher: Sequence[str] = (),
 ) -> Results:
     from diopigen.conformance.locate import runtime_for
     from diopigen.conformance.runner import run as run_cases
@@ -290,6 +308,7 @@ def _run(
             memory_limit=limits[1] << 30,
             progress=progress.show,
             device=device,
+            launcher=launcher,
         )
     return replace(results, runtime=runtime or "")
 

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from diopigen.diagnostics import failure
 
 Started = tuple["subprocess.Popen[bytes]", Any]
 """A process, and the file that it prints to."""
@@ -18,12 +20,16 @@ _spare: list[Started] = []
 
 def prepare() -> None:
     """Starts a process that the next `take` gives. One that nobody takes ends with this process, or by `dismiss`."""
-    _spare.append(_start({}))
+    _spare.append(_start({}, ()))
 
 
-def take(environment: Mapping[str, str] | None = None) -> Started:
-    """A process that waits for its setup. One with variables of its own is none of those started ahead."""
-    return _spare.pop() if _spare and not environment else _start(environment or {})
+def take(environment: Mapping[str, str] | None = None, launcher: Sequence[str] = ()) -> Started:
+    """A process that waits for its setup, with variables of its own, run by `launcher`: a command such as that of an
+    emulator, which the command of the process is appended to. With either it is none of those started ahead.
+
+    Raises `Failure` where the launcher cannot be started.
+    """
+    return _spare.pop() if _spare and not (environment or launcher) else _start(environment or {}, launcher)
 
 
 def dismiss() -> None:
@@ -37,18 +43,25 @@ def dismiss() -> None:
             pipe.close()
 
 
-def _start(variables: Mapping[str, str]) -> Started:
+def _start(variables: Mapping[str, str], launcher: Sequence[str]) -> Started:
     errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(entry for entry in (root, os.environ.get("PYTHONPATH", "")) if entry)
     # Several workers share the processors; a thread pool in each of NumPy's libraries would only be in the way.
     environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, **variables, "PYTHONPATH": path}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "diopigen.conformance.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        env=environment,
-        bufsize=0,
-    )
+    try:
+        process = subprocess.Popen(
+            [*launcher, sys.executable, "-m", "diopigen.conformance.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            bufsize=0,
+        )
+    except OSError as error:
+        if not launcher:
+            raise
+        reason = error.strerror or str(error)
+        message = f"the launcher '{launcher[0]}' cannot be started: {reason}"
+        raise failure("launcher-missing", message, fix="install it, or give its whole path") from None
     return process, errors

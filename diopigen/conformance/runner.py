@@ -30,17 +30,18 @@ def run(
     progress: Progress | None = None,
     environment: Mapping[str, str] | None = None,
     device: str = "",
+    launcher: Sequence[str] = (),
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
-    `device` is as for `Setup`.
+    `device` is as for `Setup`, `launcher` as for `processes.take`.
 
-    Raises `Failure` where the library or the runtime does not load.
+    Raises `Failure` where the library, the runtime or the launcher does not load.
     """
     started = time.monotonic()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {}, device=device)
-    session = Session(setup, time_limit, progress)
+    session = Session(setup, time_limit, progress, launcher)
     found = session.run(called, max(1, min(jobs, -(-sum(map(_weight, called)) // _SHARE))))
     judged = iter(found)
     results = tuple(CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(judged) for case in cases)

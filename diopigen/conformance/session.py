@@ -28,7 +28,9 @@ _BATCH = 64
 _LONG_BATCH = 4
 """Calls of models that are handed out at once: some take a minute, and nobody should be alone with the last ones."""
 _START_LIMIT = 120.0
-"""Seconds that a worker may take to load the library."""
+"""Seconds that a worker may take to load the library; more where a case may take long, as in an emulator."""
+_START_CASES = 6
+"""As many times the limit of a case a worker may take to load the library."""
 
 
 @dataclass(slots=True)
@@ -61,11 +63,14 @@ class _Worker:
 class Session:
     """Processes that judge cases. What a library does to a process costs the case that was running there."""
 
-    def __init__(self, setup: Setup, time_limit: float, progress: Progress | None = None) -> None:
-        """`time_limit` is seconds for a case, and for leaving the library."""
+    def __init__(
+        self, setup: Setup, time_limit: float, progress: Progress | None = None, launcher: Sequence[str] = ()
+    ) -> None:
+        """`time_limit` is seconds for a case, and for leaving the library; `launcher` is as for `processes.take`."""
         self.setup = setup
         self.time_limit = time_limit
         self.progress = progress
+        self.launcher = launcher
         self.cases: Sequence[Case] = ()
         self.results: list[CaseResult | None] = []
         self.queue: deque[tuple[int, Case]] = deque()
@@ -138,7 +143,7 @@ class Session:
     # ---- workers ----------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        process, errors = take(self.setup.environment)
+        process, errors = take(self.setup.environment, self.launcher)
         worker = _Worker(process, errors, since=time.monotonic())
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
@@ -254,7 +259,7 @@ class Session:
     def _stop_hanging(self) -> None:
         now = time.monotonic()
         for worker in list(self.workers):
-            limit = self.time_limit if worker.ready else _START_LIMIT
+            limit = self.time_limit if worker.ready else max(_START_LIMIT, _START_CASES * self.time_limit)
             if now - worker.since <= limit or (worker.ready and not worker.waiting):
                 continue
             if not worker.ready:

@@ -6,6 +6,7 @@ A case belongs to a shard by its id alone, so that what is added to the spec mov
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections import Counter
@@ -32,8 +33,12 @@ class Shard:
 
     def holds(self, case_id: str) -> bool:
         """Whether a case is of this part."""
-        digest = hashlib.blake2b(case_id.encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "little") % self.count == self.index - 1
+        return _number(case_id) % self.count == self.index - 1
+
+
+def _number(text: str) -> int:
+    """A number of 64 bits that has nothing to do with the order of texts."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def parse_shard(text: str) -> Shard:
@@ -47,6 +52,19 @@ def parse_shard(text: str) -> Shard:
 def part(cases: Sequence[Case], shard: Shard | None) -> list[Case]:
     """The cases of a shard, in their order; all of them without one."""
     return [case for case in cases if shard is None or shard.holds(case.id)]
+
+
+def sample(cases: Sequence[Case], count: int) -> list[Case]:
+    """At most `count` cases of each function, in their order: one of each axis in turn, which and in which turn follows
+    from ids alone."""
+    groups: dict[str, dict[str, list[Case]]] = {}
+    for case in sorted(cases, key=lambda case: _number(case.id)):
+        groups.setdefault(case.function, {}).setdefault(case.axis, []).append(case)
+    kept: set[str] = set()
+    for function, axes in groups.items():
+        turns = itertools.zip_longest(*(axes[axis] for axis in sorted(axes, key=lambda axis: _number(function + axis))))
+        kept.update(case.id for case in itertools.islice((case for turn in turns for case in turn if case), count))
+    return [case for case in cases if case.id in kept]
 
 
 def read_results(path: Path) -> Results:

@@ -10,6 +10,7 @@ import pytest
 from diopigen.conformance import processes
 from diopigen.conformance.cases import select
 from diopigen.conformance.runner import run
+from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
 
@@ -39,6 +40,28 @@ def test_what_nobody_takes_is_ended() -> None:
     processes.dismiss()
     assert process.poll() is not None
     processes.dismiss()
+
+
+def test_a_launcher_starts_the_processes(
+    interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path
+) -> None:
+    """It gets the command of the process as its last arguments; one started ahead is not taken."""
+    script = tmp_path / "launch"
+    script.write_text(f'#!/bin/sh\necho "$1 $3 $4" >>{tmp_path}/started\nshift\nexec "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    processes.prepare()
+    cases = select(interface, ops=["Add"], axes=["plain"])
+    results = run(cases, interface, tiny_library, runtime, launcher=[str(script), "fast"])
+    assert results.counts == run(cases, interface, tiny_library, runtime).counts
+    assert (tmp_path / "started").read_text(encoding="utf-8") == "fast -m diopigen.conformance.worker\n"
+
+
+def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_library: Path, runtime: Path) -> None:
+    cases = select(interface, ops=["Add"], axes=["plain"])
+    with pytest.raises(Failure) as caught:
+        run(cases, interface, tiny_library, runtime, launcher=["qemu-of-nobody"])
+    assert caught.value.diagnostics[0].code == "launcher-missing"
+    assert str(caught.value).startswith("the launcher 'qemu-of-nobody' cannot be started: No such file or directory")
 
 
 def test_cases_run_in_a_prepared_process(interface: Interface, tiny_library: Path, runtime: Path) -> None:

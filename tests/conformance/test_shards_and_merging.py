@@ -14,7 +14,7 @@ from diopigen.cli import cli
 from diopigen.conformance.cases import select
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Fault, Results
 from diopigen.conformance.report import to_json, to_junit
-from diopigen.conformance.shards import Shard, merge, parse_shard, part, read_results
+from diopigen.conformance.shards import Shard, merge, parse_shard, part, read_results, sample
 from diopigen.diagnostics import Failure, Sink
 from diopigen.ir.model import Interface
 from diopigen.render import render
@@ -52,6 +52,20 @@ def test_the_parts_are_the_whole_and_a_case_stays_in_its_part(interface: Interfa
     # By the id alone: what else there is does not matter, and neither does the process or the machine.
     assert part(cases[::2], Shard(2, 3)) == [case for case in cases[::2] if case in parts[1]]
     assert [index for index in range(1, 6) if Shard(index, 5).holds("diopiAdd/float32/plain")] == [5]
+
+
+def test_a_sample_has_cases_of_every_function_and_of_many_axes(interface: Interface) -> None:
+    cases = select(interface, families=["elementwise_binary", "sorting"])
+    for count in (1, 3):
+        taken = sample(cases, count)
+        every = Counter(case.function for case in cases)
+        assert Counter(case.function for case in taken) == {name: min(count, of) for name, of in every.items()}
+        assert taken == [case for case in cases if case in taken]
+        assert sorted(case.id for case in taken) == sorted(case.id for case in sample(cases[::-1], count))
+    three = [{case.axis for case in taken if case.function == name} for name in every]
+    assert all(len(axes) == 3 for axes in three)  # no axis twice while another is left
+    assert len({case.axis for case in sample(cases, 1)}) > 5  # nor the same axis of every function
+    assert sample(cases, 10_000) == cases
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "", "1 /2"])
