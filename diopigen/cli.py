@@ -28,13 +28,27 @@ from diopigen.commands import (
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell counts SIGINT."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+class _Commands(click.Group):
+    """The group of all commands. An interrupt that a command does not handle ends it with `INTERRUPTED`."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("diopigen: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="diopigen")
 def cli() -> None:
     """One operator spec; headers, vendor trees and conformance suite generated from it and checked against it.
 
-    Exit codes: 0 fine, 1 findings, 2 wrong usage or work that could not be done.
+    Exit codes: 0 fine, 1 findings, 2 wrong usage or work that could not be done, 130 interrupted.
     """
 
 

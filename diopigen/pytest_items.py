@@ -12,11 +12,11 @@ import pytest
 from diopigen import api
 from diopigen.conformance.cases import select
 from diopigen.conformance.exceptions import excused, read
-from diopigen.conformance.locate import runtime_for
+from diopigen.conformance.locate import library_and_runtime
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
 from diopigen.conformance.report import ending_text, failure_text, why_not_judged
 from diopigen.conformance.runner import Judge
-from diopigen.diagnostics import Diagnostic, Failure, Sink, failure
+from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.ir.model import Interface
 from diopigen.render import render
 
@@ -93,14 +93,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     option = session.config.getoption
     try:
         interface, cases = _cases(session.config)
-        library = Path(option("--diopi-lib"))
-        if not library.is_file():
-            raise failure("library-missing", f"there is no file '{library}'", fix="build it, or correct --diopi-lib")
-        runtime = runtime_for(library, option("--diopi-runtime"))
-        if not runtime.is_file():
-            raise failure(
-                "library-missing", f"there is no file '{runtime}'", fix="build it, or correct --diopi-runtime"
-            )
+        library, runtime = library_and_runtime(option("--diopi-lib"), option("--diopi-runtime"))
     except Failure as fault:
         raise pytest.UsageError(_shown(fault.diagnostics)) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")

@@ -141,11 +141,16 @@ def run(
     html_file: str | None,
     spec: str | None,
 ) -> None:
-    """Run cases and print what came of them, function by function or family by family."""
+    """Run cases and print what came of them, function by function or family by family.
+
+    Ctrl-C ends the run: the cases that finished are reported and written, and the exit code is 130.
+    """
     _start_ahead()
     from diopigen.conformance.exceptions import unneeded
+    from diopigen.conformance.locate import library_and_runtime
     from diopigen.conformance.report import text
 
+    libraries = library_and_runtime(lib, runtime)
     session = Session(spec, None, "text", False)
     prefix = _words("--launcher", launcher)
     cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)
@@ -153,9 +158,10 @@ def run(
     cases = _excused(session, cases, known)
     results = replace(
         _run(
-            session, cases, lib, runtime, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix
+            session, cases, libraries, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix
         ),
         shard=shard or "",
+        runtime=runtime or "",
     )
     write_reports(session, results, json_file, junit_file, html_file)
     afterwards = Sink()
@@ -164,7 +170,12 @@ def run(
         show_findings(afterwards.sorted(), "text")
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
-    sys.exit(0 if results.good else 1)
+    sys.exit(exit_code(results))
+
+
+def exit_code(results: Results) -> int:
+    """0 where all is well, 130 for an interrupted run, else 1."""
+    return 130 if results.not_run else int(not results.good)
 
 
 def _kept_call(_context: click.Context, _param: click.Parameter, value: str) -> str:
@@ -194,11 +205,15 @@ def repro(
     """
     _start_ahead()
     from diopigen.conformance.cases import find
+    from diopigen.conformance.locate import library_and_runtime
     from diopigen.conformance.report import ending_text, failure_text
 
+    libraries = library_and_runtime(lib, runtime)
     session = Session(spec, None, "text", False)
     case = find(session.load().interface, case_id, session.models())
-    results = _run(session, [case], lib, runtime, seed, (time_limit, memory_limit), 1)
+    results = replace(_run(session, [case], libraries, seed, (time_limit, memory_limit), 1), runtime=runtime or "")
+    if results.not_run:
+        raise KeyboardInterrupt
     click.echo(failure_text(results.results[0], results))
     for ending in results.endings:
         click.echo(ending_text(ending))
@@ -284,24 +299,22 @@ def write_reports(
 def _run(
     session: Session,
     cases: list[Case],
-    lib: str,
-    runtime: str | None,
+    libraries: tuple[Path, Path],
     seed: int,
     limits: tuple[float, int],
     jobs: int,
     device: str = "",
     launcher: Sequence[str] = (),
 ) -> Results:
-    from diopigen.conformance.locate import runtime_for
+    """Runs cases over a library and its runtime, with progress on standard error."""
     from diopigen.conformance.runner import run as run_cases
+    from diopigen.conformance.runner import weight
 
-    library = Path(lib)
-    with _Progress(sys.stderr.isatty()) as progress:
-        results = run_cases(
+    with _Progress(sys.stderr.isatty(), sum(map(weight, cases))) as progress:
+        return run_cases(
             cases,
             session.load().interface,
-            library,
-            runtime_for(library, runtime),
+            *libraries,
             jobs=jobs,
             seed=seed,
             time_limit=limits[0],
@@ -310,7 +323,6 @@ def _run(
             device=device,
             launcher=launcher,
         )
-    return replace(results, runtime=runtime or "")
 
 
 def _write(path: Path, content: str) -> None:
@@ -322,10 +334,13 @@ def _write(path: Path, content: str) -> None:
 class _Progress:
     """A line that counts, on a terminal; a line every ten seconds elsewhere, so that a log shows life."""
 
-    def __init__(self, terminal: bool) -> None:
+    def __init__(self, terminal: bool, weights: int) -> None:
+        from diopigen.conformance.progress import Remaining
+
         self.terminal = terminal
-        self.started = self.last = time.monotonic()
+        self.last = time.monotonic()
         self.failed = 0
+        self.remaining = Remaining(weights)
 
     def __enter__(self) -> _Progress:
         return self
@@ -337,12 +352,14 @@ class _Progress:
     def show(self, done: int, total: int, result: CaseResult) -> None:
         """Called after each case."""
         from diopigen.conformance.model import FAILURES
+        from diopigen.conformance.progress import in_words
+        from diopigen.conformance.runner import weight
 
         self.failed += result.outcome in FAILURES
         now = time.monotonic()
+        self.remaining.advance(weight(result.case), now)
         if now - self.last < (0.1 if self.terminal else 10):
             return
         self.last = now
-        left = (now - self.started) / done * (total - done)
-        line = f"{done} of {total} cases, {self.failed} failed, about {left:.0f} s left"
+        line = f"{done} of {total} cases, {self.failed} failed{in_words(self.remaining.seconds(now))}"
         click.echo(f"\r\033[K{line}" if self.terminal else line, err=True, nl=not self.terminal)

@@ -43,10 +43,11 @@ def mutate(
     """Plant faults into a library, one at a time, and let the suite look for them.
 
     A library that forwards every function to the true one is built once. The exit code is 1 where fewer than 95 per
-    cent of the faults are found, or of all places in which they act.
+    cent of the faults are found, or of all places in which they act. Ctrl-C ends the run: what is known by then is
+    reported and written, and the exit code is 130.
     """
     from diopigen.conformance.cases import select
-    from diopigen.conformance.locate import runtime_for
+    from diopigen.conformance.locate import library_and_runtime
     from diopigen.conformance.mutation.build import build
     from diopigen.conformance.mutation.campaign import Campaign, chosen, mutants
     from diopigen.conformance.mutation.report import text, to_json
@@ -54,8 +55,8 @@ def mutate(
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
-    true = Path(lib)
-    host, workers = runtime_for(true, runtime), jobs or os.cpu_count() or 1
+    true, host = library_and_runtime(lib, runtime)
+    workers = jobs or os.cpu_count() or 1
     cases = select(interface, ops=ops, families=family)
     mutant = build(interface, session.workspace().templates, Path(folder), jobs=workers)
     if only_list:
@@ -67,7 +68,7 @@ def mutate(
     if json_file:
         write_if_changed(Path(json_file), to_json(report).encode())
     click.echo(text(report), nl=False)
-    sys.exit(0 if report.strong else 1)
+    sys.exit(130 if report.not_run else int(not report.strong))
 
 
 def _list(found: list[Mutant]) -> None:

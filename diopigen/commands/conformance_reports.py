@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance import selection_options, spec_option, write_reports
+from diopigen.commands.conformance import exit_code, selection_options, spec_option, write_reports
 from diopigen.console import Session
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _show(results: Results, failures: int, by: str) -> None:
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
-    sys.exit(0 if results.good else 1)
+    sys.exit(exit_code(results))
 
 
 @click.command()
@@ -122,7 +122,7 @@ def coverage(
     spec: str | None,
 ) -> None:
     """Say what the cases reach, function by dtype by axis, and name every hole."""
-    from diopigen.conformance.cases import select, tested
+    from diopigen.conformance.cases import matching, select
     from diopigen.conformance.coverage import coverage as coverage_of
     from diopigen.conformance.coverage import summary, text, to_record
 
@@ -130,9 +130,11 @@ def coverage(
     interface = session.load().interface
     tables = session.models()
     cases = select(interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model)
-    chosen = {case.function for case in cases}
-    everything = not (ops or family or dtype or axis or model)
-    functions = [function for function in tested(interface) if everything or function.name in chosen]
+    # A function without cases counts where it is named: that it has none is the hole.
+    functions = matching(interface, ops, family)
+    if dtype or axis or model:
+        reached = {case.function for case in cases}
+        functions = [function for function in functions if function.name in reached]
     found = coverage_of(functions, cases)
     shown = [row for row in found if row.holes or not holes]
     if output_format == "json":

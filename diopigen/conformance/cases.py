@@ -34,6 +34,19 @@ def tested(interface: Interface) -> list[Function]:
     return [f for f in interface.functions if f.family not in NO_OPERATORS and f.returns == "status"]
 
 
+def matching(interface: Interface, ops: Sequence[str], families: Sequence[str]) -> list[Function]:
+    """The functions that match one of the globs and are of one of the families; an empty list admits all.
+
+    Raises `Failure` for a name that nothing has.
+    """
+    functions = tested(interface)
+    literal = [op for op in ops if not set("*?[") & set(op)]
+    _known("function", literal, [name for f in functions for name in (f.name, f.short_name)])
+    _known("family", families, [f.family for f in functions])
+    found = [f for f in functions if not ops or any(_matches(f, op) for op in ops)]
+    return [f for f in found if not families or f.family in families]
+
+
 def select(
     interface: Interface,
     *,
@@ -52,13 +65,8 @@ def select(
     Otherwise small calls of all tables come with the cases of their function; who has them (see `small_calls`) gives
     them as `small`, and no tables.
     """
-    functions = tested(interface)
-    literal = [op for op in ops if not set("*?[") & set(op)]
-    _known("function", literal, [name for f in functions for name in (f.name, f.short_name)])
-    _known("family", families, [f.family for f in functions])
     _known("dtype", dtypes, [*STORAGE, "none"])
-    found = [f for f in functions if not ops or any(_matches(f, op) for op in ops)]
-    found = [f for f in found if not families or f.family in families]
+    found = matching(interface, ops, families)
     _known("model", models, [model.name for model in tables])
     if models:
         cases = [case for model in tables if model.name in models for case in model_cases(interface, model)]

@@ -33,6 +33,8 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
     verdict = f"{failed} of {total} cases failed" if failed else "No case failed"
     if results.endings:
         verdict += f"; {unended(results)}"
+    if results.not_run:
+        verdict += f"; interrupted, {results.not_run} cases were not run"
     facts = [
         ("library", results.library),
         ("functions", str(len(data["functions"]))),

@@ -1,21 +1,66 @@
-"""Where the host runtime lies that a library under test runs on."""
+"""Where the library under test and the host runtime that it runs on are."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from diopigen.diagnostics import Span, failure
 
 RUNTIME_NAME = "libdiopirt.so"
+_DEPTH = 3
+"""Levels of folders below the library's that are searched: `build/runtime`, `build/x/runtime`."""
+_ENTRIES = 20_000
+"""Directory entries that are looked at. A library in a large folder needs --runtime."""
 
 
-def runtime_for(library: Path, named: str | None) -> Path:
-    """The runtime that is named, else the one in the folder of the library or below it. Raises `Failure` without."""
-    if named:
-        return Path(named)
-    folder = library.parent
-    found = sorted(folder.rglob(RUNTIME_NAME), key=lambda path: len(path.parts))
-    if found:
-        return found[0]
-    fix = "build runtime/ and name it with --runtime"
-    raise failure("runtime-missing", f"there is no {RUNTIME_NAME} beside the library", Span(str(folder)), fix)
+def library_and_runtime(lib: str, runtime: str | None) -> tuple[Path, Path]:
+    """The library, and the runtime that is named, else the one nearest to it, in its folder or below.
+
+    Raises `Failure` where one of them is not a file.
+    """
+    library = Path(lib)
+    _expect_file(library, "library-missing", "build the library, or name it with --lib")
+    if runtime:
+        found = Path(runtime)
+        _expect_file(found, "runtime-missing", "build runtime/, or name libdiopirt.so with --runtime")
+        return library, found
+    nearest = _search(library.parent)
+    if nearest is None:
+        fix = "build runtime/ and name it with --runtime"
+        message = f"there is no {RUNTIME_NAME} in the library's folder or {_DEPTH} levels below it"
+        raise failure("runtime-missing", message, Span(str(library.parent)), fix)
+    return library, nearest
+
+
+def _expect_file(path: Path, code: str, fix: str) -> None:
+    try:
+        if path.is_file():
+            return
+        what = "is not a file" if path.exists() else "does not exist"
+    except (OSError, ValueError) as error:  # a loop of links, a NUL in the name
+        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    raise failure(code, what, Span(str(path)), fix)
+
+
+def _search(folder: Path) -> Path | None:
+    """The runtime nearest to `folder`, level by level, past unreadable folders and links to folders."""
+    level, looked_at = [folder], 0
+    for _ in range(_DEPTH + 1):
+        below: list[Path] = []
+        for place in level:
+            candidate = place / RUNTIME_NAME
+            if candidate.is_file():
+                return candidate
+            try:
+                with os.scandir(place) as entries:
+                    for entry in entries:
+                        looked_at += 1
+                        if looked_at > _ENTRIES:
+                            return None
+                        if entry.is_dir(follow_symlinks=False):
+                            below.append(place / entry.name)
+            except OSError:
+                continue
+        level = sorted(below)
+    return None

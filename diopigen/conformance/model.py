@@ -149,6 +149,8 @@ class Results:
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()
     """What went wrong when processes left the library, one entry for each such process."""
+    not_run: int = 0
+    """Cases without a result, since the run was interrupted."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:
@@ -157,5 +159,5 @@ class Results:
 
     @property
     def good(self) -> bool:
-        """Whether nothing counts against the library: no case, and no process at its end."""
-        return not self.failures and not self.endings
+        """Whether nothing counts against the library: every case ran, none failed, and each process ended properly."""
+        return not self.failures and not self.endings and not self.not_run

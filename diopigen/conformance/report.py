@@ -81,6 +81,8 @@ def text(results: Results, *, colour: bool = False, failures: int = 20, by: str 
     summary = f"{library}: {functions} functions, {total} cases in {results.seconds:.1f} s: {done or 'nothing to do'}"
     if results.endings:
         summary += f"; {unended(results)}"
+    if results.not_run:
+        summary += f"; interrupted: {results.not_run} cases were not run"
     parts += [ending_text(ending, count) for ending, count in distinct_endings(results)]
     return "\n\n".join([*parts, table, *_exceptions_text(results), summary]) + "\n"
 
@@ -185,6 +187,7 @@ def to_json(results: Results) -> str:
         **({"runtime": results.runtime} if results.runtime else {}),
         **({"shard": results.shard} if results.shard else {}),
         **({"endings": [asdict(ending) for ending in results.endings]} if results.endings else {}),
+        **({"not_run": results.not_run} if results.not_run else {}),
     }  # fmt: skip
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
@@ -208,6 +211,8 @@ def to_junit(results: Results) -> str:
             _junit_case(suite, result, results)
     if results.endings:
         _junit_endings(root, results)
+    if results.not_run:
+        _junit_not_run(root, results.not_run)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -222,6 +227,14 @@ def _junit_endings(root: ElementTree.Element, results: Results) -> None:
         case = ElementTree.SubElement(suite, "testcase", names)
         error = ElementTree.SubElement(case, "error", message=_printable(ending.message))
         error.text = _printable(ending_text(ending))
+
+
+def _junit_not_run(root: ElementTree.Element, count: int) -> None:
+    """A suite of its own for an interrupted run, so that nobody takes it for a complete one."""
+    attributes = {"name": "run", "tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": "0.000"}
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    case = ElementTree.SubElement(suite, "testcase", {"classname": "run", "name": "run/interrupted", "time": "0.000"})
+    ElementTree.SubElement(case, "error", message=f"the run was interrupted: {count} cases were not run")
 
 
 _LIBRARY = "library"

@@ -36,15 +36,17 @@ def run(
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
     `device` is as for `Setup`, `launcher` as for `processes.take`.
 
+    An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
     Raises `Failure` where the library, the runtime or the launcher does not load.
     """
     started = time.monotonic()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {}, device=device)
     session = Session(setup, time_limit, progress, launcher)
-    found = session.run(called, max(1, min(jobs, -(-sum(map(_weight, called)) // _SHARE))))
-    judged = iter(found)
-    results = tuple(CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(judged) for case in cases)
+    found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _SHARE))))
+    finished = iter(found)
+    every = [CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(finished) for case in cases]
+    results = tuple(result for result in every if result is not None)
     counts = Counter(result.outcome for result in results)
     return Results(
         results,
@@ -55,6 +57,7 @@ def run(
         session.version,
         {outcome: counts[outcome] for outcome in OUTCOMES},
         endings=tuple(session.endings),
+        not_run=len(every) - len(results),
     )
 
 
@@ -62,8 +65,8 @@ _SHARE = 200
 """Ordinary cases that are worth the start of one more process."""
 
 
-def _weight(case: Case) -> int:
-    """Ordinary cases that a case takes as long as."""
+def weight(case: Case) -> int:
+    """How many ordinary cases take as long as this one, roughly."""
     return _SHARE // 4 if case.axis == MODEL_AXIS else 1
 
 

@@ -78,21 +78,28 @@ class Session:
         self.workers: list[_Worker] = []
         self.endings: list[Ending] = []
         self.finished = 0
+        self.interrupted = False
+        """Whether the user interrupted `run` (SIGINT): cases may be without a result."""
         self.open = False
         """Whether more cases may come: a worker without work waits for them."""
         self.vendor = self.version = ""
 
-    def run(self, cases: Sequence[Case], jobs: int) -> list[CaseResult]:
-        """What came of cases, and in `endings` of leaving the library; no process is left behind, whatever happens."""
+    def run(self, cases: Sequence[Case], jobs: int) -> list[CaseResult | None]:
+        """The result of each case; `endings` has what went wrong when the library was left. No process is left behind.
+
+        An interrupt ends the run early: cases that have not finished then have the result None.
+        """
         try:
             self._take_on(cases)
             for _ in range(jobs if cases else 0):
                 self._start()
-            found = self._wait()
+            self._wait()
             self.end()
+        except KeyboardInterrupt:
+            self.interrupted = True
         finally:
             self.close()
-        return found
+        return self.results
 
     def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Runs cases in the process that is there, or in a new one."""

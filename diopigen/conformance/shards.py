@@ -103,6 +103,7 @@ def _results(whole: Any) -> Results:
         runtime=str(whole.get("runtime", "")),
         shard=shard,
         endings=tuple(Ending(str(one["message"]), str(one["printed"])) for one in whole.get("endings", ())),
+        not_run=int(whole.get("not_run", 0)),
     )
 
 
@@ -132,10 +133,11 @@ def _counted(
     runtime: str,
     shard: str,
     endings: tuple[Ending, ...],
+    not_run: int,
 ) -> Results:
     counts = Counter(result.outcome for result in results)
     every = {outcome: counts[outcome] for outcome in OUTCOMES}
-    return Results(results, seconds, seed, library, vendor, version, every, runtime, shard, endings)
+    return Results(results, seconds, seed, library, vendor, version, every, runtime, shard, endings, not_run)
 
 
 def merge(given: Mapping[str, Results], sink: Sink) -> Results:
@@ -178,6 +180,7 @@ def merge(given: Mapping[str, Results], sink: Sink) -> Results:
         runtime=first.runtime,
         shard="",
         endings=tuple(ending for results in given.values() for ending in results.endings),
+        not_run=sum(results.not_run for results in given.values()),
     )
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import resource
+import signal
 import struct
 import sys
 from collections.abc import Mapping, Sequence
@@ -168,6 +169,7 @@ def _flush() -> None:
 
 def main() -> None:
     """Entry of the process: the pipe for answers is standard output, moved out of the library's way."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group: the parent decides
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     code = serve(sys.stdin.buffer, answers)

@@ -226,6 +226,10 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
     if (fault("alpha ignored")) factor = 1, whole_factor = 1;
     if (fault("crash")) abort();
     if (fault("exit")) _exit(0);
+    if (fault("wait in add")) {  // until the process is killed; the file tells that the call has begun
+        fclose(fopen(getenv("TINY_READY"), "w"));
+        for (;;) sleep(1);
+    }
     if (fault("hang"))
         for (;;) sleep(1);
     int64_t n = count(&out);

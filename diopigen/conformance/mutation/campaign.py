@@ -8,6 +8,7 @@ import mmap
 import os
 import struct
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,7 +69,10 @@ class Campaign:
     def __init__(
         self, cases: Sequence[Case], interface: Interface, true: Path, mutant: Path, runtime: Path, *, jobs: int = 1
     ) -> None:
-        """Runs the cases without any fault: those that do not pass judge nothing and stand in `unsound`."""
+        """Runs the cases without any fault: those that do not pass judge nothing and stand in `unsound`.
+
+        An interrupt (SIGINT) is raised again: without these results nothing can be said.
+        """
         self.interface, self.true, self.mutant, self.runtime, self.jobs = interface, true, mutant, runtime, jobs
         self.cases: dict[str, list[Case]] = defaultdict(list)
         self.unsound: list[str] = []
@@ -76,6 +80,9 @@ class Campaign:
         target = {"DIOPI_MUTANT_TARGET": str(true.resolve()), "DIOPI_MUTANT": "", "DIOPI_MUTANT_ACTS": ""}
         self.environment: Mapping[str, str] = target
         results = run(cases, interface, mutant, runtime, jobs=jobs, environment=target)
+        if results.not_run:
+            raise KeyboardInterrupt
+        self._stopped = threading.Event()
         for result in results.results:
             if "/overlap-" in result.case.id:
                 continue
@@ -89,7 +96,7 @@ class Campaign:
             members.sort(key=_weight)
 
     def run(self, planted: Sequence[Mutant], progress: Progress | None = None) -> Report:
-        """What came of each fault, in their order."""
+        """The verdict on each fault, in their order; after an interrupt (SIGINT) on those that were done."""
         started = time.monotonic()
         found: dict[str, Verdict] = {}
         # The faults that are in most functions come first, so that no process is alone at the end.
@@ -102,12 +109,15 @@ class Campaign:
                     found[verdict.mutant.name] = verdict
                     if progress is not None:
                         progress(len(found), len(planted), verdict)
-            except BaseException:
+            except BaseException as error:
+                self._stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
-                raise
+                if not isinstance(error, KeyboardInterrupt):
+                    raise
         cases = sum(len(members) for members in self.cases.values())
-        verdicts = [found[mutant.name] for mutant in planted]
-        return Report(verdicts, str(self.true), cases, time.monotonic() - started, self.unsound)
+        verdicts = [found[mutant.name] for mutant in planted if mutant.name in found]
+        not_run = len(planted) - len(verdicts)
+        return Report(verdicts, str(self.true), cases, time.monotonic() - started, self.unsound, not_run)
 
     def verdict(self, mutant: Mutant) -> Verdict:
         """Plants a fault and looks for it in every function."""
@@ -130,6 +140,8 @@ class Campaign:
         cases = self.cases[function]
         place = self.order.index(function)
         for chunk in _chunks(cases):
+            if self._stopped.is_set():
+                raise KeyboardInterrupt
             for result in judge.judge_all(chunk):
                 if result.outcome in FAILURES:
                     # What fails although the fault has not acted is no merit of the suite.

@@ -68,6 +68,8 @@ class Report:
     cases: int
     seconds: float
     unsound: Sequence[str] = ()
+    not_run: int = 0
+    """Faults without a verdict, since the run was interrupted."""
 
     @property
     def planted(self) -> tuple[Verdict, ...]:
@@ -87,8 +89,8 @@ class Report:
 
     @property
     def strong(self) -> bool:
-        """Whether both shares are as large as they have to be."""
-        return min(self.faults_killed, self.places_killed) >= REQUIRED
+        """Whether every fault was tried and both shares are as large as they have to be."""
+        return not self.not_run and min(self.faults_killed, self.places_killed) >= REQUIRED
 
 
 def _share(found: Sequence[bool]) -> float:

@@ -39,6 +39,8 @@ def summary(report: Report) -> str:
     places = sum(trial.outcome == "killed" for trial in trials)
     kinds, functions = len({v.mutant.kind for v in planted}), len({t.function for t in trials})
     needed = "" if report.strong else f"; {REQUIRED:.0%} are needed"
+    if report.not_run:
+        needed = f"; interrupted: {report.not_run} faults were not tried"
     return (
         f"{report.library}: {found} of {len(planted)} faults of {kinds} kinds killed ({report.faults_killed:.1%}), "
         f"{everywhere} of them wherever they act; "
@@ -127,6 +129,7 @@ def to_json(report: Report) -> str:
         "places_killed": round(report.places_killed, 4),
         "unsound": list(report.unsound),
         "faults": [_record(verdict) for verdict in report.verdicts],
+        **({"not_run": report.not_run} if report.not_run else {}),
     }
     return json.dumps(record, indent=1) + "\n"
 
