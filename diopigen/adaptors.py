@@ -25,6 +25,7 @@ from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.signature import c_interface
 from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, scan_vendor
 from diopigen.ir.model import Interface
+from diopigen.spec.text_file import read_regular
 
 CONFIG_NAME = "convert_config.yaml"
 
@@ -200,7 +201,7 @@ def check_owner(out: Path, resolved: ResolvedConfig, sink: Sink) -> None:
     """Reports where a folder holds the shims of another vendor, which must not be overwritten."""
     path = out / MARK
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_regular(path))
     except (OSError, ValueError):
         return
     owner = found.get("vendor") if isinstance(found, dict) else None

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from diopigen.diagnostics import Diagnostic, Note, Severity, Span, failure
+from diopigen.excerpt import REPLACEMENT, SURROGATE, excerpt, printable
 
 RULES = {"unknown-format": "A form of the findings that is named is one that diopigen knows."}
 
@@ -24,13 +27,13 @@ FORMATS = ("text", "json", "github", "sarif", "junit")
 Sources = Callable[[str], "str | None"]
 """Gives the text of a file that a span names, or None where it cannot be had."""
 
-_TAB_STOP = 4
-_SURROGATE = re.compile("[\ud800-\udfff]")
-# All control characters but tab and line feed, and those that turn the direction of text: neither a message
-# nor a source line may steer the terminal or show itself in another order than it has.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_Lines = Callable[[str], Sequence[str]]
+
+SHOWN_ON_LINE = 5
+"""So many findings of one rule are shown for one line of a file, as text."""
+SHOWN_IN_FILE = 100
+"""So many findings of one rule are shown for one file, as text."""
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_REPLACEMENT = "\ufffd"
 
 _BOLD = "1"
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
@@ -80,7 +83,7 @@ def _without_surrogates(diagnostic: Diagnostic) -> Diagnostic:
     """Names of files may hold bytes that are no UTF-8 and that no output could be encoded with."""
 
     def clean(text: str) -> str:
-        return _SURROGATE.sub(_REPLACEMENT, text)
+        return SURROGATE.sub(REPLACEMENT, text)
 
     def clean_span(span: Span | None) -> Span | None:
         return replace(span, file=clean(span.file)) if span else None
@@ -109,83 +112,90 @@ class _Painter:
 
 def _text(found: Sequence[Diagnostic], paint: _Painter, sources: Sources) -> str:
     lines: list[str] = []
-    for diagnostic in found:
+    shown, closings = _capped(found)
+    lines_of = _lines_of(sources)
+    for diagnostic, closing in zip(shown, closings, strict=True):
         label = paint(f"{diagnostic.severity}[{diagnostic.code}]:", _COLOURS[diagnostic.severity])
-        lines += _headline(diagnostic.span, label, diagnostic.message, paint, sources, diagnostic.severity)
+        lines += _headline(diagnostic.span, label, diagnostic.message, paint, lines_of, diagnostic.severity)
         for note in diagnostic.notes:
             label = paint("note:", _COLOURS[Severity.NOTE])
-            inner = _headline(note.span, label, note.message, paint, sources, Severity.NOTE)
+            inner = _headline(note.span, label, note.message, paint, lines_of, Severity.NOTE)
             lines += [f"  {line}" for line in inner]
         if diagnostic.fix is not None:
-            first, *rest = _printable(diagnostic.fix).split("\n")
+            first, *rest = printable(diagnostic.fix).split("\n")
             lines += [f"  {paint('fix:', _FIX_COLOUR)} {first}", *(f"    {line}" for line in rest)]
+        lines += [f"{paint(printable(where), _BOLD)}: {text}" for where, text in closing]
     lines.append(paint(summary(found), _BOLD))
     return "\n".join(lines) + "\n"
 
 
+def _capped(found: Sequence[Diagnostic]) -> tuple[list[Diagnostic], list[list[tuple[str, str]]]]:
+    """The findings that are shown, and behind each the closing words (place, text) about those of its line or file
+    that are not. `found` is sorted, so that the findings of a file, and in it of a line, are neighbours."""
+    shown: list[Diagnostic] = []
+    closings: list[list[tuple[str, str]]] = []
+    for file, in_file in groupby(found, key=lambda d: d.span.file if d.span else None):
+        by_rule, more_in_file = Counter[str](), Counter[str]()
+        for line, in_line in groupby(in_file, key=lambda d: d.span.line if d.span else 0):
+            on_line, more_on_line = Counter[str](), Counter[str]()
+            for diagnostic in in_line:
+                rule = diagnostic.code
+                on_line[rule] += 1
+                by_rule[rule] += 1
+                if file is None or (on_line[rule] <= SHOWN_ON_LINE and by_rule[rule] <= SHOWN_IN_FILE):
+                    shown.append(diagnostic)
+                    closings.append([])
+                elif by_rule[rule] > SHOWN_IN_FILE:
+                    more_in_file[rule] += 1
+                else:
+                    more_on_line[rule] += 1
+            if more_on_line:
+                closings[-1] += [
+                    (f"{file}:{line}", f"and {n} more [{rule}] on this line") for rule, n in more_on_line.items()
+                ]
+        if more_in_file:
+            words = "; --format json lists all"
+            closings[-1] += [
+                (str(file), f"and {n} more [{rule}] in this file{words}") for rule, n in more_in_file.items()
+            ]
+    return shown, closings
+
+
+def _lines_of(sources: Sources) -> _Lines:
+    """The lines of a file, each file read and split once."""
+
+    @cache
+    def lines(file: str) -> Sequence[str]:
+        text = sources(file)
+        return () if text is None else text.split("\n")
+
+    return lines
+
+
 def _headline(
-    span: Span | None, label: str, message: str, paint: _Painter, sources: Sources, severity: Severity
+    span: Span | None, label: str, message: str, paint: _Painter, lines_of: _Lines, severity: Severity
 ) -> Iterator[str]:
-    first, *rest = _printable(message).split("\n")
-    place = paint(f"{_printable(_place(span))}:", _BOLD) + " " if span else ""
+    first, *rest = printable(message).split("\n")
+    place = paint(f"{printable(_place(span))}:", _BOLD) + " " if span else ""
     yield f"{place}{label} {first}"
     yield from (f"  {line}" for line in rest)
     if span:
-        yield from _excerpt(span, sources(span.file), paint, severity)
+        yield from _excerpt(span, lines_of(span.file), paint, severity)
 
 
 def _place(span: Span) -> str:
     return str(span) if span.line > 0 else span.file
 
 
-def _excerpt(span: Span, source: str | None, paint: _Painter, severity: Severity) -> Iterator[str]:
+def _excerpt(span: Span, lines: Sequence[str], paint: _Painter, severity: Severity) -> Iterator[str]:
     """The line that a span starts on, and below it carets under the span as far as the line goes."""
-    lines = [] if source is None else source.split("\n")
-    if not 1 <= span.line <= len(lines) or span.column < 1:
+    found = excerpt(span, lines)
+    if found is None:
         return
-    line = lines[span.line - 1].removesuffix("\r")
-    start = min(span.column - 1, len(line))
-    stop = len(line)
-    if span.end_line == span.line:
-        stop = min(span.end_column - 1, len(line))
-    elif span.end_line < span.line:
-        stop = start + 1  # the end is not known
-    cells, shown = _cells(line)
-    left = cells[start]
-    width = max(1, cells[min(max(stop, start), len(line))] - left)
     number = f"{span.line:>5}"
     bar = paint("|", _GUTTER_COLOUR)
-    yield f"{paint(number, _GUTTER_COLOUR)} {bar} {shown}".rstrip()
-    yield f"{' ' * len(number)} {bar} {' ' * left}{paint('^' * width, _COLOURS[severity])}"
-
-
-def _cells(line: str) -> tuple[list[int], str]:
-    """The terminal column (from 0) of every character of a line and of its end, and the line as it is shown.
-
-    Tabs become spaces up to the next tab stop, control characters one replacement character each.
-    """
-    cells, shown, column = [], [], 0
-    for character in line:
-        cells.append(column)
-        if character == "\t":
-            character = " " * (_TAB_STOP - column % _TAB_STOP)
-            column += len(character)
-        else:
-            character = _printable(character)
-            column += _width(character)
-        shown.append(character)
-    cells.append(column)
-    return cells, "".join(shown)
-
-
-def _width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _printable(text: str) -> str:
-    return _CONTROL.sub(_REPLACEMENT, _SURROGATE.sub(_REPLACEMENT, text))
+    yield f"{paint(number, _GUTTER_COLOUR)} {bar} {found.text}".rstrip()
+    yield f"{' ' * len(number)} {bar} {' ' * found.left}{paint('^' * found.width, _COLOURS[severity])}"
 
 
 # --- json
@@ -346,11 +356,11 @@ def _junit_case(d: Diagnostic) -> str:
 
 def _xml(text: str) -> str:
     # A bare carriage return in XML text is read back as a line feed.
-    return escape(_NOT_XML.sub(_REPLACEMENT, text), {"\r": "&#13;"})
+    return escape(_NOT_XML.sub(REPLACEMENT, text), {"\r": "&#13;"})
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub(_REPLACEMENT, text))
+    return quoteattr(_NOT_XML.sub(REPLACEMENT, text))
 
 
 _PLAIN: dict[str, Callable[[Sequence[Diagnostic]], str]] = {"json": _json, "github": _github, "junit": _junit}

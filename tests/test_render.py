@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from diopigen.diagnostics import Diagnostic, Failure, Note, Severity, Span
-from diopigen.render import render, summary
+from diopigen.render import SHOWN_IN_FILE, render, summary
 
 SPEC = "- op:\n    naem: x\n\t日本\u00e9: z\n"
 
@@ -337,3 +337,56 @@ def test_nothing_found() -> None:
         "notes": 0,
     }
     assert json.loads(render([], "sarif", colour=False, sources=sources))["runs"][0]["results"] == []
+
+
+def test_a_long_line_is_cut_around_the_column() -> None:
+    source = "".join(f"{number:05}" for number in range(1000))
+    far = Diagnostic("r", Severity.ERROR, "m", Span("f", 1, 2501, 1, 2506))
+    near = Diagnostic("r", Severity.ERROR, "m", Span("f", 1, 6, 1, 4000))
+    last = Diagnostic("r", Severity.ERROR, "m", Span("f", 1, 4996, 1, 5001))
+    cut = [
+        ("..." + source[5 : 5 + 114] + "...", 0, 0),
+        ("..." + source[2463:2577] + "...", 40, 5),
+        ("..." + source[4883:5000], 115, 5),
+    ]
+    assert text(near, source=source) == (
+        f"f:1:6: error[r]: m\n    1 | {source[:117]}...\n      |      {'^' * 115}\n1 error\n"
+    )
+    for found, (shown, left, width) in ((far, cut[1]), (last, cut[2])):
+        carets = " " * left + "^" * width
+        assert text(found, source=source).split("\n")[1:3] == [f"    1 | {shown}", f"      | {carets}"]
+        assert shown[left : left + width] == source[found.span.column - 1 :][:5]
+
+
+def test_what_one_line_repeats_is_counted() -> None:
+    source = "ab" * 8 + "\nnext\n"
+    found = [Diagnostic("twice", Severity.WARNING, f"{n}", Span("f", 1, 2 * n + 1, 1, 2 * n + 2)) for n in range(8)]
+    found += [
+        Diagnostic("other", Severity.ERROR, "x", Span("f", 1, 3)),
+        Diagnostic("r", Severity.NOTE, "y", Span("f", 2)),
+    ]
+    assert text(*found, source=source) == (
+        "f:1:1: warning[twice]: 0\n    1 | abababababababab\n      | ^\n"
+        "f:1:3: error[other]: x\n    1 | abababababababab\n      |   ^\n"
+        "f:1:3: warning[twice]: 1\n    1 | abababababababab\n      |   ^\n"
+        "f:1:5: warning[twice]: 2\n    1 | abababababababab\n      |     ^\n"
+        "f:1:7: warning[twice]: 3\n    1 | abababababababab\n      |       ^\n"
+        "f:1:9: warning[twice]: 4\n    1 | abababababababab\n      |         ^\n"
+        "f:1: and 3 more [twice] on this line\n"
+        "f:2:1: note[r]: y\n    2 | next\n      | ^\n"
+        "1 error, 8 warnings, 1 note\n"
+    )
+    assert len(json.loads(render(found, "json"))["diagnostics"]) == 10
+
+
+def test_what_one_file_repeats_is_counted() -> None:
+    found = [Diagnostic("r", Severity.ERROR, "m", Span("f", line, 1)) for line in range(1, SHOWN_IN_FILE + 31)]
+    found += [Diagnostic("r", Severity.ERROR, "m", Span("g", 1, 1))]
+    lines = render(found, "text").split("\n")
+    assert lines[SHOWN_IN_FILE - 1 :] == [
+        f"f:{SHOWN_IN_FILE}:1: error[r]: m",
+        "f: and 30 more [r] in this file; --format json lists all",
+        "g:1:1: error[r]: m",
+        "131 errors",
+        "",
+    ]

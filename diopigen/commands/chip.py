@@ -63,10 +63,11 @@ def chip(
 def _check_folder(root: Path, sink: Sink) -> None:
     """Reports a folder that something else was generated into: its files would be taken for stale ones."""
     from diopigen.emit.plan import MANIFEST_NAME
+    from diopigen.spec.text_file import read_regular
 
     path = root / MANIFEST_NAME
     try:
-        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+        files = json.loads(read_regular(path))["files"]
         others = [str(entry["path"]) for entry in files if not str(entry["path"]).endswith("_chip.h")]
     except (OSError, ValueError, KeyError, TypeError):
         return  # no folder yet, or one that the writer of files has its own words for

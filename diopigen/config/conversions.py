@@ -23,6 +23,9 @@ RULES: Rules = {
     "config-layout-beside-any": Rule(WARNING, "ND, which allows every layout, stands alone"),
 }
 
+_SHOWN = 8
+"""So many dtypes of a circle are named."""
+
 # Bounds of the finite values. Those with an exponent of eight bits differ by their last digit only.
 _LARGEST = {"float16": 65504, "bfloat16": 1 << 128, "tfloat32": 1 << 128, "float32": 1 << 128, "float64": 1 << 1024}
 _REAL_PART = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
@@ -63,15 +66,12 @@ def _casts(setting: DtypeSetting, report: Reporter) -> None:
 def _chains(casts: dict[str, WrittenCast], report: Reporter) -> None:
     """Each cycle once, at its first conversion; each conversion that leads into another, where it is in no cycle."""
     in_cycle: set[str] = set()
-    for name in casts:
-        way = [name]
-        while (following := casts.get(way[-1])) and following.target.text not in way:
-            way.append(following.target.text)
-        if following is None or name in in_cycle or following.target.text != name:
-            continue
-        in_cycle.update(way)
-        message = f"conversions in a circle: {' -> '.join([*way, name])}"
-        report("config-cast-cycle", message, casts[name].source.span, fix="remove one; each is done once, not in turn")
+    for cycle in _cycles(casts):
+        in_cycle.update(cycle)
+        shown = cycle if len(cycle) <= _SHOWN else [*cycle[: _SHOWN - 1], "..."]
+        message = f"conversions in a circle: {' -> '.join([*shown, cycle[0]])}"
+        fix = "remove one; each is done once, not in turn"
+        report("config-cast-cycle", message, casts[cycle[0]].source.span, fix=fix)
     for name, cast in casts.items():
         onward = casts.get(cast.target.text)
         if name in in_cycle or onward is None:
@@ -79,6 +79,23 @@ def _chains(casts: dict[str, WrittenCast], report: Reporter) -> None:
         message = f"'{name}' is converted to '{cast.target}', which is itself converted to '{onward.target}'"
         fix = f"write ({name})->{onward.target}, or remove one of the two"
         report("config-cast-chain", message, cast.target.span, notes=[Note("here", onward.source.span)], fix=fix)
+
+
+def _cycles(casts: dict[str, WrittenCast]) -> Iterator[list[str]]:
+    """The cycles, each from its first name in the order of `casts`. Every name is visited once."""
+    order = {name: position for position, name in enumerate(casts)}
+    walk_of: dict[str, str] = {}
+    for begin in casts:
+        name = begin
+        while name in casts and name not in walk_of:
+            walk_of[name] = begin
+            name = casts[name].target.text
+        if walk_of.get(name) == begin:
+            cycle = [name]
+            while (following := casts[cycle[-1]].target.text) != name:
+                cycle.append(following)
+            first = cycle.index(min(cycle, key=order.__getitem__))
+            yield cycle[first:] + cycle[:first]
 
 
 def _layouts(layouts: Sequence[Word], report: Reporter) -> None:

@@ -41,6 +41,7 @@ class Source:
     def __init__(self, file: str, text: str, report: Reporter) -> None:
         self.file = file
         self._inserted: dict[int, list[int]] = {}
+        self._known: dict[int, tuple[ScalarNode, list[tuple[int, int]] | None]] = {}
         lines = _LONE_RETURN.sub("\n", text).translate(_NO_BREAKS).split("\n")
         if _FULL_WIDTH.search(text):
             lines = self._normalised(lines, report)
@@ -68,7 +69,9 @@ class Source:
         whole = node.span
         if whole.line == whole.end_line and "\\" not in node.text and "'" not in node.text:
             return self.place(node.inner(offset, length))
-        places = self._places(node)
+        if id(node) not in self._known:  # the node is kept too, so that no other one gets its id
+            self._known[id(node)] = (node, self._places(node))
+        places = self._known[id(node)][1]
         if places is None or not 0 <= offset < len(places):
             return self.place(whole)
         line, column = places[offset]

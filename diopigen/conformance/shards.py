@@ -17,6 +17,7 @@ from typing import Any
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Fault, Results
 from diopigen.diagnostics import Failure, Sink, Span, failure
+from diopigen.spec.text_file import read_regular, unreadable
 
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
 
@@ -70,9 +71,11 @@ def sample(cases: Sequence[Case], count: int) -> list[Case]:
 def read_results(path: Path) -> Results:
     """Results that `report.to_json` wrote. Their cases have no arguments. Raises `Failure` for any other file."""
     try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _unreadable(path, f"cannot be read: {error.strerror or error}") from None
+        content = read_regular(path)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, unreadable(error)) from None
+    try:
+        whole = json.loads(content)
     except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
         raise _unreadable(path, f"is no JSON: {error}") from None
     try:

@@ -32,6 +32,7 @@ from diopigen.ir.model import (
     Version,
 )
 from diopigen.ir.variants import Place, expand
+from diopigen.spec.folder import entries_below
 from diopigen.spec.grammar import FILES, OPERATOR, OPERATORS_FILE
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, load_yaml
 from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, validate
@@ -96,9 +97,8 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
     runtime = state.read("runtime.yaml", "runtime") if (root / "runtime.yaml").exists() else None
     if runtime is not None:
         state.complete &= _collect(runtime, state.files[-1], lowering, sink, functions, file_of, family_docs)
-    ops = root / "ops"
-    for path in sorted(ops.rglob("*.yaml")) if ops.is_dir() else ():
-        node = _read_operators(state, path.relative_to(root).as_posix())
+    for relative in _operator_files(state):
+        node = _read_operators(state, relative)
         if node is not None:
             state.complete &= _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
     release, schemas, aten = _aten(state)
@@ -128,6 +128,21 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
             sink.error("unknown-header", message, function.span, fix="add the header to headers.yaml")
             state.complete = False
     return Loaded(interface, state.complete)
+
+
+def _operator_files(state: _State) -> list[str]:
+    """The YAML files below `ops`, by name; whatever else is called so (a folder, a pipe, a link to nothing) is
+    reported when it is read."""
+    ops = state.root / "ops"
+    try:
+        names = [found.name for found in entries_below(ops)] if ops.is_dir() else []
+    except OSError as error:
+        place = Path(error.filename).relative_to(state.root).as_posix()
+        message = f"cannot be listed: {error.strerror}"
+        state.sink.error("file-unreadable", message, Span(f"{state.display}/{place}"), fix="check its permissions")
+        state.complete = False
+        return []
+    return [f"ops/{name}" for name in names if name.endswith(".yaml")]
 
 
 _FRAME = RecordShape(

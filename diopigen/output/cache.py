@@ -25,6 +25,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from diopigen.spec.folder import entries_below
+
 KEPT = 8
 """Entries of one kind that stay; the oldest go first."""
 _DIGEST = 32
@@ -34,25 +36,21 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 def key_of(folders: Iterable[Path], words: Iterable[str] = ()) -> str:
     """A digest over diopigen's own sources, the versions of Python and of the libraries that read specs and templates,
-    the names and bytes of all files below `folders`, and `words`. Raises `OSError` where a file cannot be read."""
+    the names of all entries below `folders`, the bytes of those that are regular files, and `words`. Raises
+    `OSError` where a file or folder cannot be read."""
     digest = hashlib.blake2b(digest_size=_DIGEST)
     digest.update(repr((sys.version, *(version(library) for library in _LIBRARIES), *words)).encode())
     for folder in (_PACKAGE, *folders):
         digest.update(b"folder")
-        for path, name in _files(folder):
-            content = Path(path).read_bytes()
+        for found in entries_below(folder):
+            name = found.name
+            if not found.regular:  # never opened: what it holds is not ours to wait for
+                digest.update(f"{len(name)} {name} - ".encode(errors="surrogateescape"))
+                continue
+            content = found.path.read_bytes()
             digest.update(f"{len(name)} {name} {len(content)} ".encode(errors="surrogateescape"))
             digest.update(content)
     return digest.hexdigest()
-
-
-def _files(folder: Path) -> list[tuple[str, str]]:
-    """Path and relative name of every file, sorted; links are followed, as the readers of the spec do."""
-    found = []
-    for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        found += [(f"{place}/{name}", f"{place[len(str(folder)) :]}/{name}") for name in names]
-    return sorted(found)
 
 
 def folder() -> Path | None:

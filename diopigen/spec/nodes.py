@@ -213,8 +213,8 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = Span(display, mark.line + 1, mark.column + 1) if mark else Span(display)
-        problem = error.problem or error.context or "is not YAML"
-        sink.error("yaml-syntax", problem, span, fix="mend the YAML; a text with ': ' or ', ' may need quotes")
+        problem, fix = _problem(error, text, mark)
+        sink.error("yaml-syntax", problem, span, fix=fix)
         return None
     except yaml.YAMLError as error:  # a reader error: a control character, say
         position = getattr(error, "position", 0)  # counts bytes
@@ -231,6 +231,19 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
         sink.error("yaml-empty", "holds no YAML document", Span(display), fix="see docs/spec.md for the grammar")
         return None
     return None if builder.failed else builder.root
+
+
+def _problem(error: yaml.MarkedYAMLError, text: str, mark: Any) -> tuple[str, str]:
+    """What is wrong and what to do: a tab and a character that begins no value are named, which libyaml does not."""
+    problem = error.problem or error.context or "is not YAML"
+    lines = text.split("\n")
+    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    character = line[mark.column : mark.column + 1] if mark else ""
+    if character == "\t":
+        return "a tab in the indentation, where YAML has only spaces", "replace the tab by spaces"
+    if problem == "found character that cannot start any token" and character:
+        return f"'{character}' begins no value in YAML", "put the text between quotes"
+    return problem, "correct the YAML; a text with ': ' or ', ' may need quotes"
 
 
 def _report_character(before: str, problem: str, display: str, sink: Sink) -> None:

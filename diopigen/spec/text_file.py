@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 from diopigen.diagnostics import Span, failure
@@ -19,6 +22,41 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_LINE = 20_000
 
 
+_FIX = "name a .yaml file"
+_FIXES = {
+    errno.ENOENT: "check the path",
+    errno.EACCES: "check its permissions",
+    errno.ELOOP: "let the link point at a file",
+}
+_PROBLEMS = {
+    errno.ENOENT: "does not exist",
+    errno.EISDIR: "is a directory, not a file",
+    errno.ENOTDIR: "does not exist: a part of its path is a file",
+    errno.EINVAL: "is not a regular file",
+    errno.ELOOP: "is a link that leads in a circle",
+}
+
+
+def read_regular(path: Path, size: int = -1) -> bytes:
+    """The bytes of a regular file, at most `size`. A pipe, which would wait for a writer, is not opened: that and
+    whatever else cannot be read raises `OSError` (or `ValueError`, for a path that no file can have)."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "is not a regular file")
+    with path.open("rb") as stream:
+        return stream.read(size)
+
+
+def unreadable(error: OSError | ValueError) -> str:
+    """Why a file could not be read, in words that follow its name."""
+    number = _number(error)
+    return _PROBLEMS.get(number) or f"cannot be read: {os.strerror(number)}"
+
+
+def _number(error: OSError | ValueError) -> int:
+    return (error.errno if isinstance(error, OSError) else None) or errno.EINVAL
+
+
 def read_text(path: Path, display: str) -> str:
     """The text of a YAML file.
 
@@ -26,19 +64,9 @@ def read_text(path: Path, display: str) -> str:
     than 20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
     """
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would wait for a writer
-            raise failure("file-unreadable", "is not a file", Span(display), "name a .yaml file")
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except IsADirectoryError:
-        raise failure(
-            "file-unreadable", "is a directory, not a YAML file", Span(display), "name a .yaml file"
-        ) from None
-    except FileNotFoundError:
-        raise failure("file-unreadable", "does not exist", Span(display), "check the path") from None
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise failure("file-unreadable", f"cannot be read: {reason}", Span(display), "check its permissions") from None
+        data = read_regular(path, MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise failure("file-unreadable", unreadable(error), Span(display), _FIXES.get(_number(error), _FIX)) from None
     if len(data) > MAX_BYTES:
         raise failure(
             "file-too-large", f"is larger than {MAX_BYTES // 2**20} MiB", Span(display), "split the file by family"

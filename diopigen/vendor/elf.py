@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.diagnostics import failure
+from diopigen.spec.text_file import read_regular, unreadable
 
 RULES = {"library-unreadable": "a library that is looked at is a shared library of this kind of machine"}
 
@@ -30,9 +31,9 @@ class Symbols:
 def read_symbols(path: Path) -> Symbols:
     """The dynamic symbols of a library. Raises `Failure` where the file is none."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from None
+        data = read_regular(path)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, unreadable(error)) from None
     try:
         return _symbols(data)
     except (struct.error, IndexError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ MADE: dict[str, Callable[[Path], object]] = {
     "file-too-large": _write("ops/bad.yaml", b"# long\n" * 600_000),
     "file-unreadable": _remove("headers.yaml"),
     "file-unreadable.folder": lambda spec: (spec / "ops" / "bad.yaml").mkdir(),
+    "file-unreadable.circle": lambda spec: (spec / "ops" / "bad.yaml").symlink_to("bad.yaml"),
+    "file-unreadable.pipe": lambda spec: os.mkfifo(spec / "ops" / "bad.yaml"),
     "line-too-long": _write("ops/bad.yaml", b"family: bad\nheader: " + b"x" * 30_000 + b"\n"),
     "spec-missing": _remove("types.yaml"),
     "spec-missing.folder": shutil.rmtree,
@@ -70,7 +73,7 @@ def shown(found: list[Diagnostic], spec: Path) -> str:
     def source(file: str) -> str | None:
         path = spec / Path(file).relative_to("specs")
         try:
-            return path.read_text("utf-8-sig")
+            return path.read_text("utf-8-sig") if path.is_file() else None
         except (OSError, UnicodeDecodeError):
             return None
 

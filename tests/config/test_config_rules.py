@@ -127,3 +127,32 @@ def test_all_findings_of_a_file_come_in_one_run(interface: Interface) -> None:
         "convert_config.yaml:11:3 config-entry-twice",
         "convert_config.yaml:12:13 config-unknown-layout",
     ]
+
+
+REPEATED = {
+    "a conversion": "- common_config:\n    dtype: {}\n".format(", ".join(["(int64)->int32"] * 1200)),
+    "a missing arrow": "- common_config:\n    dtype: {}\n".format(", ".join(["(int64)int32"] * 1200)),
+    "a folded text": "- common_config:\n    dtype: >\n{}\n".format("\n".join(["      (int64)->int32,"] * 1200)),
+    "a chain": "- common_config:\n    dtype: {}\n".format(", ".join(f"(a{n})->a{n + 1}" for n in range(1200))),
+    "a circle": "- common_config:\n    dtype: {}\n".format(
+        ", ".join(f"(a{n})->a{(n + 1) % 1200}" for n in range(1200))
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REPEATED)
+def test_what_is_repeated_a_thousand_times_is_said_in_a_page(what: str, interface: Interface) -> None:
+    said = findings(REPEATED[what], interface)
+    assert len(said) < 32_000
+    assert re.search(
+        r"^convert_config.yaml(:2)?: and \d+ more \[config-[a-z-]+\] (on this line|in this file)", said, re.M
+    )
+
+
+def test_a_circle_is_found_behind_a_way_that_leads_into_it(interface: Interface) -> None:
+    text = "- common_config:\n    dtype: (int8)->int32, (int16)->int64, (int32)->int16, (int64)->int32\n"
+    _, sink = run(text, interface)
+    circles = [finding for finding in sink.sorted() if finding.code == "config-cast-cycle"]
+    assert [(found.message, str(found.span)) for found in circles] == [
+        ("conversions in a circle: int16 -> int64 -> int32 -> int16", "convert_config.yaml:2:28")
+    ]
