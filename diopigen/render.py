@@ -29,7 +29,7 @@ Sources = Callable[[str], "str | None"]
 
 _Lines = Callable[[str], Sequence[str]]
 
-SHOWN_ON_LINE = 5
+SHOWN_ON_LINE = 10
 """So many findings of one rule are shown for one line of a file, as text."""
 SHOWN_IN_FILE = 100
 """So many findings of one rule are shown for one file, as text."""

@@ -157,9 +157,7 @@ def run(
     known = _known_exceptions(session, exceptions_file)
     cases = _excused(session, cases, known)
     results = replace(
-        _run(
-            session, cases, libraries, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix
-        ),
+        _run(session, cases, libraries, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix),
         shard=shard or "",
         runtime=runtime or "",
     )
