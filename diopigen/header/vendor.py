@@ -112,7 +112,7 @@ def scan_vendor(
     renamed = DeclarationReader(unit, header_files).renamed
     functions: list[VendorFunction] = []
     files: list[str] = []
-    incomplete: list[str] = []
+    incomplete: dict[str, tuple[Note | None, tuple[str, ...]]] = {}
     with _precompiled(unit, names) as including:
         for path in paths:
             source = read_source(path, sink, code="vendor-unreadable")
@@ -121,8 +121,10 @@ def scan_vendor(
             files.append(source.name)
             scan = _FileScan(source, [*arguments, *including], renamed, namespaces)
             functions += scan.functions
-            if scan.report_incomplete(report):
-                incomplete.append(source.name)
+            hidden = scan.hidden()
+            if hidden is not None:
+                incomplete[source.name] = hidden
+    _report_incomplete(incomplete, report)
     return VendorSources(tuple(functions), tuple(files), tuple(incomplete))
 
 
@@ -237,27 +239,35 @@ class _FileScan:
         )
         return VendorFunction(function, namespace, cursor.mangled_name == cursor.spelling, not unknown)
 
-    def report_incomplete(self, report: Reporter) -> bool:
-        """One note where errors can hide functions; an include that is not found hides nothing by itself."""
+    def hidden(self) -> tuple[Note | None, tuple[str, ...]] | None:
+        """The first error that can hide functions, and functions of the text that were not seen; None without errors.
+
+        An include that is not found hides nothing by itself.
+        """
         hiding = [error for error in self._errors if not _HIDES_NOTHING.match(error.spelling)]
         if not hiding:
-            return False
+            return None
         text = self._source.data.decode("utf-8")
         text = _COMMENT_OR_STRING.sub(" ", text)
         seen = {found.function.name for found in self.functions}
-        hidden = [name for name in dict.fromkeys(_LOOKS_DEFINED.findall(text)) if name not in seen]
-        message = f"{count(len(hiding), 'error')} in '{self._source.name}' can hide functions"
-        if hidden:
-            message += f"; not seen but in its text: {', '.join(hidden)}"
-        first = hiding[0]
-        report(
-            "vendor-parse-incomplete",
-            message,
-            Span(self._source.name),
-            notes=[Note(first.spelling, place(first.location, self._files))],
-            fix="nothing, where the SDK is missing; compare the count with your own",
-        )
-        return True
+        names = tuple(name for name in dict.fromkeys(_LOOKS_DEFINED.findall(text)) if name not in seen)
+        return Note(hiding[0].spelling, place(hiding[0].location, self._files)), names
+
+
+def _report_incomplete(found: Mapping[str, tuple[Note | None, tuple[str, ...]]], report: Reporter) -> None:
+    """One note for each file with functions that were not seen, and one for all other files with errors: nearly every
+    file of a vendor has some where the SDK is missing."""
+    harmless = {file: note for file, (note, names) in found.items() if not names}
+    for file, (note, names) in found.items():
+        if names:
+            message = f"errors in '{file}' hide functions that are in its text: {', '.join(names)}"
+            fix = "compile the file with the vendor's SDK; if these are macros or declarations, nothing"
+            report("vendor-parse-incomplete", message, Span(file), notes=[note] if note else (), fix=fix)
+    if harmless:
+        first, note = next(iter(harmless.items()))
+        message = f"{count(len(harmless), 'file')} with errors, for want of the SDK; no function in the text was missed"
+        fix = "nothing; compare the count of functions with your own"
+        report("vendor-parse-incomplete", message, Span(first), notes=[note] if note else (), fix=fix)
 
 
 def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple[str, ...]:

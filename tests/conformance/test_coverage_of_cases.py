@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from diopigen.cli import cli
-from diopigen.conformance.cases import cases_of
+from diopigen.conformance.cases import cases_of, matching
 from diopigen.conformance.cases import tested as functions_of
 from diopigen.conformance.coverage import NOT_COVERED, coverage, summary, text, to_record
 from diopigen.conformance.model import Case, Operand
@@ -129,3 +129,16 @@ def test_the_summary_counts(interface: Interface) -> None:
     assert summary(coverage([relu], cases_of(interface, relu))).endswith(
         "cases; 1 functions without a hole; holes: none"
     )
+
+
+def test_a_new_function_without_cases_is_a_hole(interface: Interface) -> None:
+    """An operator that is named counts, whether or not there are cases for it: that there are none is the finding."""
+    relu = interface.function("diopiRelu")
+    assert relu is not None
+    new = replace(relu, name="diopiNewOperator", operator="NewOperator", cases=())
+    headers = tuple(replace(h, functions=(*h.functions, new)) for h in interface.headers[:1])
+    (found,) = matching(replace(interface, headers=headers), ["NewOperator"], ())
+    assert found is new
+    (row,) = coverage([found], [])
+    assert {hole.message for hole in row.unknown} >= {"no oracle knows the right values", "no case has to succeed"}
+    assert "holes: 1 of oracle" in summary([row])

@@ -205,13 +205,25 @@ diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_
     assert implemented == ("diopiSin", "diopiCos", "diopiFill")
     assert findings == [
         "impl/camb/functions/a.cpp:1:1: note vendor-parse-incomplete:"
-        " 4 errors in 'impl/camb/functions/a.cpp' can hide functions"
-        " | nothing, where the SDK is missing; compare the count with your own"
+        " 1 file with errors, for want of the SDK; no function in the text was missed"
+        " | nothing; compare the count of functions with your own"
         " | impl/camb/functions/a.cpp:3:49: unknown type name 'SdkTensor'",
         "impl/camb/functions/a.cpp:3:14: note impl-unchecked: the signature of 'diopiSin' uses types"
         " that are unknown here | compile the file with the vendor's SDK to check it",
         "impl/camb/functions/a.cpp:4:11: note impl-unchecked: the signature of 'diopiCos' uses types"
         " that are unknown here | compile the file with the vendor's SDK to check it",
+    ]
+
+
+def test_many_files_without_the_sdk_are_one_note() -> None:
+    for index in range(40):
+        write(f"impl/camb/functions/f{index:02}.cpp", "#include <sdk.h>\nSdkStatus helper(SdkTensor tensor);\n")
+    _, findings = check()
+    assert findings == [
+        "impl/camb/functions/f00.cpp:1:1: note vendor-parse-incomplete:"
+        " 40 files with errors, for want of the SDK; no function in the text was missed"
+        " | nothing; compare the count of functions with your own"
+        " | impl/camb/functions/f00.cpp:2:1: unknown type name 'SdkStatus'"
     ]
 
 
@@ -232,8 +244,8 @@ const char* text = "diopiError_t diopiString() {";
     assert implemented == ()
     assert findings == [
         "impl/camb/functions/a.cpp:1:1: note vendor-parse-incomplete:"
-        " 4 errors in 'impl/camb/functions/a.cpp' can hide functions; not seen but in its text: diopiSin"
-        " | nothing, where the SDK is missing; compare the count with your own"
+        " errors in 'impl/camb/functions/a.cpp' hide functions that are in its text: diopiSin"
+        " | compile the file with the vendor's SDK; if these are macros or declarations, nothing"
         " | impl/camb/functions/a.cpp:2:1: a type specifier is required for all declarations"
     ]
 

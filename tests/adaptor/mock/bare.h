@@ -1,6 +1,22 @@
-/* Included before everything else in a file of shims: a host that has nothing beyond diopirt.h. */
+/* Included before everything else in a file of shims: a host that has the strong functions of diopirt.h alone. */
 #define diopiHostReleaseTemporary absent_diopiHostReleaseTemporary
 #define diopiHostCreateView absent_diopiHostCreateView
 #define diopiHostDestroyTensor absent_diopiHostDestroyTensor
 #define diopiHostCopyFromStorage absent_diopiHostCopyFromStorage
 #define diopiHostDescribeTensor absent_diopiHostDescribeTensor
+/* Weak in diopirt.h: a shim may call one only after a test for null. */
+#define diopiGetVersion absent_diopiGetVersion
+#define diopiGetTensorDevice absent_diopiGetTensorDevice
+#define diopiGetTensorElemSize absent_diopiGetTensorElemSize
+#define diopiGetTensorStoragePtr absent_diopiGetTensorStoragePtr
+#define diopiGetTensorStorageOffset absent_diopiGetTensorStorageOffset
+#define diopiGetTensorStorageNbytes absent_diopiGetTensorStorageNbytes
+#define diopiGetTensorDeviceIndex absent_diopiGetTensorDeviceIndex
+#define diopiGetTensorCrowIndices absent_diopiGetTensorCrowIndices
+#define diopiGetTensorColIndices absent_diopiGetTensorColIndices
+#define diopiGetTensorValues absent_diopiGetTensorValues
+#define diopiIsTensorSparse absent_diopiIsTensorSparse
+#define diopiGetCurrentDeviceIndex absent_diopiGetCurrentDeviceIndex
+#define diopiRequireBuffer absent_diopiRequireBuffer
+#define diopiRecordStart absent_diopiRecordStart
+#define diopiRecordEnd absent_diopiRecordEnd

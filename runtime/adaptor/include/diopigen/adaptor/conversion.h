@@ -187,14 +187,12 @@ inline diopiError_t overflowed(const Place& at, diopiDtype_t from, diopiDtype_t 
 inline diopiError_t checkOnHost(const Place& at, const Tensor& source, diopiDtype_t to) {
     std::size_t bytes = 0;
     std::int64_t offset = 0;
-    std::int64_t itemsize = 0;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStorageNbytes", diopiGetTensorStorageNbytes(source.handle, &bytes));
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStorageOffset", diopiGetTensorStorageOffset(source.handle, &offset));
-    DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorElemSize", diopiGetTensorElemSize(source.handle, &itemsize));
     const std::unique_ptr<unsigned char[]> values(new unsigned char[bytes]);
     DIOPIGEN_ADAPTOR_CALL(at, "diopiHostCopyFromStorage",
                           diopiHostCopyFromStorage(at.ctx, source.handle, values.get(), bytes));
-    const unsigned char* const first = values.get() + offset * itemsize;
+    const unsigned char* const first = values.get() + offset * elementSize(source.dtype);
     return allFit(first, source.size, source.stride, source.dtype, to) ? diopiSuccess
                                                                        : overflowed(at, source.dtype, to);
 }
@@ -228,7 +226,7 @@ inline diopiError_t checkNarrowing(const Place& at, const Tensor& source, diopiT
         return diopiSuccess;
     }
     const bool readable = diopiHostCopyFromStorage != nullptr && diopiGetTensorStorageNbytes != nullptr &&
-                          diopiGetTensorStorageOffset != nullptr && diopiGetTensorElemSize != nullptr;
+                          diopiGetTensorStorageOffset != nullptr;
     return readable ? checkOnHost(at, source, target.dtype) : checkOnDevice(at, source, narrow, target);
 }
 

@@ -70,6 +70,12 @@ inline Range rangeOf(diopiDtype_t dtype) {
     }
 }
 
+// Bytes of an element. Known here, since a host need not export diopiGetTensorElemSize, which is weak.
+inline std::int64_t elementSize(diopiDtype_t dtype) {
+    const Range range = rangeOf(dtype);
+    return range.kind == Kind::complexNumber ? 2 * range.bytes : range.bytes;
+}
+
 // Whether a cast can lose a value altogether. Rounding is no loss, and any value has a truth value.
 inline bool canOverflow(diopiDtype_t from, diopiDtype_t to) {
     const Range source = rangeOf(from);

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "examination.h"
 #include "geometry.h"
+#include "narrowing.h"
 
 namespace diopigen {
 namespace adaptor {
@@ -35,12 +36,10 @@ inline diopiError_t measure(const Place& at, diopiConstTensorHandle_t handle, Ex
         return diopiSuccess;
     }
     Tensor& tensor = extent.tensor;
-    std::int64_t bytes = 0;
     tensor.handle = handle;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDtype", diopiGetTensorDtype(handle, &tensor.dtype));
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorShape", diopiGetTensorShape(handle, &tensor.size));
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStride", diopiGetTensorStride(handle, &tensor.stride));
-    DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorElemSize", diopiGetTensorElemSize(handle, &bytes));
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDataConst", diopiGetTensorDataConst(handle, &tensor.data));
     std::int64_t count = 1;
     std::int64_t last = 0;
@@ -50,7 +49,7 @@ inline diopiError_t measure(const Place& at, diopiConstTensorHandle_t handle, Ex
     }
     if (count > 0 && last == count - 1) {
         extent.begin = static_cast<const char*>(tensor.data);
-        extent.end = extent.begin + count * bytes;
+        extent.end = extent.begin + count * elementSize(tensor.dtype);
     }
     return diopiSuccess;
 }
