@@ -2,11 +2,11 @@
 
 Integers and bools must be equal, and a bool one byte of 0 or 1. A float may differ from the exact result `e` by
 
-    bound = a * eps * |e| + b * eps * scale + tiny
+    bound = a * eps * |e| + b * eps * scale + tiny + own
 
 where eps is the distance from 1 to the next number of the output's dtype (or of a less precise dtype that the operator
-computes in), scale the size of the terms that were added up (|e| where the oracle gives none), and a, b and tiny follow
-from the operator's tolerance class:
+computes in), scale the size of the terms that were added up (|e| where the oracle gives none), own what the oracle
+itself may be off by (`own_error`), and a, b and tiny follow from the operator's tolerance class:
 
     exact           bit for bit, the sign of zero included
     rounding        a = 1, b = 1; tiny is two of the smallest denormals
@@ -57,6 +57,43 @@ class Bound:
     def times(self, factor: float) -> Bound:
         """The bound widened by a factor."""
         return Bound(self.relative * factor, self.scaled * factor, self.tiny * factor)
+
+
+_ROUNDINGS = 8
+"""What a term goes through beside being added up: a function, which NumPy's vector instructions evaluate to 4 units in
+the last place at worst (8 roundings), or a few single operations."""
+
+
+_NUMBERS = 4
+"""Roundings of float64 in the numbers that Python works out before: 1 - momentum, a mean's divisor, a root's exponent.
+The classes exact, rounding and transcendental have none."""
+
+
+def own_error(expected: Expected, tolerance: str | None = None) -> Array:
+    """How far the values of an oracle may be from the exact result, by element.
+
+    An oracle evaluates the definition in the type of its values, with unit roundoff u: 2^-53 in float64, 2^-64 in the
+    long double of x86 (2^-113 on ARM under Linux, 2^-53 where a system has no wider type). Each of n terms goes through
+    at most k = n + 8 roundings (`_ROUNDINGS`), n - 1 of them in additions, in whatever order: NumPy adds in pairs, by
+    vectors or one by one, as the processor and the layout have it. A product of k factors 1 + d with |d| <= u differs
+    from 1 by at most gamma_k = k u / (1 - k u) (Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1). So
+
+        |values - exact| <= gamma_k * scale,
+
+    where scale is the sum of the sizes of the terms, or what errors of one unit in the operands make of it: |T^-1| |T|
+    |X| of a triangular system, the condition of a decomposition. It is the scale, and the n, by which the library's
+    roundings are measured as well. Where numbers of Python's take part, float64's roundings of those come on top
+    (`_NUMBERS`). Integers have no such error.
+    """
+    values = np.asarray(expected.values)
+    if values.dtype.kind not in "fc":
+        return np.zeros(values.shape)
+    unit = float(np.finfo(values.dtype).eps) / 2
+    roundings = (expected.terms + _ROUNDINGS) * unit
+    granted = roundings / (1 - roundings)
+    if tolerance not in ("exact", "rounding", "transcendental"):
+        granted += _NUMBERS * epsilon("float64") / 2
+    return np.asarray(granted * _scale(np.abs(values), expected))
 
 
 def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str | None = None) -> Bound:
@@ -161,20 +198,24 @@ def _judged(wrong: Array, expected: Expected) -> Array:
     return wrong if expected.free is None else wrong & ~expected.free
 
 
-def _limits(values: Array, expected: Expected, bound: Bound) -> Array:
+def _limits(values: Array, expected: Expected, bound: Bound, tolerance: str | None) -> Array:
     size = np.abs(values)
-    scale = size if expected.scale is None else np.where(np.isfinite(expected.scale), expected.scale, size)
-    return np.asarray(bound.relative * size + bound.scaled * scale + bound.tiny)
+    library = bound.relative * size + bound.scaled * _scale(size, expected) + bound.tiny
+    return np.asarray(library + own_error(expected, tolerance))
+
+
+def _scale(size: Array, expected: Expected) -> Array:
+    return size if expected.scale is None else np.where(np.isfinite(expected.scale), expected.scale, size)
 
 
 def _compare_float(
     actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float
 ) -> Fault | None:
     bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
-    wanted = np.asarray(expected.values, dtype=np.float64)
+    wanted = np.asarray(expected.values, dtype=np.result_type(expected.values, np.float64))
     largest = LARGEST[real_of(expected.precision or dtype)]
     with np.errstate(all="ignore"):
-        limit = _limits(wanted, expected, bound)
+        limit = _limits(wanted, expected, bound, tolerance)
         near = np.isfinite(wanted) & (np.abs(actual - wanted) <= limit)
         near |= (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
         if expected.or_nan is not None:
@@ -199,10 +240,10 @@ def _compare_complex(
 ) -> Fault | None:
     """Judged by the distance in the plane; a result that is not finite must only be not finite as well."""
     bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
-    wanted = np.asarray(expected.values, dtype=np.complex128)
+    wanted = np.asarray(expected.values, dtype=np.result_type(expected.values, np.complex128))
     with np.errstate(all="ignore"):
-        limit = _limits(wanted, expected, bound)
-        near = np.isfinite(wanted) & (np.abs(actual.astype(np.complex128) - wanted) <= limit)
+        limit = _limits(wanted, expected, bound, tolerance)
+        near = np.isfinite(wanted) & (np.abs(actual.astype(wanted.dtype) - wanted) <= limit)
         too_large = ~np.isfinite(wanted) | (np.abs(wanted) > LARGEST[real_of(dtype)])
         near |= too_large & ~np.isfinite(actual)
     return _fault("values", parameter, actual, wanted, _judged(~near, expected), limit)
@@ -214,6 +255,8 @@ def _index(place: int, shape: tuple[int, ...]) -> str:
 
 def show(value: Any) -> str:
     """A number as text, with enough digits to tell it from its neighbours."""
+    if isinstance(value, (np.longdouble, np.clongdouble)):
+        return repr(complex(value) if isinstance(value, np.clongdouble) else float(value))
     item = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, (np.float16, np.float32)):
         return str(value)

@@ -118,17 +118,17 @@ def encode(values: Array, dtype: str) -> Array:
 
 
 def _nearest_single(values: Array) -> Array:
-    """float64 to float32 rounded to odd, so that a second rounding to bfloat16 gives what one alone would."""
+    """float64 or wider to float32 rounded to odd, so that a second rounding to bfloat16 gives what one alone would."""
     if values.dtype.kind == "c":
         values = values.real
-    if values.dtype != np.float64:
+    if values.dtype.kind != "f" or values.dtype.itemsize < 8:
         return values.astype(np.float32)
     single = values.astype(np.float32)
-    inexact = np.isfinite(values) & np.isfinite(single) & (single.astype(np.float64) != values)
+    inexact = np.isfinite(values) & np.isfinite(single) & (single.astype(values.dtype) != values)
     if not np.any(inexact):
         return single
     bits = np.ascontiguousarray(single).view(np.uint32)
-    away = np.abs(single.astype(np.float64)) > np.abs(values)
+    away = np.abs(single.astype(values.dtype)) > np.abs(values)
     toward_zero = np.where(away, bits - 1, bits)
     return np.where(inexact, toward_zero | 1, bits).astype(np.uint32).view(np.float32)
 
@@ -155,10 +155,13 @@ def rounded(values: Array, dtype: str) -> Array:
 
 
 def widest(values: Array) -> Array:
-    """Numbers in the type in which oracles compute: float64 or complex128; integers and bool stay."""
+    """Numbers in the type in which oracles compute: float64 or complex128, long double for what is in float64 already,
+    so that the oracle's roundings are small beside those of the dtype. Integers and bools stay."""
     if values.dtype.kind == "f":
-        return values.astype(np.float64)
-    return values.astype(np.complex128) if values.dtype.kind == "c" else values
+        return values.astype(np.float64 if values.dtype.itemsize < 8 else np.longdouble)
+    if values.dtype.kind == "c":
+        return values.astype(np.complex128 if values.dtype.itemsize < 16 else np.clongdouble)
+    return values
 
 
 def convert(values: Array, dtype: str) -> Array:

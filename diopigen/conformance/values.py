@@ -18,6 +18,7 @@ from diopigen.conformance.dtypes import (
     kind,
     real_of,
 )
+from diopigen.conformance.products import adjoint, product
 from diopigen.ir.recipe import Drawn, Literal
 
 POISON = 0x7B
@@ -173,8 +174,8 @@ def _definite(shape: tuple[int, ...], dtype: str, source: np.random.Generator) -
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise Unfit(f"no square matrices in {list(shape)}")
     root = _normal(math.prod(shape), dtype, source).reshape(shape)
-    product = root @ np.swapaxes(root.conj(), -1, -2) / max(shape[-1], 1)
-    return np.asarray(product / (2 if kind(dtype) == "complex" else 1) + np.eye(shape[-1]))
+    squares = product(root, adjoint(root)) / max(shape[-1], 1)
+    return np.asarray(squares / (2 if kind(dtype) == "complex" else 1) + np.eye(shape[-1]))
 
 
 def _special(count: int, dtype: str, period: int, numbers: list[Any]) -> Array:

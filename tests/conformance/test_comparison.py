@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from diopigen.conformance.compare import bound_of, compare
-from diopigen.conformance.dtypes import decode, encode
+from diopigen.conformance.compare import bound_of, compare, own_error
+from diopigen.conformance.dtypes import decode, encode, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
 from diopigen.conformance.values import draw
@@ -16,8 +16,8 @@ from diopigen.ir.recipe import Drawn
 
 
 def judge(actual: object, expected: object, dtype: str, tolerance: str, **options: object) -> Fault | None:
-    """The comparison of two lists."""
-    wanted = Expected(np.asarray(expected), **options)  # type: ignore[arg-type]
+    """The comparison of two lists, the expected one in the type in which oracles compute."""
+    wanted = Expected(widest(np.asarray(expected)), **options)  # type: ignore[arg-type]
     return compare(encode(np.asarray(actual), dtype), dtype, wanted, tolerance, "out")
 
 
@@ -151,3 +151,28 @@ def test_large_tensors_are_drawn_part_by_part(words: str, monkeypatch: pytest.Mo
         found.append(draw(drawn, (50, 70), dtype, np.random.Generator(np.random.PCG64(3))))
     assert found[0].shape == (50, 70) and len(np.unique(found[0])) > 1
     assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "longdouble", "complex128", "clongdouble"])
+def test_an_oracle_is_granted_its_own_roundings(dtype: str) -> None:
+    unit = float(np.finfo(dtype).eps) / 2
+    values = np.array([1.0, 0.0, 3.0], dtype)
+    found = own_error(Expected(values, np.array([2.0, 4.0, np.inf]), terms=100), "rounding")
+    assert found == pytest.approx(108 * unit * np.array([2.0, 4.0, 3.0]), rel=1e-6)
+
+
+def test_whole_numbers_have_no_roundings() -> None:
+    assert own_error(Expected(np.array([7, -7]), terms=100)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("terms", "vectors"), [(3000, 4), (3000, 1), (70001, 8)])
+def test_the_roundings_granted_cover_every_order_of_addition(terms: int, vectors: int) -> None:
+    """Sums in lanes, as vector instructions make them, against the exact one."""
+    numbers = np.random.default_rng(terms).standard_normal(terms)
+    lanes = [0.0] * vectors
+    for place, number in enumerate(numbers.tolist()):
+        lanes[place % vectors] += number
+    exact, scale = math.fsum(numbers), math.fsum(np.abs(numbers))
+    expected = Expected(np.array(exact), np.array(scale), terms)
+    assert 0 < abs(sum(lanes) - exact) <= float(own_error(expected))
+    assert 0 < abs(float(np.add.accumulate(numbers)[-1]) - exact) <= float(own_error(expected))

@@ -90,7 +90,8 @@ elementwise("Lt", "input other", np.less)
 
 def _complex(real: Array, imag: Array) -> Array:
     """Put together part by part: `real + 1j * imag` would turn an infinite part into NaN."""
-    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), dtype=np.complex128)
+    wide: Any = np.result_type(real, imag, np.complex64)
+    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), wide)
     found.real, found.imag = real, imag
     return found
 
@@ -255,15 +256,21 @@ def _constant(call: Call) -> Answer:
     return {name: Expected(convert(values, call.dtype(name)))}
 
 
+def _place_type(call: Call) -> Any:
+    """What places on a line are worked out in: float64, which says where whole numbers end, long double for float64."""
+    return np.longdouble if call.dtype("out") == "float64" else np.float64
+
+
 @oracle("Linspace")
 def _linspace(call: Call) -> Answer:
     """The first half counts from the start, the second from the end, so that both ends are met exactly."""
-    steps, start, end = int(call["steps"]), float(call["start"]), float(call["end"])
-    places = np.arange(steps, dtype=np.float64)
-    step = (end - start) / (steps - 1) if steps > 1 else 0.0
+    number = _place_type(call)
+    steps, start, end = int(call["steps"]), number(call["start"]), number(call["end"])
+    places = np.arange(steps).astype(number)
+    step = (end - start) / number(steps - 1) if steps > 1 else number(0)
     values = np.where(places < steps // 2, start + step * places, end - step * (steps - 1 - places))
     if steps == 1:
-        values = np.array([start])
+        values = np.array([start], number)
     scale = np.full(steps, abs(start) + abs(end))
     return {"out": _counted(call, values, scale)}
 
@@ -273,8 +280,9 @@ def _arange(call: Call) -> Answer:
     count = call.shapes["out"][0]
     if all(isinstance(call[name], int) for name in ("start", "step")) and kind_of(call.dtype("out")) == "int":
         return {"out": Expected(convert(call["start"] + call["step"] * np.arange(count), call.dtype("out")))}
-    start, step = float(call["start"]), float(call["step"])
-    places = np.arange(count, dtype=np.float64)
+    number = _place_type(call)
+    start, step = number(call["start"]), number(call["step"])
+    places = np.arange(count).astype(number)
     return {"out": _counted(call, start + step * places, abs(start) + abs(step) * places)}
 
 

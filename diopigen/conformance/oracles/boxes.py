@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
+from diopigen.conformance.products import product
 
 
 def _overlap(one: Array, other: Array) -> float:
@@ -28,13 +30,14 @@ def _nms(call: Call) -> Answer:
     return {"out": Allocated(Expected(np.array(kept, dtype=np.int64)), "int64")}
 
 
-def _samples(start: float, extent: float, bins: int, size: int, ratio: int) -> tuple[Array, int]:
+def _samples(start: Any, extent: Any, bins: int, size: int, ratio: int) -> tuple[Array, int]:
     """How much each of `size` pixels weighs in the sum of samples of each bin, [bins, size], and samples per bin."""
     count = ratio if ratio > 0 else math.ceil(extent / bins)
-    weights = np.zeros((bins, size))
+    weights = np.zeros((bins, size), np.longdouble)
+    half = np.longdouble(0.5)
     for bin_number in range(bins):
         for sample in range(count):
-            position = start + extent / bins * (bin_number + (sample + 0.5) / count)
+            position = start + extent / bins * (bin_number + (sample + half) / count)
             if -1 <= position <= size:
                 inside = min(max(position, 0.0), size - 1.0)
                 weights[bin_number] += np.maximum(0.0, 1.0 - np.abs(np.arange(size) - inside))
@@ -46,8 +49,8 @@ def _regions(call: Call, height: int, width: int) -> list[tuple[int, Array, Arra
     found = []
     shift = 0.5 if call["aligned"] else 0.0
     for image, *corners in call.wide("rois"):
-        x1, y1, x2, y2 = (float(corner) * float(call["spatial_scale"]) - shift for corner in corners)
-        sides = [x2 - x1, y2 - y1] if call["aligned"] else [max(x2 - x1, 1.0), max(y2 - y1, 1.0)]
+        x1, y1, x2, y2 = (np.longdouble(corner) * float(call["spatial_scale"]) - shift for corner in corners)
+        sides = [x2 - x1, y2 - y1] if call["aligned"] else [np.maximum(x2 - x1, 1), np.maximum(y2 - y1, 1)]
         ratio = int(call["sampling_ratio"])
         columns, across = _samples(x1, sides[0], int(call["pooled_width"]), width, ratio)
         rows, down = _samples(y1, sides[1], int(call["pooled_height"]), height, ratio)
@@ -55,15 +58,20 @@ def _regions(call: Call, height: int, width: int) -> list[tuple[int, Array, Arra
     return found
 
 
+def _resampled(rows: Array, features: Array, columns: Array) -> Array:
+    """rows @ features @ columns^T, where both matrices hold weights that are not negative."""
+    return product(product(rows, features), columns.T)
+
+
 @oracle("RoiAlign")
 def _roi_align(call: Call) -> Answer:
     """Bilinear weights of rows and columns multiply, and so do the conditions that leave a sample out."""
     features = call.wide("input")
-    values, sizes = np.zeros(call.shapes["out"]), np.zeros(call.shapes["out"])
+    values, sizes = (np.zeros(call.shapes["out"], np.longdouble) for _ in range(2))
     terms = 1
     for place, (image, rows, columns, count, added) in enumerate(_regions(call, *features.shape[2:])):
-        values[place] = rows @ features[image] @ columns.T / count
-        sizes[place] = rows @ np.abs(features[image]) @ columns.T / count
+        values[place] = _resampled(rows, features[image], columns) / count
+        sizes[place] = _resampled(rows, np.abs(features[image]), columns) / count
         terms = max(terms, added)
     return {"out": Expected(values, sizes, terms)}
 
@@ -71,10 +79,10 @@ def _roi_align(call: Call) -> Answer:
 @oracle("RoiAlignBackward")
 def _roi_align_backward(call: Call) -> Answer:
     gradient = call.wide("grad")
-    values, sizes = np.zeros(call.shapes["out"]), np.zeros(call.shapes["out"])
+    values, sizes = (np.zeros(call.shapes["out"], np.longdouble) for _ in range(2))
     terms = 1
     for place, (image, rows, columns, count, added) in enumerate(_regions(call, *values.shape[2:])):
-        values[image] += rows.T @ gradient[place] @ columns / count
-        sizes[image] += rows.T @ np.abs(gradient[place]) @ columns / count
+        values[image] += _resampled(rows.T, gradient[place], columns.T) / count
+        sizes[image] += _resampled(rows.T, np.abs(gradient[place]), columns.T) / count
         terms += added * rows.shape[0] * columns.shape[0]
     return {"out": Expected(values, sizes, terms)}

@@ -11,6 +11,10 @@ import numpy as np
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.windows import Dims, Sliding, sizes_of
+from diopigen.conformance.products import product, size_of_product
+
+Multiply = Callable[[Array, Array], Array]
+"""`product`, or `size_of_product` for the size of what is added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +34,34 @@ class _Filters:
         seen = self.sliding.seen(images, places)
         return seen.reshape(*seen.shape[:2], self.groups, images.shape[1] // self.groups, *places)
 
-    def responses(self, images: Array, places: Dims, weight: Array) -> Array:
+    def responses(self, multiply: Multiply, images: Array, places: Dims, weight: Array) -> Array:
         """The sum over a window of elements times weights, for every filter at every place."""
         layers, grouped = self.layers(images, places), self.grouped(weight)
         count = math.prod(places)
-        found = np.zeros((images.shape[0], self.groups, grouped.shape[1], count))
-        for element, layer in enumerate(layers):  # products of matrices: far faster than one sum over everything
-            found += grouped[..., element] @ layer.reshape(*layer.shape[:3], count)
+        found = np.zeros((images.shape[0], self.groups, grouped.shape[1], count), np.result_type(images, weight))
+        for element, layer in enumerate(layers):
+            found += multiply(grouped[..., element], layer.reshape(*layer.shape[:3], count))
         return found.reshape(images.shape[0], weight.shape[0], *places)
 
-    def placed(self, responses: Array, sizes: Dims, weight: Array) -> Array:
+    def placed(self, multiply: Multiply, responses: Array, sizes: Dims, weight: Array) -> Array:
         """The filters placed at every response and multiplied by it, added up."""
         batch, places = responses.shape[0], responses.shape[2:]
         flat = responses.reshape(batch, self.groups, weight.shape[0] // self.groups, math.prod(places))
-        layers = np.stack([element.swapaxes(-1, -2) @ flat for element in np.moveaxis(self.grouped(weight), -1, 0)])
+        layers = np.stack(
+            [multiply(element.swapaxes(-1, -2), flat) for element in np.moveaxis(self.grouped(weight), -1, 0)]
+        )
         channels = self.groups * weight.shape[1]
         return self.sliding.put_back(layers.reshape(self.sliding.volume, batch, channels, *places), sizes)
 
-    def correlated(self, images: Array, responses: Array) -> Array:
+    def correlated(self, multiply: Multiply, images: Array, responses: Array) -> Array:
         """The sum over batch and places of a response times what its filter saw."""
         batch, places = responses.shape[0], responses.shape[2:]
         layers = self.layers(images, places)
         count = math.prod(places)
         grouped = responses.reshape(batch, self.groups, responses.shape[1] // self.groups, count)
-        sums = [(grouped @ layer.reshape(*layer.shape[:3], count).swapaxes(-1, -2)).sum(axis=0) for layer in layers]
+        sums = [
+            multiply(grouped, layer.reshape(*layer.shape[:3], count).swapaxes(-1, -2)).sum(axis=0) for layer in layers
+        ]
         return np.stack(sums, axis=-1).reshape(self.weight.shape)
 
 
@@ -66,7 +74,8 @@ def _filters(call: Call) -> _Filters:
 
 def _sums(function: Callable[..., Array], *operands: Array, terms: int) -> Expected:
     """A sum of products, with its size if nothing cancelled."""
-    return Expected(function(*operands), function(*(np.abs(operand) for operand in operands)), terms)
+    sizes = (np.abs(operand) for operand in operands)
+    return Expected(function(product, *operands), function(size_of_product, *sizes), terms)
 
 
 def _with_bias(call: Call, product: Expected) -> Answer:
@@ -79,12 +88,12 @@ def _with_bias(call: Call, product: Expected) -> Answer:
 
 def _respond(filters: _Filters, images: Array, places: Dims) -> Expected:
     terms = filters.weight.shape[1] * filters.sliding.volume
-    return _sums(lambda x, w: filters.responses(x, places, w), images, filters.weight, terms=terms)
+    return _sums(lambda by, x, w: filters.responses(by, x, places, w), images, filters.weight, terms=terms)
 
 
 def _place(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
     terms = filters.weight.shape[0] // filters.groups * filters.sliding.volume
-    return _sums(lambda y, w: filters.placed(y, sizes, w), responses, filters.weight, terms=terms)
+    return _sums(lambda by, y, w: filters.placed(by, y, sizes, w), responses, filters.weight, terms=terms)
 
 
 def _gradients(call: Call, grad_input: Expected, images: Array, responses: Array, filters: _Filters) -> Answer:
@@ -96,7 +105,7 @@ def _gradients(call: Call, grad_input: Expected, images: Array, responses: Array
     found = {
         "grad_input": grad_input,
         "grad_weight": _sums(filters.correlated, images, responses, terms=terms),
-        "grad_bias": _sums(lambda gradient: np.asarray(gradient.sum(axis=dims)), arriving, terms=size),
+        "grad_bias": _sums(lambda _, gradient: np.asarray(gradient.sum(axis=dims)), arriving, terms=size),
     }
     return {name: value for name, value in found.items() if name in call.shapes}
 
@@ -153,7 +162,7 @@ def _col2im(call: Call) -> Answer:
     sizes = sizes_of(call, "output_size", 2)
     sliding, places = _columns(call, sizes)
 
-    def images(columns: Array) -> Array:
+    def images(_: Multiply, columns: Array) -> Array:
         elements = columns.shape[-2]
         layers = columns.reshape(*columns.shape[:-2], elements // sliding.volume, sliding.volume, *places)
         return sliding.put_back(np.moveaxis(layers, -3, 0), sizes)

@@ -30,7 +30,7 @@ def _states(target: list[int], blank: int) -> list[int]:
 def _forward(log_probs: Array, states: list[int]) -> Array:
     """The logarithm of the chance of being in a state after a step, [steps, states], for one sample."""
     steps = log_probs.shape[0]
-    alpha = np.full((steps, len(states)), -np.inf)
+    alpha = np.full((steps, len(states)), -np.inf, log_probs.dtype)
     for step in range(steps):
         for state, label in enumerate(states):
             if step == 0:
@@ -45,20 +45,20 @@ def _forward(log_probs: Array, states: list[int]) -> Array:
     return alpha
 
 
-def _loss(alpha: Array) -> float:
+def _loss(alpha: Array) -> Any:
     """Minus the logarithm of the chance of ending in one of the last two states; without steps only an empty target
     can be read."""
     if alpha.shape[0] == 0:
         return 0.0 if alpha.shape[1] == 1 else np.inf
-    return float(-np.logaddexp.reduce(alpha[-1, -2:]))
+    return -np.logaddexp.reduce(alpha[-1, -2:])
 
 
 @oracle("CTCLoss")
 def _ctc(call: Call) -> Answer:
     log_probs, targets = call.wide("log_probs"), _targets(call)
     steps, samples = log_probs.shape[:2]
-    alpha = np.full((samples, steps, 2 * max(map(len, targets), default=0) + 1), -np.inf)
-    losses = np.zeros(samples)
+    shape = (samples, steps, 2 * max(map(len, targets), default=0) + 1)
+    alpha, losses = np.full(shape, -np.inf, log_probs.dtype), np.zeros(samples, log_probs.dtype)
     for sample, target in enumerate(targets):
         length = int(call["input_lengths"][sample])
         own = _forward(log_probs[:length, sample], _states(target, call["blank"]))
@@ -83,16 +83,16 @@ def _ctc_backward(call: Call) -> Answer:
     incoming = np.broadcast_to(call.wide("grad_output"), (samples,))
     if call["reduction"] == "ReductionMean":
         incoming = incoming / (samples * np.maximum([len(target) for target in targets], 1))
-    found, size = np.zeros(log_probs.shape), np.zeros(log_probs.shape)
+    found, size = np.zeros_like(log_probs), np.zeros_like(log_probs)
     for sample, target in enumerate(targets):
-        loss, length = float(call.wide("neg_log_likelihood")[sample]), int(call["input_lengths"][sample])
+        loss, length = call.wide("neg_log_likelihood")[sample], int(call["input_lengths"][sample])
         if call["zero_infinity"] and np.isinf(loss):
             continue
         states, own = _states(target, call["blank"]), log_probs[:length, sample]
         alpha = call.wide("log_alpha")[sample, :length, : len(states)]
         # Read backwards, a sequence has the same chances: beta is the forward variable of the reversed one.
         beta = _forward(own[::-1], states[::-1])[::-1, ::-1]
-        visits = np.full(own.shape, -np.inf)
+        visits = np.full(own.shape, -np.inf, own.dtype)
         for state, label in enumerate(states):
             visits[:, label] = np.logaddexp(visits[:, label], alpha[:, state] + beta[:, state])
         chance, share = np.exp(own), np.exp(visits + loss - own)

@@ -46,7 +46,11 @@ def finish(
     ):
         precision = real_of(compute)
     shape = call.shapes[call.target]
-    wide = None if scale is None else np.broadcast_to(np.asarray(scale, dtype=np.float64), shape)
+    wide = (
+        None
+        if scale is None
+        else np.broadcast_to(np.asarray(scale, np.result_type(np.asarray(scale), np.float64)), shape)
+    )
     return Expected(np.broadcast_to(found, shape), wide, 1, precision, signed_zero, free)
 
 
@@ -85,8 +89,8 @@ def unary(
 
 
 def magnitude(value: Array) -> Array:
-    """The absolute value, float64 also for integers, so that nothing wraps."""
-    return np.abs(value.astype(np.complex128 if value.dtype.kind == "c" else np.float64))
+    """The absolute value, a float also for integers, so that nothing wraps."""
+    return np.asarray(np.abs(value.astype(np.result_type(value, np.float64))))
 
 
 __all__ = ["arithmetic", "elementwise", "finish", "magnitude", "same", "to_float", "unary"]

@@ -14,8 +14,13 @@ from diopigen.conformance.oracles.elementwise import Expression, arithmetic, fin
 
 
 def _each(function: Any, x: Array) -> Array:
-    """A function of one float from `math`, applied to every element."""
+    """A function of one float from `math`, applied to every element: float64 even where the operand is wider. Whoever
+    goes on computing with it does so in float64 (`_double`), so that the type of the result says how precise it is."""
     return np.array([function(float(value)) for value in x.ravel()], dtype=np.float64).reshape(x.shape)
+
+
+def _double(x: Array) -> Array:
+    return x.astype(np.float64)
 
 
 def erf(x: Array) -> Array:
@@ -157,6 +162,7 @@ def _tanh_inner(x: Array) -> Array:
 
 @_activation("Gelu")
 def _gelu(call: Call, x: Array, _: None) -> Any:
+    x = _double(x)
     if call["approximate"] == "tanh":
         return x * sigmoid(2 * _tanh_inner(x)), np.abs(x) * 0.5
     return 0.5 * x * erfc(-x / math.sqrt(2)), np.abs(x) * 0.5
@@ -164,6 +170,7 @@ def _gelu(call: Call, x: Array, _: None) -> Any:
 
 @_activation("GeluBackward")
 def _gelu_backward(call: Call, x: Array, gradient: Array) -> Any:
+    x, gradient = _double(x), _double(gradient)
     if call["approximate"] == "tanh":
         share = sigmoid(2 * _tanh_inner(x))
         inner_slope = math.sqrt(2 / math.pi) * (1 + 3 * _CUBE * x * x)

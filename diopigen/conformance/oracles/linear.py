@@ -6,6 +6,7 @@ import numpy as np
 
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
+from diopigen.conformance.products import product, size_of_product
 
 
 def meets_infinity(first: Array, second: Array, dtype: str) -> Array | None:
@@ -18,16 +19,16 @@ def meets_infinity(first: Array, second: Array, dtype: str) -> Array | None:
     at_first, at_second = (np.isinf(x).astype(np.float32) for x in (first, second))
     if not (at_first.any() or at_second.any()):
         return None  # as in all large products
-    return np.asarray(np.matmul(tiny, at_second) + np.matmul(at_first, tiny_too) > 0)
+    return np.asarray(product(tiny, at_second) + product(at_first, tiny_too) > 0)
 
 
 def _product(first: Array, second: Array, dtype: str) -> Expected:
     """A product of matrices in exact integers (which wrap) or float64."""
-    found = np.asarray(np.matmul(first, second))
+    found = product(first, second)
     if first.dtype.kind in "iub":
         return Expected(found)
-    scale = np.asarray(np.matmul(np.abs(first), np.abs(second)))
-    return Expected(found, scale, first.shape[-1], or_nan=meets_infinity(first, second, dtype))
+    or_nan = meets_infinity(first, second, dtype)
+    return Expected(found, size_of_product(first, second), first.shape[-1], or_nan=or_nan)
 
 
 @oracle("Mm", "Bmm")
@@ -42,27 +43,27 @@ def _matmul(call: Call) -> Answer:
 
 @oracle("Linear")
 def _linear(call: Call) -> Answer:
-    product = _product(call.wide("input"), np.swapaxes(call.wide("weight"), 0, 1), call.dtype("input"))
+    found = _product(call.wide("input"), np.swapaxes(call.wide("weight"), 0, 1), call.dtype("input"))
     if not call.given("bias"):
-        return {"out": product}
+        return {"out": found}
     bias = call.wide("bias")
-    scale = None if product.scale is None else product.scale + np.abs(bias)
-    return {"out": Expected(product.values + bias, scale, product.terms, or_nan=product.or_nan)}
+    scale = None if found.scale is None else found.scale + np.abs(bias)
+    return {"out": Expected(found.values + bias, scale, found.terms, or_nan=found.or_nan)}
 
 
 def _added(call: Call, first: str, second: str) -> Answer:
     """beta * input + alpha * (first @ second); with beta 0 the input does not matter, not even NaN."""
-    product = _product(call.wide(first), call.wide(second), call.dtype(first))
+    found = _product(call.wide(first), call.wide(second), call.dtype(first))
     name, x = call.target, call.wide("input")
-    if product.scale is None:
+    if found.scale is None:
         alpha, beta = int(call["alpha"]), int(call["beta"])
-        found = product.values * product.values.dtype.type(alpha)
-        return {name: Expected(found + x * x.dtype.type(beta) if beta else found)}
+        values = found.values * found.values.dtype.type(alpha)
+        return {name: Expected(values + x * x.dtype.type(beta) if beta else values)}
     alpha, beta = call["alpha"], call["beta"]
-    shape = product.values.shape
+    shape = found.values.shape
     summand = np.broadcast_to(beta * x if beta else np.zeros_like(x), shape)
-    scale = abs(alpha) * product.scale + np.abs(summand)
-    return {name: Expected(alpha * product.values + summand, scale, product.terms, or_nan=product.or_nan)}
+    scale = abs(alpha) * found.scale + np.abs(summand)
+    return {name: Expected(alpha * found.values + summand, scale, found.terms, or_nan=found.or_nan)}
 
 
 @oracle("Addmm")

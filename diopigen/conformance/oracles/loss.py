@@ -11,7 +11,7 @@ from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.softmax import log_softmax
 
 
-def reduced(call: Call, losses: Array, weight: float | None = None, scale: Array | None = None) -> Expected:
+def reduced(call: Call, losses: Array, weight: Any = None, scale: Array | None = None) -> Expected:
     """Losses of the elements, reduced as the call says; `weight` is the divisor of the mean (default: how many)."""
     mode = call["reduction"]
     size = np.abs(losses) if scale is None else scale
@@ -19,7 +19,7 @@ def reduced(call: Call, losses: Array, weight: float | None = None, scale: Array
         return Expected(losses, size)
     total, total_size = losses.sum(), size.sum()
     if mode == "ReductionMean":
-        divisor = np.float64(losses.size if weight is None else weight)
+        divisor = losses.dtype.type(losses.size if weight is None else weight)
         total, total_size = total / divisor, total_size / np.abs(divisor)
     return Expected(np.asarray(total), np.asarray(total_size), max(losses.size, 1))
 
@@ -32,10 +32,10 @@ def _mse(call: Call) -> Answer:
     return {"out": reduced(call, distance**2, scale=scale + distance**2)}
 
 
-def _incoming(call: Call, count: float) -> Array:
+def _incoming(call: Call, count: Any) -> Array:
     """The gradient with respect to the loss of each element or sample; the mean divides it by `count`."""
     gradient = call.wide("grad_output")
-    return np.asarray(gradient / np.float64(count)) if call["reduction"] == "ReductionMean" else gradient
+    return np.asarray(gradient / gradient.dtype.type(count)) if call["reduction"] == "ReductionMean" else gradient
 
 
 def _gradient(call: Call, slope: Array, size: Array) -> Answer:
@@ -172,7 +172,7 @@ def _nll(call: Call) -> Answer:
     losses = -_picked(scores, target) * weights
     losses = np.where(counts, losses, 0.0)
     shape = call.shapes["target"]
-    answer: dict[str, Any] = {"out": reduced(call, losses.reshape(shape), float(weights.sum()))}
+    answer: dict[str, Any] = {"out": reduced(call, losses.reshape(shape), weights.sum())}
     if "totalWeight" in call.shapes:
         total = weights.sum() if call["reduction"] != "ReductionNone" else 0.0
         answer["totalWeight"] = Expected(np.asarray(total), None, max(weights.size, 1))
@@ -184,7 +184,7 @@ def _nll_backward(call: Call) -> Answer:
     scores, count = _classes(call.wide("input"))
     target, counts = _targets(call)
     weights = _weights(call, count)[target] * counts
-    divisor = float(call.wide("totalWeight")) if "totalWeight" in call.shapes else float(weights.sum())
+    divisor = call.wide("totalWeight").reshape(()) if "totalWeight" in call.shapes else weights.sum()
     incoming = np.broadcast_to(_incoming(call, divisor), call.shapes["target"]).reshape(target.shape)
     picked = np.arange(count).reshape(1, count, *(1,) * (scores.ndim - 2)) == target[:, None]
     chosen = picked & counts[:, None]
@@ -212,7 +212,7 @@ def _cross_entropy(call: Call) -> Answer:
             axis=1
         ) / count * counts
         shape = call.shapes["target"]
-        return {"out": reduced(call, losses.reshape(shape), float(chosen.sum()), scale.reshape(shape))}
+        return {"out": reduced(call, losses.reshape(shape), chosen.sum(), scale.reshape(shape))}
     chances = call.wide("target").reshape(scores.shape) * (1 - smoothing) + smoothing / count
     losses, scale = -(logs * chances * along).sum(axis=1), (size * np.abs(chances) * along).sum(axis=1)
     shape = losses.shape if call["input"].ndim > 1 else ()
@@ -238,7 +238,7 @@ def _cross_entropy_backward(call: Call) -> Answer:
     a = along * ((1 - smoothing) * wanted + smoothing / count)
     slope = a.sum(axis=1, keepdims=True) * chance - a
     size = np.abs(a).sum(axis=1, keepdims=True) * chance * (1 + np.abs(log_softmax(scores, 1))) + np.abs(a)
-    incoming = np.broadcast_to(_incoming(call, float(shares.sum())), samples if call["input"].ndim > 1 else ())
+    incoming = np.broadcast_to(_incoming(call, shares.sum()), samples if call["input"].ndim > 1 else ())
     incoming = incoming.reshape(samples)[:, None]
     keep = np.broadcast_to(counts[:, None], scores.shape)
     found, size = np.where(keep, incoming * slope, 0.0), np.where(keep, np.abs(incoming) * size, 0.0)

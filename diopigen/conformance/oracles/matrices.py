@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from diopigen.conformance import decompositions
 from diopigen.conformance.dtypes import Array, rounded
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.linear import meets_infinity
 from diopigen.conformance.oracles.reduction import vector_norm
-
-
-def _adjoint(x: Array) -> Array:
-    """Conjugate transposes."""
-    return np.asarray(np.conj(np.swapaxes(x, -1, -2)))
+from diopigen.conformance.products import adjoint, product, size_of_product
 
 
 def _wanted(call: Call, found: dict[str, Expected]) -> Answer:
@@ -43,15 +40,15 @@ def _matmul_backward(call: Call) -> Answer:
     gradient = np.expand_dims(gradient, -2) if a.ndim == 1 else gradient
 
     def expected(first: Array, second: Array, matrix: Array, like: Array) -> Expected:
-        found = _gathered(np.matmul(first, second), matrix.shape).reshape(like.shape)
-        scale = _gathered(np.matmul(np.abs(first), np.abs(second)), matrix.shape).reshape(like.shape)
+        found = _gathered(product(first, second), matrix.shape).reshape(like.shape)
+        scale = _gathered(size_of_product(first, second), matrix.shape).reshape(like.shape)
         return Expected(found, scale, first.shape[-1] * max(gradient.size // max(like.size, 1), 1))
 
     return _wanted(
         call,
         {
-            "grad_input": expected(gradient, _adjoint(right), left, a),
-            "grad_other": expected(_adjoint(left), gradient, right, b),
+            "grad_input": expected(gradient, adjoint(right), left, a),
+            "grad_other": expected(adjoint(left), gradient, right, b),
         },
     )
 
@@ -61,7 +58,7 @@ def _linear_backward(call: Call) -> Answer:
     weight = call.wide("weight")
     x = call.wide("input").reshape(-1, weight.shape[1])
     gradient = call.wide("grad_output").reshape(-1, weight.shape[0])
-    of_input = gradient @ np.conj(weight), np.abs(gradient) @ np.abs(weight)
+    of_input = product(gradient, np.conj(weight)), size_of_product(gradient, weight)
     of_input = of_input[0].reshape(call.shapes["input"]), of_input[1].reshape(call.shapes["input"])
     or_nan = meets_infinity(gradient, weight, call.dtype("input"))
     return _wanted(
@@ -73,8 +70,8 @@ def _linear_backward(call: Call) -> Answer:
                 or_nan=None if or_nan is None else or_nan.reshape(call.shapes["input"]),
             ),
             "grad_weight": Expected(
-                gradient.T @ np.conj(x),
-                np.abs(gradient.T) @ np.abs(x),
+                product(gradient.T, np.conj(x)),
+                size_of_product(gradient.T, x),
                 len(x),
                 or_nan=meets_infinity(gradient.T, x, call.dtype("input")),
             ),
@@ -86,30 +83,21 @@ def _linear_backward(call: Call) -> Answer:
 # ---- decompositions -------------------------------------------------------------------------------------------------
 
 
-def _is_positive(matrix: Array) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
 @oracle("Cholesky")
 def _cholesky(call: Call) -> Answer:
     """From one triangle alone. Of a matrix that has no factor only the order of the minor that fails is judged."""
     x = call.wide("mat")
-    lower = np.tril(_adjoint(x) if call["upper"] else x, -1)
+    lower = np.tril(adjoint(x) if call["upper"] else x, -1)
     diagonal = np.einsum("...ii->...i", x).real
     n = x.shape[-1]
-    whole = lower + _adjoint(lower) + diagonal[..., None] * np.eye(n)
-    factors, info = np.zeros_like(x), np.zeros(x.shape[:-2], dtype=np.int64)
+    whole = lower + adjoint(lower) + diagonal[..., None] * np.eye(n)
+    factors, info = decompositions.long(np.zeros_like(x)), np.zeros(x.shape[:-2], dtype=np.int64)
     free = np.zeros(x.shape, dtype=np.bool_)
     for place in np.ndindex(x.shape[:-2]):
-        fails = (order for order in range(1, n + 1) if not _is_positive(whole[place][:order, :order]))
-        info[place] = next(fails, 0)
+        factor, info[place] = decompositions.cholesky(whole[place])
         free[place] = info[place] != 0
-        factors[place] = 0 if info[place] else np.linalg.cholesky(whole[place])
-    found = _adjoint(factors) if call["upper"] else factors
+        factors[place] = 0 if info[place] else factor
+    found = adjoint(factors) if call["upper"] else factors
     scale = np.broadcast_to(np.abs(found).max(axis=(-1, -2), initial=0, keepdims=True), x.shape)
     return {"out": Expected(found, np.where(found == 0, 0, scale), n, free=free), "info": Expected(info)}
 
@@ -119,32 +107,39 @@ def _cholesky_backward(call: Call) -> Answer:
     """With P the lower triangle of L^H grad and S its part below the diagonal: L^-H (P + S^H) L^-1 / 2."""
     factor, gradient = call.wide("L"), call.wide("grad_output")
     if call["upper"]:
-        factor, gradient = _adjoint(factor), _adjoint(gradient)
+        factor, gradient = adjoint(factor), adjoint(gradient)
     factor, gradient = np.tril(factor), np.tril(gradient)
 
     def middle(left: Array, right: Array) -> Array:
-        product = left @ right
-        return np.asarray(np.tril(product) + _adjoint(np.tril(product, -1)))
+        whole = product(left, right)
+        return np.asarray(np.tril(whole) + adjoint(np.tril(whole, -1)))
 
-    inverse = np.linalg.inv(factor)
-    found = _adjoint(inverse) @ middle(_adjoint(factor), gradient) @ inverse / 2
-    sizes = np.abs(inverse), middle(np.abs(_adjoint(factor)), np.abs(gradient))
-    scale = np.swapaxes(sizes[0], -1, -2) @ sizes[1] @ sizes[0] / 2
+    def between(inverse: Array, inner: Array) -> Array:
+        return product(product(adjoint(inverse), inner), inverse) / 2
+
+    inverse = decompositions.inverse_triangular(factor, upper=False)
+    found = between(inverse, middle(adjoint(factor), gradient))
+    scale = between(np.abs(inverse), middle(np.abs(adjoint(factor)), np.abs(gradient)))
     return {"grad_mat": Expected(found, scale, factor.shape[-1] ** 2)}
 
 
 @oracle("LinalgQR")
 def _qr(call: Call) -> Answer:
-    """NumPy takes the reflections, and so the signs, from LAPACK as well."""
+    """By reflections, with the signs of LAPACK."""
     x = call.wide("A")
-    size = np.linalg.norm(x, axis=-2, keepdims=True)
+    size = vector_norm(x, 2, (-2,))[..., None, :]
     terms = x.shape[-2] * max(x.shape[-1], 1)
+    rows, steps = x.shape[-2], min(x.shape[-2:])
+    orthonormal, upper = decompositions.long(np.zeros((*x.shape[:-1], rows), x.dtype)), decompositions.long(x)
+    condition = np.ones(x.shape[:-2])
+    for place in np.ndindex(x.shape[:-2]):
+        orthonormal[place], upper[place] = decompositions.qr(x[place])
+        condition[place] = decompositions.condition(upper[place][:steps, :steps])
+    if call["mode"] != "complete":
+        orthonormal, upper = orthonormal[..., :steps], upper[..., :steps, :]
     if call["mode"] == "r":
-        upper = np.asarray(np.linalg.qr(x, mode="r"))
         return {"R": Expected(upper, np.broadcast_to(size, upper.shape), terms)}
-    orthonormal, upper = np.linalg.qr(x, mode=call["mode"])
-    steps = min(x.shape[-2:])
-    condition = np.linalg.cond(x[..., :, :steps])[..., None, None] if x.size else np.ones(())
+    condition = condition[..., None, None]
     loss = np.broadcast_to(condition, orthonormal.shape)
     return {
         "Q": Expected(orthonormal, loss, terms),
@@ -160,19 +155,20 @@ def _triangle(call: Call) -> Array:
     x = call.wide("mat")
     kept = np.triu(x) if call["upper"] else np.tril(x)
     if call["unitriangular"]:
-        kept = kept * (1 - np.eye(x.shape[-1])) + np.eye(x.shape[-1])
+        kept = np.where(np.eye(x.shape[-1], dtype=bool), 1, kept)
     return np.swapaxes(kept, -1, -2) if call["transpose"] else kept
 
 
-def _solved(matrix: Array, sides: Array) -> tuple[Array, Array]:
-    """The solution and the size of what is added up on the way to it."""
-    found = np.linalg.solve(matrix, sides)
-    return found, np.abs(np.linalg.inv(matrix)) @ np.abs(matrix) @ np.abs(found)
+def _solved(matrix: Array, sides: Array, *, upper: bool) -> tuple[Array, Array]:
+    """The solution, and what an error in an element weighs in it: |T^-1| |T| |X|."""
+    found = decompositions.solve_triangular(matrix, sides, upper=upper)
+    inverse = decompositions.inverse_triangular(matrix, upper=upper)
+    return found, size_of_product(inverse, size_of_product(matrix, found))
 
 
 @oracle("TriangularSolve")
 def _triangular_solve(call: Call) -> Answer:
-    found, scale = _solved(_triangle(call), call.wide("b"))
+    found, scale = _solved(_triangle(call), call.wide("b"), upper=call["upper"] != call["transpose"])
     return {"out": Expected(found, scale, found.shape[-2]), "cloned_mat": Expected(call.wide("mat"))}
 
 
@@ -182,8 +178,8 @@ def _triangular_solve_backward(call: Call) -> Answer:
     matrix, x = call.wide("mat"), call.wide("x")
     sides, size = np.zeros_like(x), np.zeros(x.shape)
     if call.given("grad_x"):
-        sides, size = _solved(_adjoint(_triangle(call)), call.wide("grad_x"))
-    found, scale = -(sides @ _adjoint(x)), size @ np.abs(_adjoint(x))
+        sides, size = _solved(adjoint(_triangle(call)), call.wide("grad_x"), upper=call["upper"] == call["transpose"])
+    found, scale = -product(sides, adjoint(x)), size_of_product(size, adjoint(x))
     if call["transpose"]:
         found, scale = np.swapaxes(found, -1, -2), np.swapaxes(scale, -1, -2)
     ones = np.ones(matrix.shape[-2:])

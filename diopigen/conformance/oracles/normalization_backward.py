@@ -202,7 +202,7 @@ def _elements(call: Call) -> Answer:
     mean, inverse, sums, products = (
         call.wide(name).reshape(inner) for name in ("mean", "invstd", "sum_dy", "sum_dy_xmu")
     )
-    weight, total = _shaped(call, "weight", inner), float(call.wide("count").sum())
+    weight, total = _shaped(call, "weight", inner), call.wide("count").sum()
     pull = products / total * inverse**2
     found = (incoming - sums / total - (x - mean) * pull) * inverse * weight
     size = np.abs(incoming) + np.abs(sums / total) + (np.abs(x) + np.abs(mean)) * np.abs(pull)

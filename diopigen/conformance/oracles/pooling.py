@@ -61,7 +61,8 @@ def _max_backward(call: Call) -> Answer:
     shape = call.shapes["grad_input"]
     count = dimensions(call)
     planes = math.prod(gradient.shape[: gradient.ndim - count])
-    found, scale, terms = (np.zeros((planes, math.prod(shape[len(shape) - count :]))) for _ in range(3))
+    size = (planes, math.prod(shape[len(shape) - count :]))
+    found, scale, terms = (np.zeros(size, gradient.dtype) for _ in range(3))
     rows = np.repeat(np.arange(planes), gradient.size // max(planes, 1))
     won = positions.ravel() >= 0  # not a window of padding alone
     to = (rows[won], positions.ravel()[won])
@@ -82,7 +83,7 @@ def _divisor(call: Call, place: Place, elements: int) -> float:
 
 def _avg(call: Call) -> Answer:
     x, shape = call.wide("input"), call.shapes["out"]
-    found, scale, terms = np.zeros(shape), np.zeros(shape), 1
+    found, scale, terms = np.zeros(shape, x.dtype), np.zeros(shape, x.dtype), 1
     for place in pool_places(call, "out"):
         inside: Any = (..., *place.elements)
         to: Any = (..., *place.at)
@@ -100,7 +101,7 @@ def _avg(call: Call) -> Answer:
 def _avg_backward(call: Call) -> Answer:
     """Every arriving value goes to all elements of its window, divided as in the forward call."""
     gradient, shape = call.wide("grad_output"), call.shapes["grad_input"]
-    found, scale, terms = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    found, scale, terms = (np.zeros(shape, gradient.dtype) for _ in range(3))
     for place in pool_places(call, "grad_output"):
         inside: Any = (..., *place.elements)
         number = math.prod(found[inside].shape[found.ndim - len(place.at) :])

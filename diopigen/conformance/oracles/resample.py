@@ -10,6 +10,7 @@ import numpy as np
 
 from diopigen.conformance.dtypes import Array, epsilon
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
+from diopigen.conformance.products import product
 
 _SLACK = 1 / 32
 """A position among n elements carries roundings of up to two parts of n * eps, and its weights do as well: this much of
@@ -20,7 +21,7 @@ def _resized(x: Array, matrices: Sequence[Array]) -> Array:
     """The trailing dimensions multiplied by one matrix each."""
     for place, matrix in enumerate(matrices):
         dim = x.ndim - len(matrices) + place
-        x = np.moveaxis(np.tensordot(matrix, x, axes=(1, dim)), 0, dim)
+        x = np.moveaxis(product(np.moveaxis(x, dim, -1), matrix.T), -1, dim)
     return x
 
 
@@ -68,16 +69,16 @@ def _linear(distance: Array) -> Array:
     return np.asarray(np.maximum(1 - np.abs(distance), 0.0))
 
 
-def _matrix(size: int, out: int, align_corners: bool, cubic: bool) -> Array:
-    """The weight of each element in each result; the border is repeated outwards."""
-    places = np.arange(out, dtype=np.float64)
+def _matrix(size: int, out: int, align_corners: bool, cubic: bool, number: Any) -> Array:
+    """The weight of each element in each result, worked out in a type; the border is repeated outwards."""
+    places = np.arange(out).astype(number)
     if align_corners:
-        positions = places * (size - 1) / (out - 1) if out > 1 else np.zeros(out)
+        positions = places * (size - 1) / (out - 1) if out > 1 else 0 * places
     else:
         positions = (places + 0.5) * size / out - 0.5
     if not cubic:
         positions = np.clip(positions, 0, size - 1)
-    found = np.zeros((out, size))
+    found = np.zeros((out, size), positions.dtype)
     margin = size + out + 4
     for neighbour in range(-margin, size + margin):
         weight = (_cubic if cubic else _linear)(positions - neighbour)
@@ -86,8 +87,8 @@ def _matrix(size: int, out: int, align_corners: bool, cubic: bool) -> Array:
 
 
 def _interpolation(call: Call, sizes: Sequence[int], outs: Sequence[int]) -> list[Array]:
-    cubic = call["mode"] == "bicubic"
-    return [_matrix(n, m, bool(call["align_corners"]), cubic) for n, m in zip(sizes, outs, strict=True)]
+    cubic, number = call["mode"] == "bicubic", call.wide("input" if "input" in call.values else "grad_output").dtype
+    return [_matrix(n, m, bool(call["align_corners"]), cubic, number) for n, m in zip(sizes, outs, strict=True)]
 
 
 def _weighed(x: Array, matrices: Sequence[Array]) -> Expected:
@@ -119,8 +120,8 @@ def _grid_sample(call: Call) -> Answer:
     positions = [((grid[..., len(sizes) - 1 - k] + 1) * size - 1) / 2 for k, size in enumerate(sizes)]
     points = positions[0].shape
     found, scale, free = (
-        np.zeros((x.shape[1], *points)),
-        np.zeros((x.shape[1], *points)),
+        np.zeros((x.shape[1], *points), x.dtype),
+        np.zeros((x.shape[1], *points), x.dtype),
         np.zeros(points, bool),
     )
     batch = np.arange(x.shape[0]).reshape(-1, *(1,) * (len(points) - 1))

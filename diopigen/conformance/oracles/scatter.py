@@ -10,14 +10,16 @@ import numpy as np
 
 from diopigen.conformance.dtypes import Array, convert
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
+from diopigen.conformance.oracles.elementwise import magnitude
+from diopigen.conformance.oracles.reduction import vector_norm
 
 
 def _sum_at(start: Array, places: Any, values: Array) -> Expected:
     """`start` with the values added at places, which may repeat. Integers wrap; bools are joined by or."""
-    found, scale = start.copy(), np.abs(start).astype(np.float64)
+    found, scale = start.copy(), magnitude(start)
     times = np.ones(start.shape)
     np.add.at(found, places, values)
-    np.add.at(scale, places, np.abs(values).astype(np.float64))
+    np.add.at(scale, places, magnitude(values))
     np.add.at(times, places, 1)
     return Expected(found, scale, int(times.max(initial=1)))
 
@@ -176,7 +178,7 @@ def _embedding_backward(call: Call) -> Answer:
     """The row of `padding_idx` stays zero; on demand each row is divided by how often it was looked up."""
     rows, gradient = call["indices"].astype(np.int64).ravel(), call.wide("grad")
     gradient = gradient.reshape(rows.size, -1) * (rows != call["padding_idx"])[:, None]
-    found = _sum_at(np.zeros(call.shapes["out"]), rows, gradient)
+    found = _sum_at(np.zeros(call.shapes["out"], gradient.dtype), rows, gradient)
     times = np.ones((call["num_weights"], 1))
     if call["scale_grad_byfreq"]:
         times = np.maximum(np.bincount(rows, minlength=call["num_weights"]), 1)[:, None]
@@ -188,7 +190,7 @@ def _embedding_backward(call: Call) -> Answer:
 def _embedding_renorm(call: Call) -> Answer:
     found = call.wide("inout").copy()
     for row in sorted(set(call["indices"].ravel().tolist())):
-        norm = np.linalg.norm(found[row], call["norm_type"])
+        norm = vector_norm(found[row], float(call["norm_type"]), (0,))
         if norm > call["max_norm"]:
             found[row] *= call["max_norm"] / (norm + 1e-7)
     return {"inout": Expected(found, terms=found.shape[-1])}

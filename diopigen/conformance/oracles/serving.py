@@ -9,6 +9,7 @@ import numpy as np
 from diopigen.conformance.dtypes import Array, convert
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.attention import Scores, visible, weighted
+from diopigen.conformance.products import product, size_of_product
 
 
 @oracle("RotaryEmbeddingV2")
@@ -116,7 +117,7 @@ def _token_scores(call: Call) -> Answer:
 def _token_values(call: Call) -> Answer:
     logits, v = call.wide("logics"), call.wide("v")
     shape = call.shapes["out"]
-    found, size = np.zeros(shape), np.zeros(shape)
+    found, size = np.zeros(shape, v.dtype), np.zeros(shape, v.dtype)
     for b in range(shape[0]):
         slots, columns = _slots(call, b)
         scores = logits[:, None, columns]
@@ -149,7 +150,7 @@ def _paged(call: Call) -> Answer:
     hidden = np.zeros((len(q), heads, 1, max(lengths, default=0)), dtype=bool)
     if call.given("attenMask"):
         hidden = np.broadcast_to(np.asarray(call["attenMask"]).astype(bool), hidden.shape)
-    found, size = np.zeros(q.shape), np.zeros(q.shape)
+    found, size = np.zeros_like(q), np.zeros_like(q)
     for b, length in enumerate(lengths):
         tokens = np.arange(length)
         rows = call["block_table"][b].astype(np.int64)[tokens // block] * block + tokens % block
@@ -167,7 +168,7 @@ def _prompt(call: Call) -> Answer:
     hidden = np.zeros((len(q), heads, longest, longest), dtype=bool)
     if call.given("atten_mask"):
         hidden = np.broadcast_to(np.asarray(call["atten_mask"]).astype(bool), hidden.shape)
-    found, size = np.zeros(q.shape), np.zeros(q.shape)
+    found, size = np.zeros_like(q), np.zeros_like(q)
     for b, length in enumerate(int(length) for length in call["actual_seq_lengths"]):
         seen = ~hidden[b, :, :length, :length]
         scores = Scores.of(q[b, :length], k[b, :length], 1 / math.sqrt(dim), seen)
@@ -180,7 +181,7 @@ def _prompt(call: Call) -> Answer:
 def _matmul_all_reduce(call: Call) -> Answer:
     """One rank alone: the product is its own sum."""
     a, b = call.wide("x1"), call.wide("x2")
-    found, size = a @ b, np.abs(a) @ np.abs(b)
+    found, size = product(a, b), size_of_product(a, b)
     if call.given("bias"):
         found, size = found + call.wide("bias"), size + np.abs(call.wide("bias"))
     return {"out": Expected(found, size, a.shape[-1] + 1)}
