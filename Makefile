@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo demo-torch test test-torch released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation clean
+.PHONY: help demo demo-torch test test-torch released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
@@ -24,6 +24,7 @@ help:
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time"
 	@echo "make mutation   plant faults into the CPU library and count those that the conformance suite finds"
+	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
 	@echo "make clean      remove builds and .venv"
 
 $(VENV)/ready: pyproject.toml tools/setup_environment.sh
@@ -102,6 +103,17 @@ bench: released
 
 mutation: released
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
+
+# docs/portability.md. The whole takes hours of two cores where nothing is built yet; rows that are good are kept.
+portability: $(VENV)/ready
+	@mkdir -p build
+	@$(BIN)/python tools/portability --jobs $(JOBS) --resume --json build/portability.json --markdown build/portability.md
+
+# What CI runs each time: a sample of the suite over the library that the tests have built.
+PLAIN := build/tests/plain
+portability-share: $(VENV)/ready
+	@test -f $(PLAIN)/libdiopi_impl.so || $(BIN)/python -m pytest -q tests/cpu/test_philox.py
+	@$(BIN)/python tools/portability --share --jobs $(JOBS) --lib $(PLAIN)/libdiopi_impl.so --runtime $(PLAIN)/libdiopirt.so
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
