@@ -839,13 +839,22 @@ diopi_configs = {
         tag=["diopiCrossEntropyLoss"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(reduction=["none", "mean"], ignore_index=[-100, -100], label_smoothing=[0.0, 0.0]),
+        para=dict(
+            reduction=["none", "mean", "mean", "sum"],
+            ignore_index=[-100, -100, -100, 1],
+            label_smoothing=[0.0, 0.0, 0.0, 0.0],
+        ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,))},
-                {"ins": ["target"], "shape": ((4,), ()), "dtype": [np.int64], "value": ([0, 2, -100, 1], 2)},
+                {"ins": ["out"], "shape": ((4,), (), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4))},
+                {
+                    "ins": ["target"],
+                    "shape": ((4,), (), (3,), (3,)),
+                    "dtype": [np.int64],
+                    "value": ([0, 2, -100, 1], 2, -100, 1),
+                },
             ],
         ),
     ),
@@ -883,19 +892,58 @@ diopi_configs = {
             ],
         ),
     ),
+    "cross_entropy_loss_4": dict(
+        name=["cross_entropy"],
+        interface=["torch.nn.functional"],
+        tag=["diopiCrossEntropyLoss"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(
+            reduction=["none", "none", "mean"],
+            ignore_index=[-100, -100, -100],
+            label_smoothing=[0.0, 0.0, 0.25],
+        ),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((4,), (2, 2), ())},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((4, 3), (2, 3, 2), (2, 3)),
+                    "value": (
+                        [[100, 0, 50], [1000, 1002, 999.5], [-1000, -3000, -1001], [0, 60000, -60000]],
+                        [[[100, 1000], [0, 1002], [50, 999.5]], [[-1000, 0], [-3000, 60000], [-1001, 1]]],
+                        [[1000, 1002, 999.5], [-1000, -3000, -1001]],
+                    ),
+                },
+                {
+                    "ins": ["target"],
+                    "shape": ((4,), (2, 2), (2,)),
+                    "dtype": [np.int64],
+                    "value": ([1, 0, 2, 1], [[1, 0], [2, 1]], [0, 2]),
+                },
+            ],
+        ),
+    ),
     "nll_loss": dict(
         name=["nll_loss"],
         interface=["torch.nn.functional"],
         tag=["diopiNLLLoss"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(reduction=["none", "mean"], ignore_index=[-100, -100]),
+        para=dict(reduction=["none", "mean", "mean", "sum"], ignore_index=[-100, -100, -100, 1]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,))},
-                {"ins": ["target"], "shape": ((4,), ()), "dtype": [np.int64], "value": ([0, 2, -100, 1], 2)},
+                {"ins": ["out"], "shape": ((4,), (), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4))},
+                {
+                    "ins": ["target"],
+                    "shape": ((4,), (), (3,), (3,)),
+                    "dtype": [np.int64],
+                    "value": ([0, 2, -100, 1], 2, -100, 1),
+                },
             ],
         ),
     ),
@@ -943,13 +991,18 @@ diopi_configs = {
         tag=["diopiNLLLossV2"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(reduction=["none", "mean"], ignore_index=[-100, -100]),
+        para=dict(reduction=["none", "mean", "mean", "sum"], ignore_index=[-100, -100, -100, 1]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,))},
-                {"ins": ["target"], "shape": ((4,), ()), "dtype": [np.int64], "value": ([0, 2, -100, 1], 2)},
+                {"ins": ["out"], "shape": ((4,), (), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4))},
+                {
+                    "ins": ["target"],
+                    "shape": ((4,), (), (3,), (3,)),
+                    "dtype": [np.int64],
+                    "value": ([0, 2, -100, 1], 2, -100, 1),
+                },
             ],
         ),
     ),
@@ -4403,15 +4456,31 @@ diopi_configs = {
         tag=["diopiSoftmax"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(dim=[1]),
+        para=dict(dim=[1, 1, 0, 1, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
                     "requires_grad": [True],
-                    "shape": ((2, 3),),
-                    "value": ([[100, 300, 200], [-300, -100, -200]],),
+                    "shape": ((2, 3), (3, 4), (4, 2), (5, 3), (3, 4)),
+                    "value": (
+                        [[100, 300, 200], [-300, -100, -200]],
+                        [[1000, 1002, 999.5, -2000], [-3000, -1000, -1000, -1001], [60000, 59000, -60000, 0]],
+                        [[1000, -3000], [1002, -1000], [999.5, -1000], [-2000, -1001]],
+                        [
+                            [float("-inf"), float("-inf"), float("-inf")],
+                            [float("-inf"), 0, 1],
+                            [float("inf"), 0, 1],
+                            [float("nan"), 0, 1],
+                            [0, 1, float("nan")],
+                        ],
+                        [
+                            [float("-inf"), float("-inf"), float("inf"), 0],
+                            [float("-inf"), 0, 0, float("nan")],
+                            [float("-inf"), 1, 1, 1],
+                        ],
+                    ),
                 },
             ],
         ),
@@ -4434,15 +4503,31 @@ diopi_configs = {
         tag=["diopiLogSoftmax"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(dim=[1]),
+        para=dict(dim=[1, 1, 0, 1, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
                     "requires_grad": [True],
-                    "shape": ((2, 3),),
-                    "value": ([[100, 300, 200], [-300, -100, -200]],),
+                    "shape": ((2, 3), (3, 4), (4, 2), (5, 3), (3, 4)),
+                    "value": (
+                        [[100, 300, 200], [-300, -100, -200]],
+                        [[1000, 1002, 999.5, -2000], [-3000, -1000, -1000, -1001], [60000, 59000, -60000, 0]],
+                        [[1000, -3000], [1002, -1000], [999.5, -1000], [-2000, -1001]],
+                        [
+                            [float("-inf"), float("-inf"), float("-inf")],
+                            [float("-inf"), 0, 1],
+                            [float("inf"), 0, 1],
+                            [float("nan"), 0, 1],
+                            [0, 1, float("nan")],
+                        ],
+                        [
+                            [float("-inf"), float("-inf"), float("inf"), 0],
+                            [float("-inf"), 0, 0, float("nan")],
+                            [float("-inf"), 1, 1, 1],
+                        ],
+                    ),
                 },
             ],
         ),
@@ -4758,19 +4843,32 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(iou_threshold=[0.5, 0.9]),
+        para=dict(iou_threshold=[0.5, 0.9, 0.5, 0, 0.625]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["boxes"],
-                    "shape": ((4, 4), (3, 4)),
+                    "shape": ((4, 4), (3, 4), (4, 4), (4, 4), (3, 4)),
                     "value": (
                         [[0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 30], [0, 0, 9, 10]],
                         [[0, 0, 4, 4], [0, 0, 4, 4], [2, 0, 6, 4]],
+                        [[0, 0, 4, 4], [0, 0, 4, 2], [8, 0, 12, 4], [8, 0, 12, 3]],
+                        [[0, 0, 2, 2], [2, 0, 4, 2], [1, 1, 1, 1], [1, 1, 1, 1]],
+                        [[0, 0, 4, 4], [0, 0, 4, 3], [0, 0, 4, 2]],
                     ),
                 },
-                {"ins": ["confidence"], "shape": ((4,), (3,)), "value": ([0.5, 0.75, 0.25, 0.625], [0.5, 0.5, 0.5])},
+                {
+                    "ins": ["confidence"],
+                    "shape": ((4,), (3,), (4,), (4,), (3,)),
+                    "value": (
+                        [0.5, 0.75, 0.25, 0.625],
+                        [0.5, 0.5, 0.5],
+                        [1, 0.75, 0.5, 0.25],
+                        [1, 0.75, 0.5, 0.25],
+                        [0.25, float("nan"), 0.5],
+                    ),
+                },
             ],
         ),
     ),
@@ -8022,6 +8120,33 @@ diopi_configs = {
             ],
         ),
     ),
+    "grid_sample_2": dict(
+        name=["grid_sample"],
+        interface=["CustomizedTest"],
+        tag=["diopiGridSample"],
+        dtype=[np.float16, np.float32, np.float64],
+        para=dict(mode=["nearest", "nearest"]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((1, 2, 4, 4), (1, 1, 4, 4, 4))},
+                {
+                    "ins": ["grid"],
+                    "shape": ((1, 3, 3, 2), (1, 1, 2, 2, 3)),
+                    "value": (
+                        [
+                            [
+                                [[-1, -0.5], [-0.5, 0], [0, 0.5]],
+                                [[0.5, 1], [1, -1], [-0.5, -0.5]],
+                                [[0.5, 0.5], [0, 0], [-1.5, 0.25]],
+                            ],
+                        ],
+                        [[[[[-0.5, 0, 0.5], [0, 0.5, -0.5]], [[0.5, 0.5, 0.5], [-1, -0.5, 0]]]]],
+                    ),
+                },
+            ],
+        ),
+    ),
     "multinomial": dict(
         name=["multinomial"],
         interface=["torch"],
@@ -8180,15 +8305,26 @@ diopi_configs = {
         tag=["diopiNormalize"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(p=[float("inf"), 0.5, 0], axis=[1, 1, 1], eps=[1e-12, 1e-12, 1e-12]),
+        para=dict(
+            p=[float("inf"), 0.5, 0, float("inf"), float("-inf"), 0],
+            axis=[1, 1, 1, 1, 1, 1],
+            eps=[1e-12, 1e-12, 1e-12, 1e-12, 1e-12, 1e-12],
+        ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
                     "requires_grad": [True],
-                    "shape": ((2, 3), (2, 3), (2, 3)),
-                    "value": ([[0.5, -2, 2], [0, 0.25, 1]], [[0.5, -2, 2], [0, 0.25, 1]], [[0.5, -2, 2], [0, 0.25, 1]]),
+                    "shape": ((2, 3), (2, 3), (2, 3), (4, 3), (4, 3), (2, 3)),
+                    "value": (
+                        [[0.5, -2, 2], [0, 0.25, 1]],
+                        [[0.5, -2, 2], [0, 0.25, 1]],
+                        [[0.5, -2, 2], [0, 0.25, 1]],
+                        [[float("nan"), 2, 1], [1, float("nan"), 2], [2, 1, float("nan")], [1, float("-inf"), 2]],
+                        [[float("nan"), 2, 1], [1, float("nan"), 2], [2, 1, float("nan")], [-2, -0.5, 1]],
+                        [[float("nan"), 0, 1], [0, float("-inf"), 2]],
+                    ),
                 },
             ],
         ),

@@ -61,6 +61,9 @@ SMALL: list[tuple[str, dict[str, Any], dict[str, tuple[str, Any]], dict[str, Any
              "iou_threshold": 0.4}, {"out": (I64, (2,))}, {"out": [1, 2]}),
     ("Nms", {"boxes": (F32, [[0, 0, 4, 8], [0, 0, 4, 4], [9, 9, 10, 10]]), "confidence": (F32, [0.5, 0.75, 0.25]),
              "iou_threshold": 0.5}, {"out": (I64, (3,))}, {"out": [1, 0, 2]}),
+    # A score that is no number is the highest.
+    ("Nms", {"boxes": (F32, [[0, 0, 4, 8], [0, 0, 4, 4], [9, 9, 10, 10]]), "confidence": (F32, [np.inf, *2 * [np.nan]]),
+             "iou_threshold": 0.4}, {"out": (I64, (2,))}, {"out": [1, 2]}),
     # One bin over the whole map, sampled at its middle and at four points; outside of the map nothing is added.
     ("RoiAlign", {"input": (F32, [[[[0, 1], [2, 3]]]]), "rois": (F32, [[0, 0, 0, 1, 1]]), "pooled_height": 1,
                   "pooled_width": 1, "sampling_ratio": 1}, {"out": (F32, (1, 1, 1, 1))}, {"out": [[[[1.5]]]]}),

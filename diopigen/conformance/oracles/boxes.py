@@ -23,8 +23,10 @@ def _overlap(one: Array, other: Array) -> float:
 @oracle("Nms")
 def _nms(call: Call) -> Answer:
     boxes, threshold = call.wide("boxes"), float(call["iou_threshold"])
+    scores = call.wide("confidence")
     kept: list[int] = []
-    for row in np.argsort(-call.wide("confidence"), kind="stable"):
+    # A score that is no number counts as the highest, as in PyTorch's descending sort.
+    for row in np.lexsort((-scores, ~np.isnan(scores))):
         if not any(_overlap(boxes[row], boxes[other]) > threshold for other in kept):
             kept.append(int(row))
     return {"out": Allocated(Expected(np.array(kept, dtype=np.int64)), "int64")}

@@ -8,7 +8,7 @@ import numpy as np
 
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
-from diopigen.conformance.oracles.softmax import log_softmax
+from diopigen.conformance.oracles.softmax import log_softmax, log_softmax_size
 
 
 def reduced(call: Call, losses: Array, weight: Any = None, scale: Array | None = None) -> Expected:
@@ -197,8 +197,7 @@ def _nll_backward(call: Call) -> Answer:
 def _cross_entropy(call: Call) -> Answer:
     scores, count = _classes(call.wide("input"))
     logs = log_softmax(scores, 1)
-    # The logarithm is the distance to the maximum, less another logarithm: its error follows their sizes.
-    size = 1 + np.abs(logs)
+    size = log_softmax_size(scores, logs)
     weights = _weights(call, count)
     along = weights.reshape(1, count, *(1,) * (scores.ndim - 2))
     smoothing = float(call["label_smoothing"])
@@ -223,7 +222,8 @@ def _cross_entropy(call: Call) -> Answer:
 @oracle("CrossEntropyLossBackward")
 def _cross_entropy_backward(call: Call) -> Answer:
     scores, count = _classes(call.wide("input"))
-    chance = np.exp(log_softmax(scores, 1))
+    logs = log_softmax(scores, 1)
+    chance = np.exp(logs)
     along = _weights(call, count).reshape(1, count, *(1,) * (scores.ndim - 2))
     smoothing = float(call["label_smoothing"])
     samples = scores.shape[:1] + scores.shape[2:]
@@ -237,7 +237,7 @@ def _cross_entropy_backward(call: Call) -> Answer:
     # The loss is the sum of a[c] * (logsumexp(x) - x[c]) over the classes.
     a = along * ((1 - smoothing) * wanted + smoothing / count)
     slope = a.sum(axis=1, keepdims=True) * chance - a
-    size = np.abs(a).sum(axis=1, keepdims=True) * chance * (1 + np.abs(log_softmax(scores, 1))) + np.abs(a)
+    size = np.abs(a).sum(axis=1, keepdims=True) * chance * log_softmax_size(scores, logs) + np.abs(a)
     incoming = np.broadcast_to(_incoming(call, shares.sum()), samples if call["input"].ndim > 1 else ())
     incoming = incoming.reshape(samples)[:, None]
     keep = np.broadcast_to(counts[:, None], scores.shape)

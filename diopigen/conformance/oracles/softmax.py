@@ -18,6 +18,13 @@ def log_softmax(x: Array, dim: int) -> Array:
     return np.asarray(found.reshape(x.shape))
 
 
+def log_softmax_size(x: Array, logs: Array) -> Array:
+    """The size of what `logs`, the log-softmax of `x`, is rounded from: the distance to the maximum less a logarithm,
+    or the logit less the maximum with that logarithm, which is as large as the logit and the result together."""
+    size = 1 + np.abs(logs) + np.abs(x)
+    return np.asarray(np.where(np.isfinite(size), size, 1))
+
+
 def _terms(x: Array, dim: int) -> int:
     return int(np.atleast_1d(x).shape[dim])
 
@@ -36,7 +43,7 @@ def _softmax(call: Call) -> Answer:
 def _log_softmax(call: Call) -> Answer:
     x = call.wide("input")
     found = log_softmax(x, call["dim"])
-    return {"out": Expected(found, 1 + np.abs(np.where(np.isfinite(found), found, 0)), _terms(x, call["dim"]))}
+    return {"out": Expected(found, log_softmax_size(x, found), _terms(x, call["dim"]))}
 
 
 @oracle("SoftmaxBackward")

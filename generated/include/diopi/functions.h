@@ -4009,8 +4009,8 @@ DIOPI_API diopiError_t diopiMaskedScatter(diopiContextHandle_t ctx, diopiTensorH
  * @brief Keeps the boxes that do not overlap a better kept box too much, from the highest score down.
  * @note Source: torchvision.ops.nms: the overlap must exceed the threshold, and the sort is stable.
  * @param[in] ctx Context of the call.
- * @param[out] out Rows of the boxes that stay, in order of falling score; of equal scores the earlier row comes first.
- *         Dtype: int64. Shape: [?]. Allocated by the operator through diopiRequireTensor.
+ * @param[out] out Rows of the boxes that stay, in order of falling score; of equal scores the earlier row comes first,
+ *         and NaN is the highest. Dtype: int64. Shape: [?]. Allocated by the operator through diopiRequireTensor.
  * @param[in] boxes Corners of each box, (x1, y1, x2, y2) with x1 <= x2 and y1 <= y2. Dtype: float16, float32, float64.
  *         Shape: [N, 4].
  * @param[in] confidence Score of each box. Dtype: same(boxes). Shape: [N].
