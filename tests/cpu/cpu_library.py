@@ -86,10 +86,15 @@ class CpuLibrary:
         self.runtime = ctypes.CDLL(str(self.runtime_path), mode=os.RTLD_NOW | os.RTLD_GLOBAL)
         self.library = ctypes.CDLL(str(self.path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         assert self.library.initLibrary() == 0
-        self.library.diopiGetLastErrorString.restype = ctypes.c_char_p
+        self.library.diopiGetLastErrorString.restype = self.library.diopiGetImplVersion.restype = ctypes.c_char_p
         self.context = ctypes.c_void_p()
         assert self.runtime.diopiHostCreateContext(ctypes.byref(self.context)) == SUCCESS
         self.functions = {function.name: function for function in self.interface.functions}
+
+    def version(self) -> str:
+        """The version, which names the libraries that the build has."""
+        text: bytes = self.library.diopiGetImplVersion()
+        return text.decode()
 
     def wrap(self, array: np.ndarray[Any, Any], keep: list[Any], device: int = 1) -> ctypes.c_void_p:
         """A tensor over the memory of an array, with its strides."""

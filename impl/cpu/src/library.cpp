@@ -8,6 +8,13 @@
 #include "diopi_cpu/capability.h"
 #include "diopi_cpu/error.h"
 
+#if defined(DIOPI_CPU_ONEDNN)
+#include <dnnl.h>
+#endif
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
 namespace {
 
 // The release, and what of this build and machine the results and speed depend on.
@@ -15,10 +22,12 @@ std::string version() {
     std::string text = "1.0.0 (";
     text += diopi::cpu::capability_name(diopi::cpu::capability());
 #if defined(DIOPI_CPU_ONEDNN)
-    text += ", oneDNN";
+    const dnnl_version_t* const products = dnnl_version();
+    text += ", oneDNN " + std::to_string(products->major) + "." + std::to_string(products->minor);
 #endif
-#if defined(DIOPI_CPU_SLEEF)
-    text += ", SLEEF";
+    text += ", " DIOPI_CPU_VECTOR_MATH_LIBRARY;
+#if defined(__GLIBC__)
+    text += std::string(", glibc ") + gnu_get_libc_version();
 #endif
 #if defined(DIOPI_CPU_HIGHWAY)
     text += ", Highway";

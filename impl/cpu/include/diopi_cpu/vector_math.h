@@ -1,7 +1,8 @@
 // Transcendental functions of one number, of which GCC knows vector forms: in a loop without branches it calls them for
-// 4, 8 or 16 floats (2, 4 or 8 doubles) at once. The vector forms are those of SLEEF, within 1 ULP (erfc: 1.5);
-// vector_math.cpp binds them. Without SLEEF (DIOPI_CPU_SLEEF is not defined) the functions are those of the C library,
-// one at a time.
+// 4, 8 or 16 floats (2, 4 or 8 doubles) at once. The vector forms are those of SLEEF, within 1 ULP (erfc: 1.5), or of
+// glibc's libmvec, within 4 ULP; src/vector_math binds them. Without (DIOPI_CPU_VECTOR_MATH is not defined) the
+// functions are those of the C library, one at a time. Powers by exponents that need no pow are calculated without it
+// everywhere.
 //
 // A call under a condition is not vectorised: choose with `where` (math.h) instead.
 #ifndef DIOPI_CPU_VECTOR_MATH_H_
@@ -10,6 +11,7 @@
 #include <cmath>
 
 #include "diopi_cpu/shared.h"
+#include "diopi_cpu/simple_powers.h"
 
 // X(name) for functions of one argument and of two, as std:: names them.
 // clang-format off
@@ -17,9 +19,9 @@
     X(exp) X(expm1) X(exp2) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) \
     X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc)
 // clang-format on
-#define DIOPI_CPU_VECTOR_BINARY(X) X(pow) X(atan2) X(hypot) X(fmod)
+#define DIOPI_CPU_VECTOR_BINARY(X) X(atan2) X(hypot) X(fmod)
 
-#if defined(DIOPI_CPU_SLEEF)
+#if defined(DIOPI_CPU_VECTOR_MATH)
 
 // GCC alone reads the attribute; the translation unit that defines the functions must not see it.
 #if defined(DIOPI_CPU_VECTOR_MATH_DEFINITIONS)
@@ -45,6 +47,7 @@
 extern "C" {
 DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_DECLARE_UNARY)
 DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_DECLARE_BINARY)
+DIOPI_CPU_DECLARE_BINARY(pow)
 }
 #pragma GCC visibility pop
 
@@ -63,6 +66,12 @@ namespace diopi::cpu::vector_math {
 
 DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_CALL_UNARY)
 DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_CALL_BINARY)
+#if defined(DIOPI_CPU_VECTOR_MATH)
+DIOPI_CPU_CALL_BINARY(pow)
+#else
+DIOPI_SHARED inline float pow(float first, float second) { return scalar_power(first, second); }
+DIOPI_SHARED inline double pow(double first, double second) { return scalar_power(first, second); }
+#endif
 
 }  // namespace diopi::cpu::vector_math
 
