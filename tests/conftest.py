@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -30,6 +31,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     asked = [Path(word.split("::")[0]).resolve() for word in config.args]
     return None if any(path.is_relative_to(collection_path) for path in asked) else True
+
+
+BUILT = ("adaptor", "cpu", "cuda", "dispatch", "docs", "droplet", "runtime", "sim")
+"""Folders whose tests run what the root build made. Those of conformance ask for these fixtures:"""
+BUILT_FIXTURES = {"runtime", "tiny_library"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what follows from where a test is: `build`, `torch`."""
+    for item in items:
+        folder = item.path.relative_to(ROOT / "tests").parts[0] if item.path.is_relative_to(ROOT / "tests") else ""
+        if folder == "pytorch":
+            item.add_marker("torch")
+        elif folder in BUILT or BUILT_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("build")
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Says what a run with the usual choice of tests leaves out."""
+    left_out = [name for name in ("slow", "sanitize") if f"not {name}" in str(config.option.markexpr)]
+    if left_out:
+        marks = " and ".join(left_out)
+        terminalreporter.write_line(f"left out: tests marked {marks} (docs/building.md); `make nightly` runs all")
 
 
 @pytest.fixture(scope="session")

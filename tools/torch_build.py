@@ -1,6 +1,7 @@
 """droplet with its backend for PyTorch, brought up and built below a folder; what is up to date is left alone.
 
-`make demo-torch` and the tests in tests/pytorch stand on it. Run it with a Python that has torch.
+`make demo-torch` uses it; the tests in tests/pytorch have theirs from the root build. Run it with a Python that has
+torch.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/droplet"
-SHARED = ROOT / "build/tests/pytorch"
-"""Where the tests and the demonstration build: they share it."""
+SHARED = ROOT / "build/demo-torch"
+"""Where the demonstration builds."""
 SPEC = ("--spec", str(ROOT / "specs"))
 JOBS = 2
 """Compilers at a time: one may take a GiB."""
@@ -66,17 +67,6 @@ def build(folder: Path = SHARED) -> Backend:
         bring_up(stage)
         settle(stage, tree)
         return compiled(tree, folder)
-
-
-def build_once(run: str, folder: Path = SHARED) -> Backend:
-    """The same, where the first process of a run of many builds for all; `run` is the name that they share."""
-    mark = folder / "built_for"
-    with only_one(folder.parent / f"{folder.name}.run"):
-        if mark.exists() and mark.read_text() == run:
-            return located(folder)
-        made = build(folder)
-        mark.write_text(run)
-        return made
 
 
 def located(folder: Path) -> Backend:

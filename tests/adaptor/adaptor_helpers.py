@@ -1,4 +1,4 @@
-"""Builds shims over the mock vendor and the host runtime, and calls them through ctypes."""
+"""Loads shims over the mock vendor and the host runtime, and calls them through ctypes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mock_vendor import mock_source
+from artefacts import ROOT, artefact
 
 from diopigen.config.grammar import convertible, is_operator
 from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
@@ -22,13 +21,10 @@ from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 MOCK = HERE / "mock"
 PLACE = Span("convert_config.yaml", 1, 1)
 SANITIZED = os.environ.get("DIOPIGEN_ADAPTOR_SANITIZED") == "1"
-# Not optimised under sanitizers: they see the same accesses, and the compiler takes half as long.
-_HOW = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SANITIZED else ["-O1"]
-FLAGS = ["g++", "-std=c++17", "-g1", "-fPIC", *_HOW]
+FLAGS = ["g++", "-std=c++17", "-O1", "-g1", "-fPIC"]
 INCLUDES = [f"-I{ROOT / name}" for name in ("runtime/adaptor/include", "runtime/include", "generated/include")]
 DTYPES = (
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"),
@@ -72,21 +68,19 @@ def run(command: Sequence[str | Path]) -> str:
     return finished.stdout
 
 
-def build_base(interface: Interface, folder: Path) -> list[Path]:
+def preset() -> str:
+    """The flavour of the libraries: the process that is run again under sanitizers loads theirs."""
+    return "address" if SANITIZED else "plain"
+
+
+def built_base() -> list[Path]:
     """The host runtime and the mock vendor, each as a shared library."""
-    source = folder / "vendor.cpp"
-    source.write_text(mock_source(interface))
-    runtime = folder / "libdiopirt.so"
-    vendor = folder / "libvendor.so"
-    sources = sorted((ROOT / "runtime/src").glob("*.cpp"))
-    # The mock operators only hand over what they get to probe.cpp, which is watched.
-    forwarding = ["g++", "-std=c++17", "-O0", "-fPIC", *INCLUDES, f"-I{MOCK}", "-c", source]
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(run, [*FLAGS, *INCLUDES, "-shared", *sources, "-o", runtime])
-        run([*forwarding, "-o", folder / "vendor.o"])
-        run([*FLAGS, *INCLUDES, f"-I{MOCK}", "-shared", folder / "vendor.o", MOCK / "probe.cpp", "-o", vendor])
-        first.result()
-    return [runtime, vendor]
+    return [artefact("libdiopirt.so", preset()), artefact("adaptor/libadaptor_vendor.so", preset())]
+
+
+def built_shims(name: str) -> Library:
+    """The library of shims of this name in `shim_builds.BUILDS`, loaded over the mock vendor."""
+    return Library(built_base(), artefact(f"adaptor/libshims_{name}.so", preset()))
 
 
 def write(interface: Interface, resolved: ResolvedConfig, folder: Path) -> Path:
@@ -96,31 +90,6 @@ def write(interface: Interface, resolved: ResolvedConfig, folder: Path) -> Path:
     for path in plan:
         (folder / path).write_bytes(plan[path])
     return folder / "adaptor.cpp"
-
-
-def build_shims(
-    interface: Interface, resolved: ResolvedConfig, folder: Path, base: Sequence[Path | str], names: str = "renamed.h"
-) -> Path:
-    """The shims as a shared library that reaches the host through the probes, or by the `names` of another header."""
-    source = write(interface, resolved, folder)
-    library = folder / "libshims.so"
-    run(
-        [
-            *(
-                *FLAGS,
-                *INCLUDES,
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-include",
-                MOCK / names,
-                "-shared",
-                "-Wl,--no-as-needed",
-            ),
-            *(source, *base, f"-Wl,-rpath,{Path(base[0]).parent}", "-o", library),
-        ]
-    )
-    return library
 
 
 class Size(ctypes.Structure):

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from adaptor_helpers import FLAGS, INCLUDES, MOCK, SUCCESS, Library, Tensor, build_shims, config, run, uniform
+from adaptor_helpers import SUCCESS, Library, Tensor
 
 from diopigen.ir.model import Interface
 
 Array = Any
-PRIMITIVES = frozenset(
-    f"diopi{name}"
-    for name in (
-        *("Mul", "MulScalar", "Add", "AddScalar", "Sub", "Div", "DivScalar", "Abs", "Sqrt", "Exp", "Log", "Erf"),
-        *("Sigmoid", "Minimum", "Maximum", "Lt", "NeScalar", "Where", "Fill", "CastDtype", "CopyInp", "Sum", "Amax"),
-        *("Permute", "Transpose", "Matmul", "NLLLoss", "Arange", "Expand", "IndexSelect", "Dropout"),
-    )
-)
-
-
-def build_composites(interface: Interface, base: Sequence[Path], folder: Path) -> Library:
-    """A vendor that has the primitives and nothing else, with everything made of them that can be."""
-    rules = [replace(rule, composite=True) for rule in uniform(interface)]
-    # On its own: what the vendor asks of the host is none of the calls that tests let fail.
-    kernels = folder / "arithmetic.o"
-    run([*FLAGS, *INCLUDES, f"-I{MOCK}", "-c", MOCK / "arithmetic.cpp", "-o", kernels])
-    return Library(base, build_shims(interface, config(rules, PRIMITIVES, "mini"), folder, [*base, kernels]))
 
 
 class Caller:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from adaptor_helpers import MOCK, SUCCESS, Library, Tensor, build_shims, cast, config, uniform
+from adaptor_helpers import SUCCESS, Library, Tensor, built_shims
 
 from diopigen.ir.model import Interface
 
@@ -29,12 +28,9 @@ def reference(param: Any, gradients: list[Any], amsgrad: bool) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def library(interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Library:
+def library() -> Library:
     """Shims over a vendor whose kernel refuses everything but dense float32."""
-    rules = uniform(interface, casts=(cast("float64", "float32"),), layouts=("NCHW",), common_layouts=("NCHW",))
-    resolved = config(rules, {"diopiAdam", "diopiCastDtype", "diopiCopyInp"}, "mini")
-    folder = tmp_path_factory.mktemp("adam")
-    return Library(base, build_shims(interface, resolved, folder, [*base, MOCK / "arithmetic.cpp"]))
+    return built_shims("adam")
 
 
 @pytest.mark.parametrize("amsgrad", [False, True])

@@ -9,74 +9,29 @@ from __future__ import annotations
 
 import ctypes
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
-from adaptor_helpers import DTYPES, NO_IMPLEMENT, SUCCESS, Library, build_shims, config
+from adaptor_helpers import NO_IMPLEMENT, SUCCESS, Library, built_shims
 from drawn_arguments import Arguments, dense, draw_arguments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mock_vendor import BUILT_IN, mocked
+from shim_builds import COMPLEX, random_rules
 
-from diopigen.config.grammar import convertible
-from diopigen.config.model import LAYOUTS, Cast, FunctionRule, TensorRule
-from diopigen.diagnostics import Span
+from diopigen.config.model import FunctionRule, TensorRule
 from diopigen.ir.model import DtypeList, Function, Interface
 
 # Two sets of rules, and the second once more over a host that does not describe tensors in one call.
-HOSTS = ((1, "renamed.h"), (2, "renamed.h"), (2, "asked.h"))
-PLACE = Span("convert_config.yaml", 1, 1)
-COMPLEX = ("complex32", "complex64", "complex128")
+HOSTS = (("drawn_1", 1), ("drawn_2", 2), ("drawn_2_asked", 2))
 # What shims convert with, and what is about formats that only the vendor knows: their tensors stay as they are.
 SKIPPED = BUILT_IN | {"diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"}
-REAL = tuple(name for name in DTYPES if name not in COMPLEX and name != "bool")
 
 
-def random_rules(interface: Interface, seed: int) -> dict[str, FunctionRule]:
-    """Any casts that keep small numbers, any lists of layouts, for every parameter of every function."""
-    pick = random.Random(seed)
-    rules = {}
-    for function in mocked(interface):
-        common = tuple(pick.sample(LAYOUTS[:-1], pick.choice((0, 0, 1, 2))))
-        shared = _random_casts(pick) if pick.random() < 0.7 else ()
-        rules[function.name] = FunctionRule(
-            function.name,
-            tuple(
-                TensorRule(
-                    name,
-                    casts=shared if pick.random() < 0.7 else _random_casts(pick),
-                    layouts=tuple(pick.sample(LAYOUTS, pick.choice((0, 0, 1, 1, 2, 3)))),
-                    common_layouts=common,
-                    contiguous=pick.random() < 0.1,
-                )
-                for name in convertible(function)
-            ),
-        )
-    return rules
-
-
-def _random_casts(pick: random.Random) -> tuple[Cast, ...]:
-    # What a cast leads to is not cast again: a configuration with such a chain is refused.
-    refused = [name for name in DTYPES if pick.random() < 0.35]
-    casts = []
-    for source in refused:
-        targets = [name for name in (COMPLEX if source in COMPLEX else REAL) if name not in refused]
-        if targets:
-            casts.append(Cast(source, pick.choice(targets), PLACE))
-    return tuple(casts)
-
-
-@pytest.fixture(scope="module", params=HOSTS)
-def loaded(
-    request: pytest.FixtureRequest, interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Library, dict[str, FunctionRule]]:
-    seed, names = request.param
-    rules = random_rules(interface, seed)
-    implemented = {function.name for function in mocked(interface)} | BUILT_IN
-    folder = tmp_path_factory.mktemp("shims")
-    shims = build_shims(interface, config(rules.values(), implemented), folder, base, names)
-    return Library(base, shims), rules
+@pytest.fixture(scope="module", params=HOSTS, ids=[name for name, _ in HOSTS])
+def loaded(request: pytest.FixtureRequest, interface: Interface) -> tuple[Library, dict[str, FunctionRule]]:
+    name, seed = request.param
+    return built_shims(name), random_rules(interface, seed)
 
 
 # ---- What a rule means, said a second time and in other words ------------------------------------------------------
@@ -269,13 +224,10 @@ def test_failing_operator_changes_nothing_that_was_converted(
             library.destroy(tensor)
 
 
-def test_function_that_the_library_lacks_is_a_status(
-    interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_function_that_the_library_lacks_is_a_status(interface: Interface) -> None:
     # A vendor of another name: not one of its functions is in the library.
     functions = mocked(interface)
-    absent = config([], {function.name for function in functions}, vendor="absent")
-    library = Library(base, build_shims(interface, absent, tmp_path_factory.mktemp("absent"), base))
+    library = built_shims("absent")
     for function in functions:
         assert library.call(function, {}) == NO_IMPLEMENT
         assert library.last_error() == f"{function.name}: the vendor's library has no such function"

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from adaptor_helpers import (
     ERROR,
     NO_IMPLEMENT,
     SUCCESS,
     Library,
-    build_shims,
-    config,
-    uniform,
+    built_shims,
 )
-from mock_vendor import BUILT_IN
-from shim_cases import NARROW, USED, filled, function
+from shim_cases import filled, function
 
 from diopigen.ir.model import Interface
 
 
-def test_vendor_without_helpers_is_told_which_is_missing(
-    interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    # A vendor of one operator, and not one helper.
-    source = tmp_path_factory.mktemp("lone") / "lone.cpp"
-    source.write_text(
-        "#include <diopi/functions.h>\n"
-        "namespace impl { namespace lone { diopiError_t diopiMax(diopiContextHandle_t, diopiTensorHandle_t, "
-        "diopiTensorHandle_t, diopiConstTensorHandle_t, int64_t) { return diopiSuccess; } } }\n"
-    )
-    rules = uniform(interface, casts=NARROW, layouts=("NCHW",), common_layouts=("NCHW",))
-    shims = build_shims(interface, config(rules, {"diopiMax"}, "lone"), source.parent, [*base, source])
-    lone = Library(base, shims)
+def test_vendor_without_helpers_is_told_which_is_missing(interface: Interface) -> None:
+    lone = built_shims("lone")
     out, source_tensor = filled(lone, "int32", [2]), filled(lone, "int64", [2, 3])
     arguments = {"max": out.handle, "input": source_tensor.handle}
     assert lone.call(function(interface, "diopiMax"), arguments) == NO_IMPLEMENT
@@ -46,18 +30,13 @@ def test_vendor_without_helpers_is_told_which_is_missing(
 
 
 @pytest.fixture
-def bare(interface: Interface, base: list[Path], tmp_path: Path) -> Library:
+def bare() -> Library:
     """A host that has nothing beyond diopirt.h."""
-    rules = uniform(interface, casts=NARROW)
-    return Library(base, build_shims(interface, config(rules, USED | BUILT_IN), tmp_path, base, "bare.h"))
+    return built_shims("bare")
 
 
-def test_host_without_descriptions_is_asked_for_each_thing(
-    interface: Interface, base: list[Path], tmp_path: Path
-) -> None:
-    rules = uniform(interface, casts=NARROW, layouts=("NCHW",), common_layouts=("NCHW",))
-    shims = build_shims(interface, config(rules, USED | BUILT_IN), tmp_path, base, "asked.h")
-    asked = Library(base, shims)
+def test_host_without_descriptions_is_asked_for_each_thing(interface: Interface) -> None:
+    asked = built_shims("asked")
     out, source, wide = (filled(asked, dtype, [2, 3]) for dtype in ("float32", "float32", "float64"))
     asked.vendor.mock_reset()
     arguments = {"out": out.handle, "input": source.handle, "other": source.handle}
@@ -99,33 +78,8 @@ def test_bare_host_finds_overflow_by_casting_back(
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_contiguous_serves_where_there_is_no_copy(
-    interface: Interface, base: list[Path], tmp_path: Path, dtype: str
-) -> None:
-    source = tmp_path / "vendor.cpp"
-    # Only what reads: the casts and the dense copies of the mock vendor, under another name.
-    source.write_text(
-        "#include <diopi/functions.h>\n"
-        "namespace impl {\n"
-        "namespace mock {\n"
-        "diopiError_t diopiCastDtype(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);\n"
-        "diopiError_t diopiContiguous(diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t, "
-        "diopiMemoryFormat_t);\n"
-        "diopiError_t diopiMax(diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t, "
-        "diopiConstTensorHandle_t, int64_t);\n"
-        "}\n"
-        "namespace reader {\n"
-        "diopiError_t diopiCastDtype(diopiContextHandle_t c, diopiTensorHandle_t o, diopiConstTensorHandle_t i) {\n"
-        "    return mock::diopiCastDtype(c, o, i);\n}\n"
-        "diopiError_t diopiContiguous(diopiContextHandle_t c, diopiTensorHandle_t* o, diopiConstTensorHandle_t i, "
-        "diopiMemoryFormat_t f) {\n    return mock::diopiContiguous(c, o, i, f);\n}\n"
-        "diopiError_t diopiMax(diopiContextHandle_t c, diopiTensorHandle_t m, diopiTensorHandle_t n, "
-        "diopiConstTensorHandle_t i, int64_t d) {\n    return mock::diopiMax(c, m, n, i, d);\n}\n"
-        "}\n}\n"
-    )
-    rules = uniform(interface, casts=NARROW, layouts=("NHWC",), common_layouts=("NCHW",))
-    shims = build_shims(interface, config(rules, {"diopiMax"}, "reader"), tmp_path, [*base, source])
-    reader = Library(base, shims)
+def test_contiguous_serves_where_there_is_no_copy(interface: Interface, dtype: str) -> None:
+    reader = built_shims("reader")
     values = filled(reader, dtype, [2, 3, 4, 5])
     out = filled(reader, "int32", [2])
     arguments = {"max": out.handle, "input": values.handle}

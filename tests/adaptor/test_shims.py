@@ -4,40 +4,28 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from adaptor_helpers import (
     DTYPE_NOT_SUPPORTED,
     ERROR,
     HOST,
-    PLACE,
     SUCCESS,
     Library,
-    build_shims,
-    config,
-    uniform,
+    built_shims,
+    preset,
 )
+from artefacts import artefact
 from mock_vendor import BUILT_IN
-from shim_cases import NARROW, USED, filled, function
+from shim_cases import USED, filled, function
 
-from diopigen.config.model import FunctionRule
 from diopigen.ir.model import Interface
 
 
 @pytest.fixture(scope="module")
-def library(interface: Interface, base: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Library:
+def library() -> Library:
     """Casts everywhere; layouts for softmax (row-major) and convolution (channels-last, by preference)."""
-    rules = {rule.function: rule for rule in uniform(interface, casts=NARROW)}
-    for name, layouts in (("diopiSoftmax", ("NCHW",)), ("diopiConvolution2d", ("NHWC", "NCHW"))):
-        tensors = tuple(
-            replace(tensor, layouts=layouts, layouts_span=PLACE, common_layouts=layouts)
-            for tensor in rules[name].tensors
-        )
-        rules[name] = FunctionRule(name, tensors)
-    shims = build_shims(interface, config(rules.values(), USED | BUILT_IN), tmp_path_factory.mktemp("shims"), base)
-    return Library(base, shims)
+    return built_shims("promises")
 
 
 @pytest.fixture(autouse=True)
@@ -309,16 +297,10 @@ def test_failure_of_the_vendor_keeps_the_vendors_text(library: Library, interfac
     assert library.last_error() == "the operator fails"
 
 
-def test_shims_export_nothing_but_the_interface(interface: Interface, tmp_path: Path) -> None:
-    from adaptor_helpers import FLAGS, INCLUDES, run, write
-
-    source = write(interface, config(uniform(interface, casts=NARROW), USED | BUILT_IN), tmp_path)
-    run([*FLAGS, *INCLUDES, "-c", source, "-o", tmp_path / "adaptor.o"])
+def test_shims_export_nothing_but_the_interface() -> None:
+    compiled = artefact("build/tests/adaptor/CMakeFiles/shims_promises.dir/written/promises/adaptor.cpp.o", preset())
     listing = subprocess.run(
-        ["nm", "--defined-only", "--extern-only", str(tmp_path / "adaptor.o")],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["nm", "--defined-only", "--extern-only", compiled], capture_output=True, text=True, check=True
     ).stdout
     symbols = {line.split()[2]: line.split()[1] for line in listing.splitlines()}
     # Templates and inline functions of the standard library are weak everywhere, and all alike.

@@ -1,4 +1,4 @@
-"""The runtime and the CPU library, against headers and loops generated from this checkout."""
+"""The runtime and the CPU library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cpu_build import ROOT, SANITIZED, shared_libraries, write_generated
+from cpu_build import ROOT, SANITIZED, shared_libraries
 from cpu_library import CpuLibrary
 
 from diopigen import api
@@ -21,18 +21,18 @@ def interface() -> Interface:
 
 
 @pytest.fixture(scope="session")
-def generated(interface: Interface) -> Path:
-    """A folder with the generated headers and loops."""
-    return write_generated(interface)
+def generated() -> Path:
+    """The folder with the generated headers and loops, from which the root build takes them."""
+    return ROOT / "generated"
 
 
 @pytest.fixture(scope="session")
-def libraries(generated: Path) -> tuple[Path, Path]:
+def libraries() -> tuple[Path, Path]:
     """The paths of both libraries."""
     given = os.environ.get(SANITIZED)
     if given:
         return Path(given) / "libdiopirt.so", Path(given) / "libdiopi_impl.so"
-    return shared_libraries(generated)
+    return shared_libraries()
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from artefacts import artefact
 from cpu_build import ROOT
 
-from diopigen.config.grammar import convertible, is_operator
-from diopigen.config.model import FunctionRule, ResolvedConfig, TensorRule
-from diopigen.emit.adaptors import composite_functions, emit_adaptors
+from diopigen.emit.adaptors import composite_functions
 from diopigen.ir.model import Interface
 
 # Composites do not look for operands that overlap in part: all is read before anything is written. A mask that is not
@@ -24,33 +23,11 @@ KNOWN = (
 )
 
 
-def build(interface: Interface, folder: Path, generated: Path, kernels: Path) -> Path:
-    """A library that has nothing but composites, made of the functions of the CPU library."""
-    rules = tuple(
-        replace(FunctionRule(f.name, tuple(TensorRule(name) for name in convertible(f))), composite=True)
-        for f in interface.functions
-        if is_operator(f) and convertible(f)
-    )
-    resolved = ResolvedConfig("composed", "convert_config.yaml", rules, frozenset())
-    for path, content in emit_adaptors(interface, resolved, ROOT / "templates").items():
-        (folder / path).write_bytes(content)
-    library = folder / "libdiopi_impl.so"
-    subprocess.run(
-        [
-            *("g++", "-std=c++14", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"),
-            *(f"-I{ROOT / 'runtime/adaptor/include'}", f"-I{generated / 'include'}", folder / "adaptor.cpp"),
-            *("-Wl,--no-as-needed", kernels, f"-Wl,-rpath,{kernels.parent}", "-o", library),
-        ],
-        check=True,
-    )
-    return library
-
-
+@pytest.mark.suite
 def test_composites_pass_the_cases_of_their_functions(
-    interface: Interface, generated: Path, libraries: tuple[Path, Path], tmp_path: Path
+    interface: Interface, libraries: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    runtime, kernels = libraries
-    library = build(interface, tmp_path, generated, kernels)
+    runtime, library = libraries[0], artefact("adaptor/libshims_over_cpu.so")
     names = sorted(composite_functions(interface))
     report = tmp_path / "report.json"
     command = [

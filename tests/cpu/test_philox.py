@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
-from cpu_build import ROOT, run_checked
+from artefacts import artefact
 
 KNOWN = (
     # counter, key, answer
@@ -17,25 +16,10 @@ KNOWN = (
         (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
     ),
 )
-PROGRAM = """
-#include <cstdio>
-#include <cstdlib>
-#include "diopi_cpu/philox.h"
-int main(int, char** words) {
-    const auto word = [words](int k) { return std::strtoull(words[k], nullptr, 0); };
-    for (const uint32_t found : diopi::cpu::philox(word(1), word(2), word(3))) {
-        std::printf("%u\\n", found);
-    }
-}
-"""
 
 
-def test_the_published_answers(tmp_path: Path) -> None:
-    source, program = tmp_path / "philox.cpp", tmp_path / "philox"
-    source.write_text(PROGRAM)
-    run_checked(
-        ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'impl/cpu/include'}", source, "-o", program]
-    )
+def test_the_published_answers() -> None:
+    program = artefact("cpu/philox_program")
     for counter, key, answer in KNOWN:
         seed, low, high = (str(pair[0] | pair[1] << 32) for pair in (key, counter[:2], counter[2:]))
         done = subprocess.run([program, seed, low, high], capture_output=True, text=True, check=True)

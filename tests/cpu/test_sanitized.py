@@ -23,8 +23,8 @@ FILES = (
 
 @pytest.mark.sanitize
 @pytest.mark.skipif(SANITIZED in os.environ, reason="this is the run over sanitized libraries already")
-def test_all_again_under_sanitizers(generated: Path) -> None:
-    library = shared_libraries(generated, "sanitized")[1]
+def test_all_again_under_sanitizers() -> None:
+    library = shared_libraries("sanitized")[1]
     preloaded = [
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in ("libasan.so", "libubsan.so", "libstdc++.so")

@@ -30,7 +30,7 @@ def results(libraries: tuple[Path, Path], interface: Interface) -> Results:
     return run(cases, interface, libraries[1], libraries[0], jobs=2)
 
 
-def test_every_case_passes_that_the_library_covers(results: Results, interface: Interface) -> None:
+def check_outcomes(results: Results, interface: Interface) -> None:
     """No case fails, none is missing or without an oracle; what declines is exactly what is listed as not covered."""
     assert [f"{result.case.id}: {result.faults}" for result in results.failures] == []
     declined = {function.name for function in not_covered(interface)}
@@ -44,7 +44,7 @@ def test_every_case_passes_that_the_library_covers(results: Results, interface: 
     assert len({result.case.function for result in results.results} - declined) == 426
 
 
-def test_every_refusal_names_the_function_and_the_parameter(results: Results, interface: Interface) -> None:
+def check_refusals(results: Results, interface: Interface) -> None:
     """The library's text starts with the function and names the parameter that was spoilt; where a constraint ties
     several together, at least one."""
     silent = []
@@ -59,3 +59,10 @@ def test_every_refusal_names_the_function_and_the_parameter(results: Results, in
             silent.append(f"{result.case.id}: {result.reason}")
     assert silent == []
     assert len(refused) > 5_000
+
+
+@pytest.mark.suite
+def test_every_case_passes_and_every_refusal_says_why(results: Results, interface: Interface) -> None:
+    """One test, so that one process runs the suite once."""
+    check_outcomes(results, interface)
+    check_refusals(results, interface)

@@ -1,4 +1,4 @@
-"""The emulated CUDA library, against headers and kernels generated from this checkout."""
+"""The emulated CUDA library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 
-from cpu_build import ROOT, write_generated
+from cpu_build import ROOT
 from cuda_build import emulated_library
 
 from diopigen import api
@@ -24,12 +24,12 @@ def interface() -> Interface:
 
 
 @pytest.fixture(scope="session")
-def generated(interface: Interface) -> Path:
-    """A folder with the generated headers and kernels."""
-    return write_generated(interface)
+def generated() -> Path:
+    """The folder with the generated headers and kernels, from which the root build takes them."""
+    return ROOT / "generated"
 
 
 @pytest.fixture(scope="session")
-def emulated(generated: Path) -> tuple[Path, Path]:
+def emulated() -> tuple[Path, Path]:
     """The runtime and the library with kernels that run on the host."""
-    return emulated_library(generated)
+    return emulated_library()

@@ -1,40 +1,24 @@
-"""How the tests build the emulated library: with the build description that users build it with."""
+"""The emulated library as the root build leaves it, and what tests ask of libraries."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cpu_build import ROOT, SHARED, only_one, run_checked
+from artefacts import artefact
+from cpu_build import run_checked
 
 NVCC = shutil.which("nvcc") or ("/usr/local/cuda/bin/nvcc" if Path("/usr/local/cuda/bin/nvcc").exists() else None)
 
 
-def tool(name: str) -> str:
-    """A tool of the environment that the tests run in, else the one of the machine."""
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.exists() else name
-
-
-def emulated_library(generated: Path) -> tuple[Path, Path]:
-    """libdiopirt.so and libdiopi_impl_cuda_emulated.so, built by whoever comes first."""
-    with only_one(SHARED / "emulated") as output:
-        environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
-        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        options = [f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={output}", "-DCMAKE_BUILD_TYPE=Release", *launcher]
-        folders = {
-            "runtime": [f"-DDIOPIGEN_INCLUDE_DIR={generated / 'include'}"],
-            "impl/cuda": [f"-DDIOPIGEN_GENERATED_DIR={generated}", "-DDIOPIGEN_CUDA_EMULATION=ON"],
-        }
-        for folder, own in folders.items():
-            build = output / "build" / folder
-            run_checked([tool("cmake"), "-S", ROOT / folder, "-B", build, "-G", "Ninja", *options, *own], environment)
-            run_checked([tool("cmake"), "--build", build, "--parallel", "2"], environment)
-    return output / "libdiopirt.so", output / "libdiopi_impl_cuda_emulated.so"
+def emulated_library() -> tuple[Path, Path]:
+    """libdiopirt.so and libdiopi_impl_cuda_emulated.so."""
+    return artefact("libdiopirt.so"), artefact("libdiopi_impl_cuda_emulated.so")
 
 
 def results_of(program: Path, libraries: tuple[Path, Path], file: Path, order: str) -> dict[str, Any]:
@@ -46,8 +30,6 @@ def results_of(program: Path, libraries: tuple[Path, Path], file: Path, order: s
 
 def exported(library: Path) -> set[str]:
     """The symbols that a library shows."""
-    import subprocess
-
     command = ["nm", "--dynamic", "--defined-only", str(library)]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return {line.split()[-1] for line in lines}

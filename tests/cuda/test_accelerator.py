@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cpu_build import ROOT, run_checked
+from artefacts import artefact
 
 PROGRAM = Path(__file__).with_name("accelerator_program.py")
 
@@ -16,14 +16,9 @@ REGISTRY = Path(__file__).with_name("registry.c")
 
 
 @pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
+def registry() -> Path:
     """A library that keeps the table which a vendor's library offers."""
-    library = tmp_path_factory.mktemp("registry") / "libregistry.so"
-    includes = [f"-I{generated / 'include'}", f"-I{ROOT / 'runtime/include'}"]
-    run_checked(
-        ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *includes, REGISTRY, "-o", library]
-    )
-    return library
+    return artefact("cuda/libregistry.so")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cpu_build import ROOT
 from cuda_build import exported
+from sampling import sampled
 
 from diopigen import api
 from diopigen.conformance.cases import select
@@ -35,11 +36,17 @@ RACES = [
 """Families with kernels whose threads share memory, or that add up what several threads might."""
 
 
-@pytest.fixture(scope="module")
-def results(emulated: tuple[Path, Path], interface: Interface) -> Results:
-    """What came of all cases but the large ones of models."""
+SHARE = 10
+"""A change runs one case in so many, and one of each function; the others take as long as the whole CPU library."""
+PARTS = [pytest.param(SHARE, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
+pytestmark = pytest.mark.suite
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def results(request: pytest.FixtureRequest, emulated: tuple[Path, Path], interface: Interface) -> Results:
+    """What came of the cases, but for the large ones of models."""
     tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
-    cases = select(interface, tables=tuple(tables.values()))
+    cases = sampled(select(interface, tables=tuple(tables.values())), request.param)
     return run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
 
 
@@ -53,31 +60,34 @@ def test_every_case_passes_that_the_library_covers(results: Results, interface: 
     assert len({result.case.function for result in results.results} - declined) == 426
 
 
+@pytest.mark.parametrize("share", PARTS)
 def test_no_result_depends_on_the_order_of_threads(
-    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
     """The last thread and the last group first: the same cases pass."""
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_ORDER", "reversed")
     declined = {function.name for function in not_covered(interface)}
     cases = [case for case in select(interface, families=RACES) if case.function not in declined]
     assert len(cases) > 5_000
-    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
 
+@pytest.mark.parametrize("share", PARTS)
 def test_no_result_depends_on_work_being_done_at_once(
-    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
     """Streams that do nothing before somebody waits: all work of a call stands on the stream of its context."""
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_STREAMS", "lazy")
     declined = {function.name for function in not_covered(interface)}
     cases = [case for case in select(interface) if case.function not in declined]
-    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
 
+@pytest.mark.parametrize("share", PARTS)
 @pytest.mark.parametrize(("library", "operators"), [("BLAS", []), ("DNN", ["Convolution*", "ConvTranspose*"])])
 def test_calls_of_libraries_mean_what_is_asked_for(
     emulated: tuple[Path, Path],
@@ -85,12 +95,13 @@ def test_calls_of_libraries_mean_what_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
     library: str,
     operators: list[str],
+    share: int,
 ) -> None:
     """Stand-ins do the work, by what cuBLASLt and cuDNN document of their descriptions: the same cases pass."""
     monkeypatch.setenv(f"DIOPI_CUDA_EMULATION_{library}", "1")
     cases = select(interface, ops=operators, families=["linalg_matmul" if library == "BLAS" else "conv_pool_resample"])
     assert len(cases) > 500
-    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cpu_build import ROOT, run_checked
+from artefacts import artefact
 
 PROGRAM = Path(__file__).with_name("group_program.cpp")
 
@@ -82,15 +82,9 @@ def test_the_host_cannot_reach_device_memory(emulated: tuple[Path, Path], what: 
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory, generated: Path) -> Path:
+def program() -> Path:
     """A program of kernels, right ones and wrong ones."""
-    built = tmp_path_factory.mktemp("group") / "group_program"
-    folders = ["impl/cuda/include", "impl/cpu/include", "impl/cuda/emulation/include", "runtime/include"]
-    includes = [f"-I{ROOT / folder}" for folder in folders]
-    sources = [PROGRAM, *(ROOT / "impl/cuda/emulation/src").glob("*.cpp")]
-    options = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-DDIOPI_CUDA_EMULATION"]
-    run_checked(["g++", *options, f"-I{generated / 'include'}", *includes, *sources, "-o", built])
-    return built
+    return artefact("cuda/group_program")
 
 
 @pytest.mark.parametrize("order", ["", "reversed"])

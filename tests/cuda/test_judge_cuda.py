@@ -43,7 +43,7 @@ def test_a_page_says_what_was_shown(emulated: tuple[Path, Path], tmp_path: Path)
 
 def test_a_step_that_fails_is_the_exit_code(emulated: tuple[Path, Path], generated: Path, tmp_path: Path) -> None:
     """The CPU library is not judged as one for a GPU."""
-    runtime, library = shared_libraries(generated)
+    runtime, library = shared_libraries()
     done = judge(tmp_path, "--runtime", runtime, "--lib", library, "--only", "cases", "--family", "activation_fwd")
     assert done.returncode == 1
     assert rows(tmp_path)["cases"][0] == "FAILED"

@@ -39,7 +39,7 @@ def allowed(name: str) -> float:
 
 @pytest.fixture(scope="module")
 def by_cpu(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Array]:
-    return drawn(shared_libraries(generated), 5, tmp_path_factory.mktemp("cpu"))
+    return drawn(shared_libraries(), 5, tmp_path_factory.mktemp("cpu"))
 
 
 def test_every_random_function_draws_what_the_cpu_draws(

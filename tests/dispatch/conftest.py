@@ -1,11 +1,11 @@
-"""Builds the runtime, the dispatch library, a vendor's library and a reference library, once per session."""
+"""The runtime, the dispatch library, a vendor's library and a reference library."""
 
 from __future__ import annotations
 
 import pytest
-from dispatch_build import Libraries, build_libraries
+from dispatch_build import Libraries, built_libraries
 
 
 @pytest.fixture(scope="session")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Libraries:
-    return build_libraries(tmp_path_factory.mktemp("dispatch"))
+def libraries() -> Libraries:
+    return built_libraries()

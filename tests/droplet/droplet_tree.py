@@ -1,4 +1,4 @@
-"""droplet brought up in a folder of a test, as `make demo` does it; a test may change its sources on the way."""
+"""droplet brought up as `make demo` does it, with changes to its sources; the root build compiles it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from artefacts import FOLDER, ROOT, artefact
 from click.testing import CliRunner
 
 from diopigen.cli import cli
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/droplet"
-BIN = Path(sys.executable).parent
 SPEC = ("--spec", str(ROOT / "specs"))
 
 
@@ -44,25 +43,24 @@ def command(*words: str | Path) -> None:
     assert done.exit_code == 0, done.output
 
 
-def bring_up(tree: Path, changes: Iterable[Change], build: Path) -> Built:
-    """Scaffolds, copies the handwritten files with the changes, generates the rest, and builds the vendor's library."""
+def bring_up(tree: Path, changes: Iterable[Change] = ()) -> None:
+    """Scaffolds, copies the handwritten files with the changes, and generates the rest."""
     command("scaffold", "--vendor", "droplet", "--out", tree, "--ops", "Roll")
-    shutil.copytree(EXAMPLE, tree, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+    shutil.copytree(EXAMPLE, tree, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md", "__pycache__"))
     for change in changes:
         path = tree / "impl/droplet" / change.file
         text = path.read_text()
-        assert text.count(change.old) == 1, f"{change.old!r} stands {text.count(change.old)} times in {change.file}"
+        assert text.count(change.old) == 1, f"{change.old!r} is {text.count(change.old)} times in {change.file}"
         path.write_text(text.replace(change.old, change.new))
     command("elementwise", tree / "impl/droplet", "--chip", tree / "droplet.yaml")
     command("adaptors", tree / "impl/droplet", "--out", tree / "generated/adaptors/droplet")
     command("chip", tree / "droplet.yaml", "--out", tree / "generated/chip")
-    options = [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-DCMAKE_BUILD_TYPE=Debug", f"-DDIOPIGEN_DIR={ROOT}"]
-    options += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    targets = ["diopi_impl", "diopigen_runtime_shared", "diopi_test"]
-    for words in (["-S", tree, "-B", build, "-G", "Ninja", *options], ["--build", build, "--target", *targets, "-j2"]):
-        done = subprocess.run([BIN / "cmake", *words], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return Built(tree, build / "libdiopi_impl.so", build / "runtime/libdiopirt.so")
+
+
+def built_tree(name: str) -> Built:
+    """A tree of write_sources.py as the root build leaves it: `clean`, `planted`, `hunted`."""
+    library = artefact(f"droplet/{name}/libdiopi_impl.so")
+    return Built(FOLDER / "plain/build/tests/droplet/written" / name, library, artefact("libdiopirt.so"))
 
 
 def environment(**variables: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The backend of droplet, built once per run and loaded into this process; at the end no byte may be left on it.
+"""The backend of droplet, loaded into this process; at the end no byte may be left on it.
 
 This folder is a run of its own (`pytest tests/pytorch`): what it loads offers the interface's functions to
 every library that comes after it, so tests that load other libraries must not share the process. It is not
@@ -16,9 +16,30 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from artefacts import artefact
+from sampling import picked
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "examples"), str(ROOT / "examples/droplet")]
+
+
+SHARES = {
+    "test_opinfo.py": 12,
+    "test_module_db.py": 6,
+    "test_elementwise_kernels.py": 4,
+    "test_indexing_kernels.py": 4,
+    "test_cuda_library.py": 5,
+    "test_models.py": 6,
+}
+"""Files of many like tests, of which a change runs one in so many. `make test-torch` runs all."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        share = SHARES.get(item.path.name)
+        if share is not None and "[" in item.name and not picked(item.nodeid.partition("tests/")[2], share):
+            item.add_marker("slow")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,15 +49,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def backend(request: pytest.FixtureRequest) -> Any:
-    """The built libraries. With pytest-xdist the first worker builds, the others wait. Libraries that the environment
-    names are taken as they are."""
+def backend() -> Any:
+    """The libraries as the preset `torch` of the root build leaves them. Those that the environment names are taken as
+    they are."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)  # the workers of pytest-xdist share the processors
     import torch_build
 
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"process {os.getpid()}")
-    return torch_build.given() or torch_build.build_once(run)
+    return torch_build.given() or torch_build.Backend(
+        artefact("droplet/clean/libtorch_droplet.so"),
+        artefact("droplet/clean/libdiopi_impl.so"),
+        artefact("libdiopi_impl.so"),
+    )
 
 
 @pytest.fixture(scope="session")

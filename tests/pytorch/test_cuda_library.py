@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from diopigen import api
-from diopigen.diagnostics import Sink
+from artefacts import artefact
 
 pytest.importorskip("torch")
 
@@ -37,12 +35,7 @@ print(more.cpu().sum().item(), torch_droplet.fallback_report())
 @pytest.fixture(scope="module")
 def on_cuda(backend: Any) -> dict[str, str]:
     """The environment in which the backend takes the emulated library for the vendor's."""
-    sys.path[:0] = [str(ROOT / "tests/cpu"), str(ROOT / "tests/cuda")]
-    from cpu_build import write_generated
-    from cuda_build import emulated_library
-
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
-    library = emulated_library(write_generated(interface))[1]
+    library = artefact("libdiopi_impl_cuda_emulated.so")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     emulated = {"DIOPI_CUDA_EMULATION_DEVICES": "2", "DIOPI_CUDA_EMULATION_STREAMS": "lazy"}
     return {**kept, **backend.environment(), **emulated, "DIOPI_VENDOR_LIBRARY": str(library)}

@@ -59,11 +59,10 @@ class Hunt:
 
 @pytest.fixture(scope="module")
 def hunt(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hunt]:
-    from droplet_tree import Change, bring_up
+    from droplet_tree import built_tree
 
     folder = tmp_path_factory.mktemp("hunt")
-    wrong = Change("functions/rows.cpp", "(g[i] - sum) * y[i]", "(sum - g[i]) * y[i]")
-    built = bring_up(folder / "droplet", [wrong], folder / "build")
+    built = built_tree("hunted")
     paths = [str(ROOT), str(ROOT / "examples/droplet")]
     variables = {
         **backend.environment(),

@@ -1,21 +1,18 @@
-"""The built variants, one build for all processes of the session."""
+"""The programs over the simulated device, by flavour."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sim_build import built
+from artefacts import artefact
 
 
 @pytest.fixture(scope="session")
-def variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Gives the folder with the programs of a variant (`plain`, `address`, `thread`)."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    return lambda name: built(name, shared)
+def variant() -> Callable[[str], Path]:
+    """Gives the folder with the programs of a preset (`plain`, `address`, `thread`)."""
+    return lambda name: artefact("sim/cases", name).parent
 
 
 @pytest.fixture(scope="session")

@@ -37,10 +37,11 @@ CASES = [
     for name in case_names(source)
     if name not in RACES
 ]
+BUILDS = ["plain", *(pytest.param(name, marks=pytest.mark.sanitize) for name in ("address", "thread"))]
 SANITIZER = {"ASAN_OPTIONS": "detect_leaks=1", "TSAN_OPTIONS": "halt_on_error=1"}
 
 
-@pytest.mark.parametrize("build", ["plain", "address", "thread"])
+@pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize(("program", "name"), CASES, ids=[name for _, name in CASES])
 def test_a_case(variant: Callable[[str], Path], build: str, program: str, name: str) -> None:
     done = run([variant(build) / program, name], **SANITIZER, **ENVIRONMENT.get(name, {}))
@@ -63,7 +64,7 @@ UNDER_CHECK = [
 ]
 
 
-@pytest.mark.parametrize("build", ["plain", "address", "thread"])
+@pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", UNDER_CHECK)
 def test_the_checks_do_not_complain_of_right_programs(variant: Callable[[str], Path], build: str, name: str) -> None:
     checks = {"DIOPI_SIM_MEMORY_CHECK": "1", "DIOPI_SIM_ORDER_CHECK": "1", "DIOPI_SIM_DELAY": "3,200"}
@@ -175,7 +176,7 @@ def test_a_vendor_library_shows_the_eleven_functions(plain: Path) -> None:
 
 
 @pytest.mark.parametrize("header", sorted(path.name for path in (SIM / "include/diopigen_sim").glob("*.h")))
-@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+@pytest.mark.parametrize("standard", ["c++17", pytest.param("c++20", marks=pytest.mark.slow)])
 def test_headers_compile_alone(tmp_path: Path, header: str, standard: str) -> None:
     source = tmp_path / "one.cpp"
     source.write_text(f"#include <diopigen_sim/{header}>\n#include <diopigen_sim/{header}>\n", encoding="utf-8")
@@ -188,11 +189,19 @@ def test_the_device_functions_are_c(tmp_path: Path) -> None:
     succeed(["gcc", "-std=c11", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
 
 
+@pytest.mark.slow
 def test_clang_compiles_it_too(tmp_path: Path) -> None:
     for source in sorted((SIM / "src").glob("*.cpp")):
         succeed(["clang++", "-std=c++17", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
 
 
+def test_vendors_link_the_device_as_one_library_or_whole(plain: Path) -> None:
+    for name, wanted in (("relu", {"initLibrary", "diopiRelu"}), ("alone", {"initLibrary", "device_malloc"})):
+        lines = succeed(["nm", "--dynamic", "--defined-only", plain / f"libdiopi_{name}.so"]).splitlines()
+        assert wanted <= {line.split()[2] for line in lines}
+
+
+@pytest.mark.slow
 def test_a_vendor_finds_it_through_cmake(tmp_path: Path) -> None:
     found = f"-Ddiopigen_DIR={ROOT / 'cmake'}"
     succeed(["cmake", "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja", found])

@@ -154,6 +154,7 @@ def test_a_fault_is_reported_and_ends_the_program(plain: Path, name: str) -> Non
 IN_ASAN = ["host_reads_device_memory", "kernel_uses_a_captured_pointer", "double_free", "use_after_free"]
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("name", IN_ASAN)
 def test_the_handler_goes_before_that_of_the_address_sanitizer(variant: Callable[[str], Path], name: str) -> None:
     environment, end, report = REPORTS[name]

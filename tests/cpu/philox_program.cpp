@@ -1,0 +1,12 @@
+// Prints the four words that Philox4x32-10 makes of a key and a counter: philox_program KEY COUNTER_LOW COUNTER_HIGH.
+#include <cstdio>
+#include <cstdlib>
+
+#include "diopi_cpu/philox.h"
+
+int main(int, char** words) {
+    const auto word = [words](int k) { return std::strtoull(words[k], nullptr, 0); };
+    for (const uint32_t found : diopi::cpu::philox(word(1), word(2), word(3))) {
+        std::printf("%u\n", found);
+    }
+}

@@ -1,0 +1,31 @@
+"""Brings up the trees of droplet that tests run: as it is, with planted faults, with one wrong kernel.
+
+Usage: write_sources.py FOLDER. The root build runs it when it is configured. Files that are right are left alone, so
+that nothing is compiled for their sake.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from droplet_tree import bring_up
+from planted import CHANGES, HUNTED
+from torch_build import settle
+
+
+def main(folder: Path) -> None:
+    for name, changes in (("clean", []), ("planted", CHANGES), ("hunted", HUNTED)):
+        stage = folder / f"{name}.stage"
+        shutil.rmtree(stage, ignore_errors=True)
+        bring_up(stage, changes)
+        settle(stage, folder / name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
