@@ -19,25 +19,26 @@ def artefact(name: str, preset: str = "plain") -> Path:
     """The file `name` that a preset builds, below build/tests/<preset>. Fails where it is missing or older than its
     sources, and names the command that builds it."""
     path = FOLDER / preset / name
-    command = f"make build PRESET={preset}" if preset != "plain" else "make build"
+    command = "make build" if preset == "plain" else f"make build PRESET={preset}"
     if not path.exists():
         pytest.fail(f"{path.relative_to(ROOT)} is not built: run `{command}`", pytrace=False)
-    if changed := newer_source(preset):
+    if changed := newer_source(preset, path.stat().st_mtime):
         pytest.fail(f"{changed} changed since build/tests/{preset} was built: run `{command}`", pytrace=False)
     return path
 
 
-@functools.cache
-def newer_source(preset: str) -> str:
-    """A source that is younger than the start of the last whole build of a preset; empty where there is none."""
+def newer_source(preset: str, made: float) -> str:
+    """The youngest source, where it is younger than an artefact and than the start of the last whole build of the
+    preset; else nothing."""
     stamp = FOLDER / preset / "built"
-    if not stamp.exists():
-        return "everything"
-    built = stamp.stat().st_mtime
-    for path in sources():
-        if path.stat().st_mtime > built:
-            return str(path.relative_to(ROOT))
-    return ""
+    path, changed = youngest_source()
+    return str(path.relative_to(ROOT)) if changed > max(made, stamp.stat().st_mtime if stamp.exists() else 0) else ""
+
+
+@functools.cache
+def youngest_source() -> tuple[Path, float]:
+    """Of the files that builds read, the one that changed last, and when."""
+    return max(((path, path.stat().st_mtime) for path in sources()), key=lambda found: found[1])
 
 
 def sources() -> Iterator[Path]:
