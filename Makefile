@@ -6,18 +6,21 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo demo-torch test test-torch released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation portability portability-share clean
+.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
 	@echo "make demo-torch train a ResNet and a decoder with PyTorch on droplet, beside the CPU"
-	@echo "make test       run the whole test suite, and where torch is, a few samples of each test of the backend for it"
+	@echo "make build      compile once what the tests run (PRESET=plain, released, address, ...; docs/building.md)"
+	@echo "make unit       the tests that need no compiler, in under a minute"
+	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
+	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  judge the released CPU library by every case, those of models included"
 	@echo "make cuda       compile and link the CUDA library, where nvcc is"
 	@echo "make conformance-cuda  judge the CUDA library by every case; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
-	@echo "make sanitize   the CPU library's tests and cases with the address and undefined behaviour sanitizers"
+	@echo "make sanitize   runtime, simulated device, shims and threads under sanitizers; the CPU library in make nightly"
 	@echo "make lint       ruff and clang-format"
 	@echo "make types      mypy"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
@@ -33,20 +36,33 @@ $(VENV)/ready: pyproject.toml tools/setup_environment.sh
 demo: $(VENV)/ready
 	@$(BIN)/python tools/demo.py
 
+PRESET ?= plain
+TARGETS ?=
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# All that compilers make for the tests, once, with all processors: fixtures only find it (docs/building.md).
+build: $(VENV)/ready
+	@$(BIN)/python tools/build.py $(PRESET) --jobs $(JOBS) $(TARGETS:%=--target %)
+
+# What needs no compiler.
+unit: $(VENV)/ready
+	@$(PYTEST) -m "not build and not suite and not torch and not slow and not sanitize"
+
 # tests/pytorch is a run of its own: whoever links libraries of other tests must not find the functions that a loaded
 # backend offers.
 test: $(VENV)/ready
 	@if $(BIN)/python -c 'import torch' 2>/dev/null; \
-	then $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/pytorch; \
-	else echo "tests/pytorch skipped: torch is not in $(VENV); make test-torch installs it"; fi
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	then $(MAKE) --no-print-directory build PRESET=torch && $(PYTEST) tests/pytorch; \
+	else echo "tests/pytorch skipped: torch is not in $(VENV); make test-torch installs it" && \
+	$(MAKE) --no-print-directory build; fi
+	@$(PYTEST)
 
 $(VENV)/torch: $(VENV)/ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch]"
 	@touch $@
 
 test-torch: $(VENV)/torch
-	@DIOPIGEN_TORCH_TESTS=whole $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/pytorch
+	@$(MAKE) --no-print-directory build PRESET=torch
+	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(BIN)/python tests/pytorch/report.py
 
 demo-torch: $(VENV)/torch
@@ -58,11 +74,14 @@ JUDGED := --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so
 
 # The library as it is released, for every processor, and the tests that only it can pass.
 released: $(VENV)/ready
+	@$(MAKE) --no-print-directory build PRESET=released
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu/test_vector_math.py
 
 conformance: $(VENV)/ready
 	@mkdir -p build
 	@$(BIN)/diopigen conformance coverage --strict >build/coverage.txt || { cat build/coverage.txt; exit 1; }
+	@$(MAKE) --no-print-directory build PRESET=released
+	@$(MAKE) --no-print-directory build TARGETS="diopigen_runtime_shared diopi_impl shims_over_cpu pool_std pool_openmp philox_program"
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu
 	@$(BIN)/diopigen conformance run $(JUDGED)
 	@$(BIN)/diopigen conformance run $(JUDGED) --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
@@ -75,8 +94,18 @@ cuda: $(VENV)/ready
 conformance-cuda: $(VENV)/ready
 	@$(BIN)/python tools/judge_cuda.py --jobs $(JOBS)
 
+# The runtime, the simulated device, the shims and the pool of threads. The CPU library follows in `make nightly`.
 sanitize: $(VENV)/ready
-	@$(BIN)/python -m pytest -m sanitize
+	@$(MAKE) --no-print-directory build PRESET=address
+	@$(MAKE) --no-print-directory build PRESET=thread
+	@$(PYTEST) -m "sanitize and not slow"
+
+# Everything that needs no GPU: all passes of the suite, all sanitizers, all tests of PyTorch, the released library.
+nightly: $(VENV)/torch
+	@for preset in torch address thread sanitized; do $(MAKE) --no-print-directory build PRESET=$$preset || exit 1; done
+	@$(MAKE) --no-print-directory test-torch
+	@$(PYTEST) -m ""
+	@$(MAKE) --no-print-directory conformance cuda
 
 lint: $(VENV)/ready
 	@$(BIN)/ruff check .

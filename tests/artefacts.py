@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,14 +17,14 @@ COMPILED = (".c", ".cpp", ".cu", ".h", ".map", ".cmake", ".txt", ".json")
 
 
 def artefact(name: str, preset: str = "plain") -> Path:
-    """The file `name` that a preset builds, below build/tests/<preset>. Fails where it is missing or older than its
-    sources, and names the command that builds it."""
+    """The file `name` that a preset builds, below build/tests/<preset>. Fails where it is missing, and warns where
+    sources are younger; both name the command that builds it."""
     path = FOLDER / preset / name
     command = "make build" if preset == "plain" else f"make build PRESET={preset}"
     if not path.exists():
         pytest.fail(f"{path.relative_to(ROOT)} is not built: run `{command}`", pytrace=False)
     if changed := newer_source(preset, path.stat().st_mtime):
-        pytest.fail(f"{changed} changed since build/tests/{preset} was built: run `{command}`", pytrace=False)
+        warnings.warn(f"{changed} is younger than build/tests/{preset}: run `{command}`", stacklevel=2)
     return path
 
 

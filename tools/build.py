@@ -36,6 +36,7 @@ def build(preset: str, jobs: int, targets: Sequence[str] = (), defines: Sequence
     started = time.time()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NINJA_STATUS": "[%f/%t %es] "}
+    only = ["--target", *targets] if targets else []
     steps = {
         "configure": ["cmake", "--preset", preset, *(f"-D{word}" for word in defines)],
         "build": [
@@ -45,7 +46,7 @@ def build(preset: str, jobs: int, targets: Sequence[str] = (), defines: Sequence
             preset,
             "--parallel",
             str(jobs),
-            *(["--target", *targets] if targets else []),
+            *only,
         ],
     }
     for name, command in steps.items():

@@ -44,6 +44,7 @@ def sanitized(files: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, *files], env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.sanitize
 @pytest.mark.skipif(SANITIZED, reason="runs the others under sanitizers")
 def test_under_sanitizers() -> None:
     with ThreadPoolExecutor(len(FILES)) as pool:

@@ -22,6 +22,7 @@ FILES = (
 
 
 @pytest.mark.sanitize
+@pytest.mark.slow
 @pytest.mark.skipif(SANITIZED in os.environ, reason="this is the run over sanitized libraries already")
 def test_all_again_under_sanitizers() -> None:
     library = shared_libraries("sanitized")[1]
