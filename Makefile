@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda sanitize lint types generated generate bench mutation portability portability-share clean
+.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
@@ -17,7 +17,7 @@ help:
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
 	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  judge the released CPU library by every case, those of models included"
-	@echo "make cuda       compile and link the CUDA library, where nvcc is"
+	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
 	@echo "make conformance-cuda  judge the CUDA library by every case; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   runtime, simulated device, shims and threads under sanitizers; the CPU library in make nightly"
@@ -57,6 +57,7 @@ test: $(VENV)/ready
 	@$(PYTEST)
 
 $(VENV)/torch: $(VENV)/ready
+	@echo "environment  pip installs torch, some 200 MB"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch]"
 	@touch $@
 
@@ -88,6 +89,9 @@ conformance: $(VENV)/ready
 
 cuda: $(VENV)/ready
 	@$(BIN)/python tools/build_cuda.py --jobs $(JOBS)
+
+cuda-sample: $(VENV)/ready
+	@$(BIN)/python tools/build_cuda.py --sample --jobs $(JOBS)
 
 # Everything that a machine with a GPU can show: all cases, those of models, streams, the memory of the device, and the
 # speed beside PyTorch's.
@@ -141,7 +145,7 @@ portability: $(VENV)/ready
 # What CI runs each time: a sample of the suite over the library that the tests have built.
 PLAIN := build/tests/plain
 portability-share: $(VENV)/ready
-	@test -f $(PLAIN)/libdiopi_impl.so || $(BIN)/python -m pytest -q tests/cpu/test_philox.py
+	@test -f $(PLAIN)/libdiopi_impl.so || $(MAKE) --no-print-directory build TARGETS="diopigen_runtime_shared diopi_impl"
 	@$(BIN)/python tools/portability --share --jobs $(JOBS) --lib $(PLAIN)/libdiopi_impl.so --runtime $(PLAIN)/libdiopirt.so
 
 clean:

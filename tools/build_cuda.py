@@ -19,6 +19,8 @@ from diopigen import api
 from diopigen.diagnostics import Sink
 
 ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ("functions/norm/normalize.cu", "functions/sorting/sort.cu")
+"""What a change compiles: kernels of rows and of sorting. The whole takes minutes (`make nightly`)."""
 
 
 def main() -> int:
@@ -26,6 +28,7 @@ def main() -> int:
     parser.add_argument("--architectures", default="80", help="as CMAKE_CUDA_ARCHITECTURES; 'release' for the default")
     parser.add_argument("--build", type=Path, default=ROOT / "build/cuda", help="folder for the build")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sample", action="store_true", help=f"compile {' and '.join(SAMPLE)} alone, link nothing")
     options = parser.parse_args()
     if shutil.which("nvcc") is None and not Path("/usr/local/cuda/bin/nvcc").exists():
         print("no nvcc here: the CUDA library is not compiled; its kernels are judged in emulation (make test)")
@@ -41,12 +44,18 @@ def main() -> int:
     folders = ["-S", str(ROOT / "impl/cuda"), "-B", str(options.build)]
     configure = ["cmake", *folders, "-G", "Ninja", "-DCMAKE_CUDA_FLAGS=-Xptxas=-v", *architectures, *launchers]
     told = ""
-    for command in (configure, ["cmake", "--build", str(options.build), "--parallel", str(options.jobs)]):
+    build = ["cmake", "--build", str(options.build), "--parallel", str(options.jobs)]
+    if options.sample:
+        build += ["--target", *(f"CMakeFiles/diopi_impl_cuda.dir/{source}.o" for source in SAMPLE)]
+    for command in (configure, build):
         finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if finished.returncode != 0:
             print(finished.stdout[-8000:])
             return 1
         told += finished.stdout
+    if options.sample:
+        print(f"{' and '.join(SAMPLE)} compile; `make cuda` compiles all and links the library")
+        return 0
     library = options.build / "libdiopi_impl_cuda.so"
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     host = {f.name for header in interface.headers if header.file == "diopirt.h" for f in header.functions}

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from progress import watched
+
 from diopigen import api
 from diopigen.chip.reader import read_chip
 from diopigen.diagnostics import Sink
@@ -21,14 +23,18 @@ from diopigen.ir.model import Interface
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/droplet"
 TREE = ROOT / "build/droplet"
-REFERENCE = ROOT / "build/reference"
+REFERENCE = ROOT / "build/tests/released/libdiopi_impl.so"
+LOGS = ROOT / "build/demo"
 BIN = Path(sys.executable).parent
 DIOPIGEN = BIN / "diopigen"
+JOBS = str(os.cpu_count() or 2)
 
 
 def main() -> int:
-    """Runs the steps; the exit code is that of the judgements."""
+    """Runs the steps; the exit code is that of the judgements. The last line of a failure names the step."""
     started = time.monotonic()
+    shutil.rmtree(LOGS, ignore_errors=True)
+    say("spec       is read and checked")
     where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
     interface = api.load(where, Sink()).interface
     chip = read_chip(EXAMPLE / "droplet.yaml", "droplet.yaml", interface, Sink())
@@ -44,6 +50,7 @@ def main() -> int:
     run("chip", [DIOPIGEN, "chip", "droplet.yaml", "--out", "generated/chip"], TREE)
     say(f"kernels    {lines} lines copied in; elementwise kernels, shims and the table of the chip generated")
 
+    say("build      droplet, the dispatch library and the reference library, with all processors: a minute or two")
     vendor, dispatch = build_droplet()
     reference = build_reference()
     say(f"build      {short(vendor)}, {short(dispatch)}, {short(reference)}")
@@ -54,19 +61,21 @@ def main() -> int:
     known = ["--exceptions", str(EXAMPLE / "exceptions.yaml")]
     chosen = [word for name in kernels for word in ("--ops", name)]
     say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
-    native = judge(dispatch, libraries, [*known, *chosen])
+    native = judge("native", dispatch, libraries, [*known, *chosen])
     say("\nwhole      everything, on a device with random delays\n")
-    whole = judge(dispatch, {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}, known)
+    whole = judge("whole", dispatch, {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}, known)
     say("")
     subprocess.run(
         [DIOPIGEN, "coverage", "impl/droplet", "--next", "5"], cwd=TREE, stderr=subprocess.DEVNULL, check=False
     )
     trace = TREE / "build/trace.json"
-    judge(dispatch, {**libraries, "DIOPI_SIM_TRACE": str(trace)}, ["--ops", "Softmax", "--ops", "Mm"], quiet=True)
+    traced = {**libraries, "DIOPI_SIM_TRACE": str(trace)}
+    judge("trace", dispatch, traced, ["--ops", "Softmax", "--ops", "Mm"], quiet=True)
     found = sorted(trace.parent.glob("trace*.json"))
     say(f"\ntrace      {short(found[0])}: open it in chrome://tracing" if found else "\ntrace      MISSING")
     say(f"All of it in {time.monotonic() - started:.0f} s. Look around: {short(TREE)}/README.md")
-    return native or whole or int(not found)
+    failed = [name for name, code in (("native", native), ("whole", whole), ("trace", int(not found))) if code]
+    return fail(failed[0], "see above") if failed else 0
 
 
 def say(text: str) -> None:
@@ -79,12 +88,19 @@ def short(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def run(what: str, command: Sequence[str | Path], folder: Path = ROOT) -> None:
+def fail(step: str, why: str) -> int:
+    """The last line of a demonstration that fails; gives the exit code."""
+    print(f"demo: the step '{step}' failed: {why}", file=sys.stderr, flush=True)
+    return 1
+
+
+def run(step: str, command: Sequence[str | Path], folder: Path = ROOT) -> None:
     """A step whose output matters only where it fails."""
-    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print(done.stdout[-4000:], done.stderr[-4000:], sep="\n", file=sys.stderr)
-        sys.exit(f"demo: {what} failed with exit code {done.returncode}")
+    log = LOGS / f"{step}.log"
+    code = watched(step, command, log, folder, {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"})
+    if code != 0:
+        print(log.read_text()[-4000:], file=sys.stderr)
+        sys.exit(fail(step, f"exit code {code}; all that it printed is in {short(log)}"))
 
 
 def scaffold(kernels: Sequence[str]) -> int:
@@ -108,38 +124,31 @@ def copy_kernels(interface: Interface, kernels: Sequence[str]) -> int:
     return sum(len(path.read_text().splitlines()) for path in sources)
 
 
-def configured(source: Path, folder: Path, *options: str) -> None:
-    """Configures and builds with all processors."""
-    ninja = [f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
-    run("configure", [BIN / "cmake", "-S", source, "-B", folder, *ninja, *options])
-    run("build", [BIN / "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 2)])
-
-
 def build_droplet() -> tuple[Path, Path]:
     """The vendor's library and the dispatch library."""
-    configured(TREE, TREE / "build", f"-DDIOPIGEN_DIR={ROOT}")
+    options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DDIOPIGEN_DIR={ROOT}"]
+    if shutil.which("ccache") is None:
+        options.append("-DDIOPIGEN_PRECOMPILE=ON")
+    run("configure", ["cmake", "-S", TREE, "-B", TREE / "build", *options])
+    run("droplet", ["cmake", "--build", TREE / "build", "--parallel", JOBS])
     return TREE / "build/libdiopi_impl.so", TREE / "build/dispatch/libdiopi_dispatch.so"
 
 
 def build_reference() -> Path:
-    """The reference library, which a second run finds built."""
-    configured(ROOT / "impl/cpu", REFERENCE)
-    return REFERENCE / "libdiopi_impl.so"
+    """The reference library as users get it, which a second run finds built."""
+    run("configure", ["cmake", "--preset", "released"])
+    run("reference", ["cmake", "--build", "--preset", "released", "--parallel", JOBS, "--target", "diopi_impl"])
+    return REFERENCE
 
 
-def judge(library: Path, environment: Mapping[str, str], chosen: Sequence[str], *, quiet: bool = False) -> int:
+def judge(
+    step: str, library: Path, environment: Mapping[str, str], chosen: Sequence[str], *, quiet: bool = False
+) -> int:
     """Conformance through the dispatch library; gives the exit code."""
     runtime = TREE / "build/runtime/libdiopirt.so"
-    command = [DIOPIGEN, "conformance", "run", "--lib", library, "--runtime", runtime, "-j", str(os.cpu_count() or 2)]
-    done = subprocess.run(
-        list(map(str, [*command, *chosen])),
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL if quiet else None,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
-    return done.returncode
+    command = [DIOPIGEN, "conformance", "run", "--lib", library, "--runtime", runtime, "-j", JOBS, *chosen]
+    through = subprocess.DEVNULL if quiet else None
+    return watched(step, command, LOGS / f"{step}.log", ROOT, {**os.environ, **environment}, through)
 
 
 if __name__ == "__main__":
