@@ -1,6 +1,6 @@
 """Brings up the trees of droplet that tests run: as it is, with planted faults, with one wrong kernel.
 
-Usage: write_sources.py FOLDER. The root build runs it when it is configured. Files that are right are left alone, so
+Usage: write_sources.py FOLDER TREE...: `clean`, `planted`, `hunted`. The root build runs it when it is configured. Files that are right are left alone, so
 that nothing is compiled for their sake.
 """
 
@@ -19,13 +19,16 @@ from planted import CHANGES, HUNTED
 from torch_build import settle
 
 
-def main(folder: Path) -> None:
-    for name, changes in (("clean", []), ("planted", CHANGES), ("hunted", HUNTED)):
+TREES = {"clean": [], "planted": CHANGES, "hunted": HUNTED}
+
+
+def main(folder: Path, names: list[str]) -> None:
+    for name in names:
         stage = folder / f"{name}.stage"
         shutil.rmtree(stage, ignore_errors=True)
-        bring_up(stage, changes)
+        bring_up(stage, TREES[name])
         settle(stage, folder / name)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])
