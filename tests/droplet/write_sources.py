@@ -1,7 +1,7 @@
 """Brings up the trees of droplet that tests run: as it is, with planted faults, with one wrong kernel.
 
-Usage: write_sources.py FOLDER TREE...: `clean`, `planted`, `hunted`. The root build runs it when it is configured. Files that are right are left alone, so
-that nothing is compiled for their sake.
+Usage: write_sources.py FOLDER TREE...: `clean`, `planted`, `hunted`. The root build runs it when it is configured. Files
+that are right are left alone, so that nothing is compiled for their sake.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from droplet_tree import bring_up
 from planted import CHANGES, HUNTED
 from torch_build import settle
-
 
 TREES = {"clean": [], "planted": CHANGES, "hunted": HUNTED}
 
