@@ -1,7 +1,7 @@
 """Brings up the trees of droplet that tests run: as it is, with planted faults, with one wrong kernel.
 
-Usage: write_sources.py FOLDER TREE...: `clean`, `planted`, `hunted`. The root build runs it when it is configured. Files
-that are right are left alone, so that nothing is compiled for their sake.
+Usage: write_sources.py FOLDER TREE...: `clean`, `planted`, `hunted`. The root build runs it when it is configured.
+Files that are right are left alone, so that nothing is compiled for their sake.
 """
 
 from __future__ import annotations
