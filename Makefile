@@ -38,10 +38,11 @@ demo: $(VENV)/ready
 
 PRESET ?= plain
 TARGETS ?=
+BUILD := $(BIN)/python tools/build.py --jobs $(JOBS)
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # All that compilers make for the tests, once, with all processors: fixtures only find it (docs/building.md).
 build: $(VENV)/ready
-	@$(BIN)/python tools/build.py $(PRESET) --jobs $(JOBS) $(TARGETS:%=--target %)
+	@$(BUILD) $(PRESET) $(TARGETS:%=--target %)
 
 # What needs no compiler.
 unit: $(VENV)/ready
@@ -51,9 +52,9 @@ unit: $(VENV)/ready
 # backend offers.
 test: $(VENV)/ready
 	@if $(BIN)/python -c 'import torch' 2>/dev/null; \
-	then $(MAKE) --no-print-directory build PRESET=torch && $(PYTEST) tests/pytorch; \
+	then $(BUILD) torch && $(PYTEST) tests/pytorch; \
 	else echo "tests/pytorch skipped: torch is not in $(VENV); make test-torch installs it" && \
-	$(MAKE) --no-print-directory build; fi
+	$(BUILD); fi
 	@$(PYTEST)
 
 $(VENV)/torch: $(VENV)/ready
@@ -62,7 +63,7 @@ $(VENV)/torch: $(VENV)/ready
 	@touch $@
 
 test-torch: $(VENV)/torch
-	@$(MAKE) --no-print-directory build PRESET=torch
+	@$(BUILD) torch
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(BIN)/python tests/pytorch/report.py
 
@@ -75,14 +76,14 @@ JUDGED := --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so
 
 # The library as it is released, for every processor, and the tests that only it can pass.
 released: $(VENV)/ready
-	@$(MAKE) --no-print-directory build PRESET=released
+	@$(BUILD) released
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu/test_vector_math.py
 
 conformance: $(VENV)/ready
 	@mkdir -p build
 	@$(BIN)/diopigen conformance coverage --strict >build/coverage.txt || { cat build/coverage.txt; exit 1; }
-	@$(MAKE) --no-print-directory build PRESET=released
-	@$(MAKE) --no-print-directory build TARGETS="diopigen_runtime_shared diopi_impl shims_over_cpu pool_std pool_openmp philox_program"
+	@$(BUILD) released
+	@$(BUILD) --target diopigen_runtime_shared --target diopi_impl --target shims_over_cpu --target pool_std --target pool_openmp --target philox_program
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu
 	@$(BIN)/diopigen conformance run $(JUDGED)
 	@$(BIN)/diopigen conformance run $(JUDGED) --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
@@ -100,14 +101,14 @@ conformance-cuda: $(VENV)/ready
 
 # The runtime, the simulated device, the shims and the pool of threads. The CPU library follows in `make nightly`.
 sanitize: $(VENV)/ready
-	@$(MAKE) --no-print-directory build PRESET=address
-	@$(MAKE) --no-print-directory build PRESET=thread
+	@$(BUILD) address
+	@$(BUILD) thread
 	@$(PYTEST) -m "sanitize and not slow"
 
 # Everything that needs no GPU: all passes of the suite, all sanitizers, all tests of PyTorch, the released library.
 nightly: $(VENV)/torch
-	@for preset in torch address thread sanitized; do $(MAKE) --no-print-directory build PRESET=$$preset || exit 1; done
-	@$(MAKE) --no-print-directory test-torch
+	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
+	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
 	@$(MAKE) --no-print-directory conformance cuda
 
@@ -145,7 +146,7 @@ portability: $(VENV)/ready
 # What CI runs each time: a sample of the suite over the library that the tests have built.
 PLAIN := build/tests/plain
 portability-share: $(VENV)/ready
-	@test -f $(PLAIN)/libdiopi_impl.so || $(MAKE) --no-print-directory build TARGETS="diopigen_runtime_shared diopi_impl"
+	@test -f $(PLAIN)/libdiopi_impl.so || $(BUILD) --target diopigen_runtime_shared --target diopi_impl
 	@$(BIN)/python tools/portability --share --jobs $(JOBS) --lib $(PLAIN)/libdiopi_impl.so --runtime $(PLAIN)/libdiopirt.so
 
 clean:
