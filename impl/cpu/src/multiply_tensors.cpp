@@ -1,6 +1,7 @@
 // Products of tensors: which of them are multiplied where they lie, and which as copies.
 #include <optional>
 
+#include "diopi_cpu/finite.h"
 #include "diopi_cpu/gemm.h"
 #include "onednn.h"
 
@@ -130,19 +131,50 @@ void multiply_floats(const Call& call) {
     sums.store();
 }
 
-// Products of bfloat16 by oneDNN; false where it has none.
+// Whether the rows of [batch, rows, columns], which have their elements side by side, hold nothing but numbers.
+bool has_numbers(const Tensor& tensor) {
+    const auto* data = tensor.elements<const Bfloat16>();
+    const int64_t columns = tensor.shape[2];
+    if (is_contiguous(tensor)) {
+        return are_finite(data, tensor.numel);
+    }
+    for (int64_t row = 0; row < tensor.shape[0] * tensor.shape[1]; ++row) {
+        const int64_t at = row / tensor.shape[1] * tensor.strides[0] + row % tensor.shape[1] * tensor.strides[1];
+        if (!are_finite(data + at, columns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Products of bfloat16 by oneDNN; false where it has none, or where the result is not finite: which of infinity and NaN
+// it gives follows the kernel, and so the processor. Own loops give the same on all. A summand
+// that is the output is as it was then.
 bool multiply_bfloat16(const Call& call) {
     const Tensor& out = call.out;
     if (out.dtype != Dtype::kBfloat16 || !has_rows(out)) {
         return false;
     }
+    std::optional<Sums<Bfloat16>> before;
+    if (call.adds() && is_same_place(out, call.added)) {
+        before.emplace(out);
+        before->load(out);
+    }
     const Factor<Bfloat16> a(call.a);
     const Factor<Bfloat16> b(call.b);
-    if (call.adds() && !is_same_place(out, call.added)) {
+    if (call.adds() && !before) {
         copy_elements(out, call.added);
     }
-    return onednn::multiply(call.size(), call.alpha.as<float>(), a.matrix(), b.matrix(), call.beta.as<float>(),
-                            out.elements<Bfloat16>(), row_step(out), out.strides[0]);
+    const bool is_done =
+        onednn::multiply(call.size(), call.alpha.as<float>(), a.matrix(), b.matrix(), call.beta.as<float>(),
+                         out.elements<Bfloat16>(), row_step(out), out.strides[0]);
+    if (is_done && has_numbers(out)) {
+        return true;
+    }
+    if (before) {
+        before->store();
+    }
+    return false;
 }
 
 // Integers and complex numbers.

@@ -6,6 +6,7 @@
 #include "diopi_cpu/gemm.h"
 #include "diopi_cpu/threads.h"
 #include "onednn_convolution.h"
+#include "skip_padding.h"
 
 namespace diopi::cpu {
 
@@ -92,6 +93,7 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
                     y.data() + (n * convolution.groups + group) * filters * positions, filters, elements, positions,
                     false);
         });
+        respond_without_padding(convolution, x.data(), w.data(), y.data());
         if (b) {
             add_bias(y.data(), b.data(), convolution.batch, convolution.filters, positions);
         }
@@ -169,6 +171,7 @@ void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& res
                 }
             }
         });
+        correlate_without_padding(convolution, x.data(), y.data(), gradient.data());
         gradient.store();
     });
 }

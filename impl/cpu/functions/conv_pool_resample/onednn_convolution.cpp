@@ -1,6 +1,7 @@
 #include "onednn_convolution.h"
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/finite.h"
 #include "diopi_cpu/threads.h"
 
 #ifdef DIOPI_CPU_ONEDNN
@@ -114,10 +115,16 @@ struct Place {
         layout = memory::desc(sizes, kType<T>, row_major(sizes));
         data = is_read ? detail::dense_input(given, dtype_of<T>, copy) : detail::dense_output(given, dtype_of<T>, copy);
     }
-    void store() const {
+    // Stores a result, and answers true, where all of it is finite. What oneDNN makes of infinities, NaN and overflow
+    // follows the kernel, and so the processor: some multiply the padding, some pairs of channels that are not there.
+    bool store_numbers() const {
+        if (!are_finite(static_cast<const T*>(data), tensor.numel)) {
+            return false;
+        }
         if (data != tensor.data) {
             detail::store_dense(tensor, dtype_of<T>, data);
         }
+        return true;
     }
 };
 
@@ -198,8 +205,7 @@ bool respond_as(const Tensor& response, const Tensor& image, const Tensor& weigh
     call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, chosen.weights_desc());
     call.write(DNNL_ARG_DST, y.layout, y.data, chosen.dst_desc());
     call.execute(dnnl::convolution_forward(chosen));
-    y.store();
-    return true;
+    return y.store_numbers();
 }
 
 template <typename T>
@@ -224,8 +230,7 @@ bool place_as(const Tensor& image, const Tensor& response, const Tensor& weight,
     call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, chosen.weights_desc());
     call.write(DNNL_ARG_DIFF_SRC, x.layout, x.data, chosen.diff_src_desc());
     call.execute(dnnl::convolution_backward_data(chosen));
-    x.store();
-    return true;
+    return x.store_numbers();
 }
 
 template <typename T>
@@ -250,8 +255,7 @@ bool correlate_as(const Tensor& grad_weight, const Tensor& image, const Tensor& 
     call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, chosen.diff_dst_desc());
     call.write(DNNL_ARG_DIFF_WEIGHTS, w.layout, w.data, chosen.diff_weights_desc());
     call.execute(dnnl::convolution_backward_weights(chosen));
-    w.store();
-    return true;
+    return w.store_numbers();
 }
 
 // Calls `attempt` with a T for the types to try: the tensor's own, then float for halves. Errors of oneDNN count as

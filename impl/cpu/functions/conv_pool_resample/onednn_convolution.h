@@ -1,5 +1,6 @@
 // Convolutions by oneDNN. Every function returns false where it did nothing: without oneDNN, for a dtype that oneDNN
-// does not compute in, for geometries that it does not have, and where it would be slower than own loops.
+// does not compute in, for geometries that it does not have, where it would be slower than own loops, and where a
+// result is not finite: then the output holds nothing of use, and own loops give the same on every processor.
 #ifndef DIOPI_CPU_ONEDNN_CONVOLUTION_H_
 #define DIOPI_CPU_ONEDNN_CONVOLUTION_H_
 

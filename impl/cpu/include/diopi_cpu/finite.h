@@ -1,0 +1,17 @@
+// Whether results are numbers.
+#ifndef DIOPI_CPU_FINITE_H_
+#define DIOPI_CPU_FINITE_H_
+
+#include <cstdint>
+
+#include "diopi_cpu/half.h"
+
+namespace diopi::cpu {
+
+// Whether none of `count` numbers side by side is infinite or NaN. Spread over the threads.
+bool are_finite(const float* values, int64_t count);
+bool are_finite(const Bfloat16* values, int64_t count);
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_FINITE_H_
