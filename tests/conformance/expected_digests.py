@@ -1,19 +1,25 @@
-"""Prints a digest of the expected values and the id of every case of the functions that its arguments name."""
+"""Prints a digest of the expected values and the id of every case of the functions that its arguments name; with
+`--values FILE` in front of them, it writes the values and the errors that their oracles are granted instead."""
 
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from calls import call_of
 
 from diopigen.conformance.cases import select
+from diopigen.conformance.compare import own_error
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.oracles import Allocated, Answer, Expected, oracles
 from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
+from diopigen.ir.model import Function
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,10 +36,29 @@ def digest(answer: Answer) -> str:
     return found.hexdigest()
 
 
-if __name__ == "__main__":
+def answers(globs: Sequence[str]) -> Iterator[tuple[str, Function, Answer]]:
+    """The id, the function and the expected outputs of every case of the functions that are named."""
     interface = load_interface(ROOT / "specs", Sink(), "specs").interface
-    for case in select(interface, ops=sys.argv[1:]):
+    for case in select(interface, ops=globs):
         function = interface.function(case.function)
         if function is not None and case.expect == SUCCESS:
             with np.errstate(all="ignore"):
-                print(digest(oracles()[function.operator](call_of(interface, case))), case.id)
+                yield case.id, function, oracles()[function.operator](call_of(interface, case))
+
+
+def values(function: Function, answer: Answer) -> Iterator[tuple[Array, Array]]:
+    """Expected numbers with what their oracle may be off by."""
+    for _, value in sorted(answer.items()):
+        expected = value.expected if isinstance(value, Allocated) else value
+        if isinstance(expected, Expected) and np.asarray(expected.values).dtype.kind in "fc":
+            with np.errstate(all="ignore"):
+                yield np.asarray(expected.values), own_error(expected, function.tolerance)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--values":
+        found = [(name, list(values(function, answer))) for name, function, answer in answers(sys.argv[3:])]
+        Path(sys.argv[2]).write_bytes(pickle.dumps(found))
+    else:
+        for name, _, answer in answers(sys.argv[1:]):
+            print(digest(answer), name)

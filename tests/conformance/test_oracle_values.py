@@ -283,3 +283,19 @@ def test_functions_without_an_oracle_are_named(interface: Interface) -> None:
     assert "diopiAdd" not in names
     assert "diopiMaxPool2d" not in names
     assert len(names) < len(tested(interface))
+
+
+def test_a_matrix_of_equal_rows_leaves_open_what_errors_decide(interface: Interface) -> None:
+    """Below the first row R is of the size of an error, and columns of Q behind the first may be any."""
+    answer = ask(
+        interface, "LinalgQR", {"Q": ("float64", (3, 3)), "R": ("float64", (3, 2))},
+        A=("float64", [[1.5, 0.3]] * 3), mode="complete",
+    )  # fmt: skip
+    upper, orthonormal = numbers(answer["R"]).astype(np.float64), numbers(answer["Q"]).astype(np.float64)
+    for off, right in ((1e-16, True), (1e-9, False)):
+        upper[1, 1] = off
+        assert (compare(upper, "float64", answer["R"], "approximate", "R") is None) == right
+    orthonormal[:, 1:] = 7
+    assert compare(orthonormal, "float64", answer["Q"], "approximate", "Q") is None
+    orthonormal[0, 0] += 1e-9
+    assert compare(orthonormal, "float64", answer["Q"], "approximate", "Q") is not None

@@ -12,12 +12,12 @@ from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, orac
 from diopigen.conformance.products import product
 
 
-def _overlap(one: Array, other: Array) -> float:
-    """Intersection over union; NaN for two boxes without area."""
-    sides = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
-    common = float(np.prod(np.maximum(sides, 0.0)))
-    areas = sum(float(np.prod(box[2:] - box[:2])) for box in (one, other))
-    return common / (areas - common) if areas - common else math.nan
+def _overlaps(one: Array, others: Array) -> Array:
+    """Intersection over union of one box with others [n, 4]; NaN for two boxes without area."""
+    sides = np.minimum(one[2:], others[:, 2:]) - np.maximum(one[:2], others[:, :2])
+    common = np.maximum(sides, 0.0).prod(axis=1)
+    joint = (one[2:] - one[:2]).prod() + (others[:, 2:] - others[:, :2]).prod(axis=1) - common
+    return np.asarray(np.where(joint == 0, np.nan, common / np.where(joint == 0, 1, joint)))
 
 
 @oracle("Nms")
@@ -27,7 +27,7 @@ def _nms(call: Call) -> Answer:
     kept: list[int] = []
     # A score that is no number counts as the highest, as in PyTorch's descending sort.
     for row in np.lexsort((-scores, ~np.isnan(scores))):
-        if not any(_overlap(boxes[row], boxes[other]) > threshold for other in kept):
+        if not np.any(_overlaps(boxes[row], boxes[kept]) > threshold):
             kept.append(int(row))
     return {"out": Allocated(Expected(np.array(kept, dtype=np.int64)), "int64")}
 

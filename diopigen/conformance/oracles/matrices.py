@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance import decompositions
-from diopigen.conformance.dtypes import Array, rounded
+from diopigen.conformance.dtypes import Array, epsilon, rounded
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.linear import meets_infinity
 from diopigen.conformance.oracles.reduction import vector_norm
@@ -125,25 +125,34 @@ def _cholesky_backward(call: Call) -> Answer:
 
 @oracle("LinalgQR")
 def _qr(call: Call) -> Answer:
-    """By reflections, with the signs of LAPACK."""
+    """By reflections, with the signs of LAPACK. Where columns depend on those before them, a reflection has to work on
+    nothing but the rounding errors of earlier ones: those rows of R are of the size of an error, and columns of Q may
+    be any at right angles to the others, which is not judged."""
     x = call.wide("A")
     size = vector_norm(x, 2, (-2,))[..., None, :]
     terms = x.shape[-2] * max(x.shape[-1], 1)
     rows, steps = x.shape[-2], min(x.shape[-2:])
     orthonormal, upper = decompositions.long(np.zeros((*x.shape[:-1], rows), x.dtype)), decompositions.long(x)
-    condition = np.ones(x.shape[:-2])
+    condition, free = np.ones(x.shape[:-2]), np.zeros(orthonormal.shape, dtype=np.bool_)
+    singular = 1 / epsilon(call.dtype("A"))
     for place in np.ndindex(x.shape[:-2]):
         orthonormal[place], upper[place] = decompositions.qr(x[place])
-        condition[place] = decompositions.condition(upper[place][:steps, :steps])
+        found = decompositions.condition(upper[place][:steps, :steps])
+        if found < singular:
+            condition[place] = found
+        else:
+            noise = vector_norm(upper[place][:, :steps], 2, (0,)).max(initial=0) / singular
+            small = np.abs(np.diagonal(upper[place])) <= terms * noise
+            free[place][:, int(np.argmax(small)) :] = True
     if call["mode"] != "complete":
-        orthonormal, upper = orthonormal[..., :steps], upper[..., :steps, :]
+        orthonormal, upper, free = orthonormal[..., :steps], upper[..., :steps, :], free[..., :steps]
     if call["mode"] == "r":
         return {"R": Expected(upper, np.broadcast_to(size, upper.shape), terms)}
     condition = condition[..., None, None]
     loss = np.broadcast_to(condition, orthonormal.shape)
     return {
-        "Q": Expected(orthonormal, loss, terms),
-        "R": Expected(upper, np.broadcast_to(size * condition, upper.shape) * (upper != 0), terms),
+        "Q": Expected(orthonormal, loss, terms, free=free),
+        "R": Expected(upper, np.triu(np.broadcast_to(size * condition, upper.shape)), terms),
     }
 
 
