@@ -31,7 +31,8 @@ class Configuration:
     /proc/cpuinfo names them. `probe` is a Python expression over the module `probes`, evaluated in the environment of
     the run; its text must begin with `effect`: a setting that nothing heeds would be no configuration. `emulated` is
     the command of an emulator; `sample` limits the cases of each function; where `tests` names tests, they are run
-    instead of the suite. `shared`: part of what CI runs every time."""
+    instead of the suite. `aarch64` is what runs cross-compiled for 64-bit ARM (aarch64.py): `suite`, `tests` or
+    `sanitizers`. `shared`: part of what CI runs every time."""
 
     group: str
     name: str
@@ -46,6 +47,7 @@ class Configuration:
     numpy: str = ""
     sample: int | None = None
     tests: tuple[str, ...] = ()
+    aarch64: str = ""
     shared: bool = False
 
     @property
@@ -138,6 +140,12 @@ EMULATED = tuple(
     )
 )  # fmt: skip
 
+AARCH64 = (
+    Configuration("aarch64", "suite", aarch64="suite", sample=2),
+    Configuration("aarch64", "C++ tests of the runtime and the simulated device", aarch64="tests"),
+    Configuration("aarch64", "the same with the address and undefined behaviour sanitizers", aarch64="sanitizers"),
+)
+
 COMPILERS = tuple(Configuration("compiler", name, name) for name in ("gcc-12", "clang"))
 
 UNIT_TESTS = ("tests/spec", "tests/ir", "tests/check", "tests/header", "tests/emit", "tests/output", "tests/chip")
@@ -156,5 +164,5 @@ PYTHONS = tuple(
 )  # fmt: skip
 
 CONFIGURATIONS: tuple[Configuration, ...] = (
-    *LIBRARIES, *OURS, *ONEDNN, *OPENBLAS, *NUMPY, *LIBM, *COMPILERS, *EMULATED, *PYTHONS,
+    *LIBRARIES, *OURS, *ONEDNN, *OPENBLAS, *NUMPY, *LIBM, *COMPILERS, *EMULATED, *AARCH64, *PYTHONS,
 )  # fmt: skip

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import aarch64
 import builds
 import pythons
 from builds import ROOT, WORK, Broken, Libraries, Skipped
@@ -92,6 +93,8 @@ def _run(configuration: Configuration, limits: Limits) -> Row:
     launcher = shlex.split(configuration.emulated)
     if launcher and shutil.which(launcher[0]) is None:
         raise Skipped(f"{launcher[0]} is not installed (qemu-user)")
+    if configuration.aarch64:
+        return _aarch64(configuration, limits)
     python = Path(sys.executable)
     if configuration.python:
         python = pythons.environment(configuration.python, configuration.numpy)
@@ -100,6 +103,21 @@ def _run(configuration: Configuration, limits: Limits) -> Row:
     if configuration.tests:
         return _tests(configuration, python, environment, effect)
     return _suite(configuration, limits, python, environment, effect)
+
+
+def _aarch64(configuration: Configuration, limits: Limits) -> Row:
+    """The suite over the cross-compiled library, or the C++ tests."""
+    if configuration.aarch64 == "suite":
+        made = replace(limits, libraries=aarch64.libraries(limits.jobs))
+        emulated = replace(configuration, emulated=str(aarch64.interpreter()))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+        return _suite(emulated, made, Path(sys.executable), environment, aarch64.EMULATOR)
+    found = aarch64.programs(sanitized=configuration.aarch64 == "sanitizers")
+    failed = tuple(name for name, text in found.items() if text)
+    log = WORK / "logs" / f"aarch64-{configuration.aarch64}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("".join(f"{name}\n{text}\n" for name, text in found.items() if text), encoding="utf-8")
+    return Row(configuration.title, aarch64.EMULATOR, len(found), len(found) - len(failed), 0, failed)
 
 
 def _probed(configuration: Configuration, python: list[str], environment: dict[str, str]) -> str:

@@ -11,6 +11,7 @@
 
 namespace diopi::cpu {
 
+#if defined(__SSE2__)
 namespace {
 
 int64_t last_cache_bytes() {
@@ -24,8 +25,9 @@ int64_t last_cache_bytes() {
 }
 
 }  // namespace
+#endif
 
-bool is_worth_streaming(int64_t bytes) {
+bool is_worth_streaming([[maybe_unused]] int64_t bytes) {
 #if defined(__SSE2__)
     static const int64_t limit = last_cache_bytes();
     return bytes >= limit;

@@ -1,0 +1,185 @@
+"""64-bit ARM on any machine: cross-compiled by Debian's g++-aarch64-linux-gnu, run under qemu-user.
+
+The worker of the suite is a Python process that loads the library, so it must be of the same architecture: a Python for
+aarch64 is unpacked from the distribution's packages, NumPy and the like from the package index. Nothing is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from builds import ROOT, WORK, Broken, Libraries, Skipped, run_logged
+
+COMPILER = "aarch64-linux-gnu-g++"
+EMULATOR = "qemu-aarch64"
+TOOLCHAIN = ROOT / "cmake/toolchains/aarch64-linux-gnu.cmake"
+FOLDER = WORK / "aarch64"
+_CPU, _ALL = "impl/cpu", ("runtime", "runtime/sim", "runtime/dispatch", "impl/cpu")
+_SYSROOT = "/usr/aarch64-linux-gnu"
+_PYTHON = "python3.11"
+_PACKAGES = (
+    "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1", "libstdc++6",
+    "libgomp1", "zlib1g", "libexpat1", "libffi8", "libssl3", "libbz2-1.0", "liblzma5", "libcrypt1",
+)  # fmt: skip
+_MODULES = ("numpy", "pyyaml", "jinja2", "click", "ml_dtypes")
+_PLATFORMS = ("manylinux2014_aarch64", "manylinux_2_17_aarch64", "manylinux_2_27_aarch64", "manylinux_2_28_aarch64")
+_SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
+
+
+def available() -> None:
+    """Raises `Skipped` where the compiler or the emulator is not there."""
+    for tool, package in ((COMPILER, "g++-aarch64-linux-gnu"), (EMULATOR, "qemu-user")):
+        if shutil.which(tool) is None:
+            raise Skipped(f"{tool} is not installed ({package})")
+
+
+def libraries(jobs: int) -> Libraries:
+    """Builds runtime, simulated device, dispatch library, CPU library and a scaffolded vendor, warnings as errors. Returns
+    the CPU library with its runtime."""
+    available()
+    log = FOLDER / "build.log"
+    log.unlink(missing_ok=True)
+    options = [f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1"]
+    if shutil.which("ccache"):
+        options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+    environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+    vendor = FOLDER / "vendor"
+    shutil.rmtree(vendor, ignore_errors=True)
+    scaffold = [sys.executable, "-m", "diopigen", "scaffold", "--vendor", "crossed", "--out", str(vendor)]
+    if run_logged([*scaffold, "--ops", "Add*", "--ops", "Softmax*"], log) != 0:
+        raise Broken(f"a vendor cannot be scaffolded: {log.relative_to(ROOT)}")
+    sources = {part: ROOT / part for part in _ALL} | {"a scaffolded vendor": vendor}
+    for name, source in sources.items():
+        folder = FOLDER / (source.relative_to(ROOT) if name in _ALL else "vendor-build")
+        for command in (
+            ["cmake", "-S", str(source), "-B", str(folder), "-G", "Ninja", *options, f"-DDIOPIGEN_DIR={ROOT}"],
+            ["cmake", "--build", str(folder), "--parallel", str(jobs)],
+        ):
+            if run_logged(command, log, environment) != 0:
+                raise Broken(f"{name} does not build for aarch64: {log.relative_to(ROOT)}")
+    return Libraries(FOLDER / _CPU / "libdiopi_impl.so", FOLDER / "runtime/libdiopirt.so")
+
+
+def interpreter() -> Path:
+    """A command that runs Python for aarch64 in place of the Python that is its first argument: the launcher of
+    `diopigen conformance run`. Raises `Skipped` where its parts cannot be had."""
+    available()
+    root, site, command = FOLDER / "root", FOLDER / "site", FOLDER / "python"
+    if not command.exists():
+        _unpack(root)
+        _install(site)
+        path = f"{shlex.quote(str(root))}"
+        command.write_text(
+            "#!/bin/sh\n"
+            "# The first argument is the Python of this machine; what follows is for the one of aarch64.\n"
+            "shift\n"
+            f'export PYTHONPATH={shlex.quote(str(site))}:"$PYTHONPATH" PYTHONDONTWRITEBYTECODE=1\n'
+            f'exec {EMULATOR} -L {path} {path}/usr/bin/{_PYTHON} "$@"\n',
+            encoding="utf-8",
+        )
+        command.chmod(0o755)
+    return command
+
+
+def _unpack(root: Path) -> None:
+    """Debian's packages of aarch64 in a folder, with lists of their own: the machine's apt is left as it is."""
+    if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
+        raise Skipped("a Python for aarch64 comes from Debian's packages, and there is no apt-get")
+    apt, archives = FOLDER / "apt", FOLDER / "archives"
+    for folder in (apt / "lists/partial", apt / "cache/archives/partial", archives, root):
+        folder.mkdir(parents=True, exist_ok=True)
+    (apt / "status").touch()
+    settings = {
+        "APT::Architecture": "arm64", "APT::Architectures::": "arm64", "Dir::State::lists": apt / "lists",
+        "Dir::Cache": apt / "cache", "Dir::State::status": apt / "status", "Debug::NoLocking": "1",
+    }  # fmt: skip
+    options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+    for command in (["update", "-q"], ["download", "-q", *_PACKAGES]):
+        done = subprocess.run(
+            ["apt-get", *options, *command], cwd=archives, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise Skipped(f"apt-get {command[0]} for arm64 fails: {done.stderr.strip().splitlines()[-1:]}")
+    for archive in sorted(archives.glob("*.deb")):
+        subprocess.run(["dpkg", "-x", str(archive), str(root)], check=True)
+
+
+def _install(site: Path) -> None:
+    platforms = [word for platform in _PLATFORMS for word in ("--platform", platform)]
+    command = [
+        sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(site),
+        "--upgrade", *platforms, "--only-binary=:all:", "--python-version", _PYTHON.removeprefix("python"),
+        "--implementation", "cp", *_MODULES,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Skipped("the package index has no NumPy for aarch64")
+
+
+def programs(sanitized: bool) -> dict[str, str]:
+    """Runs the C++ tests of the runtime and the simulated device, each test in a process of its own. Returns how each
+    differs from a run on this machine; empty where it does not.
+
+    Some tests must end with a signal: what counts is that both runs end alike.
+    """
+    available()
+    found = {}
+    for name, sources in _programs().items():
+        here, there = _link(name, sources, "c++", sanitized), _link(name, sources, COMPILER, sanitized)
+        emulated = [EMULATOR, "-L", _SYSROOT, str(there)]
+        for case in _output([str(here), "--list"])[1].split():
+            expected, _ = _output([str(here), case])
+            status, text = _output([*emulated, case])
+            same = (expected == 0) == (status == 0)
+            found[f"{name}.{case}"] = "" if same else f"status {status}, on this machine {expected}\n{text}"
+    return found
+
+
+def _output(command: Sequence[str]) -> tuple[int, str]:
+    """Exit status and the end of what a test prints. Leaks are looked for by stopping the process, which an emulator
+    cannot do."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_SIM_")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**environment, "ASAN_OPTIONS": "detect_leaks=0"}, timeout=600
+    )  # fmt: skip
+    return done.returncode, done.stdout if done.returncode == 0 else (done.stdout + done.stderr)[-2000:]
+
+
+def _programs() -> dict[str, list[Path]]:
+    runtime = sorted((ROOT / "runtime/src").glob("*.cpp"))
+    device = [path for path in sorted((ROOT / "runtime/sim/src").glob("*.cpp")) if path.stem != "link_time"]
+    tests, sim = ROOT / "tests/runtime", ROOT / "tests/sim"
+    own = [tests / "main.cpp", tests / "fake_device.cpp", *sorted(tests.glob("test_*.cpp"))]
+    cases = [sim / "sim_test.cpp", *(path for path in sorted(sim.glob("cases_*.cpp")) if path.stem != "cases_host")]
+    return {"runtime": [*own, *runtime], "sim": [*cases, *device]}
+
+
+def _link(name: str, sources: Sequence[Path], compiler: str, sanitized: bool) -> Path:
+    """Compiles and links a program of tests."""
+    folder = FOLDER / ("sanitized" if sanitized else "programs") / compiler
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / name
+    flags = [*(_SANITIZED if sanitized else ("-O1", "-g1")), "-std=c++17", *_WARNINGS]
+    includes = [
+        f"-I{ROOT / path}"
+        for path in ("runtime/sim/include", "runtime/adaptor/include", "runtime/include", "generated/include")
+    ]
+    log = program.with_suffix(".log")
+    log.unlink(missing_ok=True)
+    launcher = ["ccache"] if shutil.which("ccache") else []
+    objects = []
+    for source in sources:
+        target = folder / f"{'_'.join(source.relative_to(ROOT).with_suffix('').parts)}.o"
+        objects.append(str(target))
+        if run_logged([*launcher, compiler, *flags, *includes, "-c", str(source), "-o", str(target)], log) != 0:
+            raise Broken(f"{source.relative_to(ROOT)} does not compile with {compiler}: {log.relative_to(ROOT)}")
+    if run_logged([compiler, *flags, *objects, "-pthread", "-rdynamic", "-o", str(program)], log) != 0:
+        raise Broken(f"{name} does not link with {compiler}: {log.relative_to(ROOT)}")
+    return program
