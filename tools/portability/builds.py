@@ -93,4 +93,4 @@ def build(wanted: Build, jobs: int) -> Libraries:
 def _folder(wanted: Build, part: str) -> Path:
     # The runtime is the same with all options of the CPU library.
     name = f"cpu-{wanted.name}" if part == CPU_ONLY else f"{Path(part).name}-{wanted.compiler}"
-    return ROOT / "build" / name
+    return WORK / name

@@ -36,7 +36,7 @@ class Configuration:
 
     group: str
     name: str
-    build: str = "full"
+    build: str = "onednn"
     environment: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     probe: str = ""
@@ -57,23 +57,30 @@ class Configuration:
 
 
 def _eight() -> tuple[Build, ...]:
+    """With and without oneDNN, SLEEF and Highway. Without SLEEF vector math is that of glibc's libmvec."""
     builds = []
     for number in range(8):
         on = {name: bool(number & bit) for name, bit in (("oneDNN", 4), ("SLEEF", 2), ("Highway", 1))}
         name = "-".join(word.lower() for word, wanted in on.items() if wanted) or "bare"
         options = tuple(f"-DDIOPIGEN_{word.upper()}={'ON' if wanted else 'OFF'}" for word, wanted in on.items())
-        libraries = frozenset(word for word, wanted in on.items() if wanted)
-        builds.append(Build("full" if number == 7 else name, options, libraries=libraries, packages=True))
+        libraries = frozenset(word for word, wanted in on.items() if wanted) | (set() if on["SLEEF"] else {"libmvec"})
+        builds.append(Build(name, options, libraries=libraries, packages=True))
     return tuple(builds)
 
 
 EIGHT = _eight()
+README = "onednn"
+"""The build that the README's commands make on a machine that has nothing installed beyond what they need."""
+_NOTHING = tuple(f"-DDIOPIGEN_{word}=OFF" for word in ("ONEDNN", "SLEEF", "LIBMVEC", "HIGHWAY"))
+SCALAR = Build("scalar", _NOTHING, libraries=frozenset({"scalar"}))
+_OWN = ("-DDIOPIGEN_SLEEF=OFF", "-DDIOPIGEN_HIGHWAY=OFF")
 BUILDS: Mapping[str, Build] = {
     build.name: build
     for build in (
         *EIGHT,
-        Build("gcc-12", ("-DDIOPIGEN_SLEEF=OFF", "-DDIOPIGEN_HIGHWAY=OFF"), "g++-12", ALL_PARTS),
-        Build("clang", ("-DDIOPIGEN_SLEEF=OFF", "-DDIOPIGEN_HIGHWAY=OFF"), "clang++", ALL_PARTS),
+        SCALAR,
+        Build("gcc-12", _OWN, "g++-12", ALL_PARTS),
+        Build("clang", _OWN, "clang++", ALL_PARTS),
     )
 }
 
@@ -126,8 +133,7 @@ OURS = tuple(
 )  # fmt: skip
 
 LIBRARIES = tuple(
-    Configuration("libraries", "oneDNN, SLEEF, Highway" if build.name == "full" else build.name, build.name)
-    for build in EIGHT
+    Configuration("libraries", ", ".join(sorted(build.libraries)), build.name) for build in (*EIGHT, SCALAR)
 )
 
 EMULATED = tuple(

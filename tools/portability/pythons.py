@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builds import WORK, Skipped, run_logged
 
-_TESTS_NEED = ("pytest", "pytest_xdist", "hypothesis", "jsonschema", "ml_dtypes")
+_TESTS_NEED = ("pytest", "pytest_xdist", "hypothesis", "jsonschema")
 """What the unit tests import, of the extra `dev`."""
 
 
