@@ -20,7 +20,7 @@ help:
 	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
 	@echo "make conformance-cuda  judge the CUDA library by every case; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
-	@echo "make sanitize   runtime, simulated device, shims and threads under sanitizers; the CPU library in make nightly"
+	@echo "make sanitize   runtime and simulated device under the address sanitizer; all sanitizers in make nightly"
 	@echo "make lint       ruff and clang-format"
 	@echo "make types      mypy"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
@@ -46,7 +46,7 @@ build: $(VENV)/ready
 
 # What needs no compiler.
 unit: $(VENV)/ready
-	@$(PYTEST) -m "not build and not suite and not torch and not slow and not sanitize"
+	@$(PYTEST) -m "not build and not suite and not torch and not slow and not sanitize and not heavy"
 
 # tests/pytorch is a run of its own: whoever links libraries of other tests must not find the functions that a loaded
 # backend offers.
@@ -99,10 +99,9 @@ cuda-sample: $(VENV)/ready
 conformance-cuda: $(VENV)/ready
 	@$(BIN)/python tools/judge_cuda.py --jobs $(JOBS)
 
-# The runtime, the simulated device, the shims and the pool of threads. The CPU library follows in `make nightly`.
+# The runtime and the simulated device. Shims, the CPU library and the thread sanitizer follow in `make nightly`.
 sanitize: $(VENV)/ready
-	@$(BUILD) address
-	@$(BUILD) thread
+	@$(BUILD) address --target runtime_tests --target sim_cases --target sim_host_cases
 	@$(PYTEST) -m "sanitize and not slow"
 
 # Everything that needs no GPU: all passes of the suite, all sanitizers, all tests of PyTorch, the released library.

@@ -36,12 +36,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 BUILT = ("adaptor", "cpu", "cuda", "dispatch", "docs", "droplet", "runtime", "sim")
 """Folders whose tests run what the root build made. Those of conformance ask for these fixtures:"""
 BUILT_FIXTURES = {"runtime", "tiny_library"}
+HEAVY = (
+    "check/test_damaged_specs.py",
+    "chip/test_chip_header.py",
+    "cli/test_adaptors_command.py",
+    "cli/test_generate.py",
+    "conformance/test_oracles_against_aten.py",
+    "conformance/test_oracles_against_torch.py",
+    "emit/test_headers_compile.py",
+    "output/test_faults.py",
+    "scaffold",
+    "vendor/test_doctor.py",
+    "vendor/test_elementwise.py",
+)
+"""Files and folders that take tens of seconds of processor time: they generate everything several times, compile by
+themselves, or draw hundreds of examples."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what follows from where a test is: `build`, `torch`."""
+    """Marks what follows from where a test is: `build`, `torch`, `heavy`."""
+    heavy = tuple(ROOT / "tests" / name for name in HEAVY)
     for item in items:
+        if any(item.path.is_relative_to(path) for path in heavy):
+            item.add_marker("heavy")
         folder = item.path.relative_to(ROOT / "tests").parts[0] if item.path.is_relative_to(ROOT / "tests") else ""
         if folder == "pytorch":
             item.add_marker("torch")

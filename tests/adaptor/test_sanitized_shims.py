@@ -45,6 +45,7 @@ def sanitized(files: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.sanitize
+@pytest.mark.slow
 @pytest.mark.skipif(SANITIZED, reason="runs the others under sanitizers")
 def test_under_sanitizers() -> None:
     with ThreadPoolExecutor(len(FILES)) as pool:

@@ -25,7 +25,9 @@ def run_pool(flavour: str, **variables: str) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize("flavour", ["openmp", "std", pytest.param("tsan", marks=pytest.mark.sanitize)])
+@pytest.mark.parametrize(
+    "flavour", ["openmp", "std", pytest.param("tsan", marks=(pytest.mark.sanitize, pytest.mark.slow))]
+)
 def test_parts_exceptions_nesting_and_callers(flavour: str) -> None:
     forks = {} if flavour == "tsan" else {"POOL_TEST_FORK": "1"}
     finished = run_pool(flavour, DIOPI_NUM_THREADS="5", OMP_NUM_THREADS="3", **forks)

@@ -121,6 +121,7 @@ def test_every_group_is_run() -> None:
 
 
 @pytest.mark.sanitize
+@pytest.mark.slow
 def test_threads_under_thread_sanitizer() -> None:
     # It needs a layout of memory that some kernels randomise away.
     program = artefact("runtime/runtime_tests", "thread")

@@ -37,7 +37,11 @@ CASES = [
     for name in case_names(source)
     if name not in RACES
 ]
-BUILDS = ["plain", *(pytest.param(name, marks=pytest.mark.sanitize) for name in ("address", "thread"))]
+BUILDS = [
+    "plain",
+    pytest.param("address", marks=pytest.mark.sanitize),
+    pytest.param("thread", marks=(pytest.mark.sanitize, pytest.mark.slow)),
+]
 SANITIZER = {"ASAN_OPTIONS": "detect_leaks=1", "TSAN_OPTIONS": "halt_on_error=1"}
 
 
