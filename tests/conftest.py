@@ -22,7 +22,8 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 os.environ["DIOPIGEN_CACHE"] = "off"  # every test does the work; those of the cache turn it on
-sys.path.insert(0, str(Path(__file__).parent / "header"))  # the facts of the interface, for more than one folder
+for shared in ("header", "host_calls"):  # the facts of the interface and call forms of hosts, for more than one folder
+    sys.path.insert(0, str(Path(__file__).parent / shared))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -18,6 +18,8 @@ RULES = {
 
 _ARRAYS = frozenset({"tensors", "new_tensors", "generators"})
 _CONST = frozenset({"tensor", "sizes", "opaque"})
+_HANDLES = frozenset({"tensor", "tensors", "scalar", "string", "generator"})
+"""Types that C passes as a pointer or handle whether or not they are nullable."""
 _MUTABLE = frozenset({"tensor", "tensors", "scalar", "sizes"})
 
 
@@ -55,6 +57,12 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         misplaced("const", f"the type {param.type} cannot be const by value")
     if param.mutable and param.type not in _MUTABLE:
         misplaced("mutable", f"the type {param.type} is not passed by pointer")
+    if "nullability" in param.free and (param.nullable or param.type not in _HANDLES):
+        misplaced("free", "nullability is open only for a handle that is not nullable")
+    if "dtype" in param.free and (info is None or not info.has_dtype):
+        misplaced("free", f"the type {param.type} has no dtype")
+    if {"shape", "device"} & set(param.free) and (info is None or not info.has_shape):
+        misplaced("free", f"the type {param.type} is no tensor")
     if param.pointer and param.nullable:
         misplaced("pointer", "a nullable parameter is passed by pointer anyway")
     if info is None or function.family == "runtime":

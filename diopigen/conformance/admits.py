@@ -100,6 +100,8 @@ NO_NULL: dict[str, tuple[str, ...]] = {
     "BatchNorm": ("running_mean", "running_var"),
     "BatchNormGatherStatsWithCounts": ("running_mean", "running_var"),
     "BatchNormBackward": ("running_mean", "running_var", "save_mean", "save_invstd"),
+    "Dropout": ("mask",),
+    "DropoutInp": ("mask",),
     "BatchNormBackwardReduce": ("sum_dy", "sum_dy_xmu", "grad_weight", "grad_bias"),
     "MultiHeadAttention": ("debug_attn_mask",),
     "MultiHeadAttentionVarLen": ("debug_attn_mask",),
@@ -133,6 +135,8 @@ def admits(operator: str, arguments: Mapping[str, Value]) -> bool:
             return False
         if whole and isinstance(factor, Number) and factor.dtype == "float64":
             return False
+    if operator == "Hardtanh" and operands[0].dtype == "uint8" and any(n.value < 0 for n in numbers.values()):
+        return False
     if operator == "Div" and not _divides(arguments):
         return False
     for name in _NONZERO_INTEGERS.get(operator, ()):

@@ -119,7 +119,10 @@ def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str |
 def compare(
     stored: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float = 1.0
 ) -> Fault | None:
-    """What is wrong with the elements of an output (in memory form), or None. `factor` widens the bound of floats."""
+    """What is wrong with the elements of an output (in memory form), or None. `factor` widens the bound of floats. What
+    is 0-d may have one dimension of size 1."""
+    if stored.shape == (1,) and expected.values.shape == ():
+        stored = stored.reshape(())
     if stored.shape != expected.values.shape:
         return Fault("shape", parameter, "wrong shape", str(expected.values.shape), str(stored.shape))
     if stored.size > _PART:

@@ -143,7 +143,7 @@ class _Maker:
         """Null where it is not allowed, in every argument that is passed by a pointer."""
         for param in self.function.params:
             value = self.arguments.get(param.name)
-            if param.nullable or value is None or (param.type == "tensors" and value == ()):
+            if param.nullable or "nullability" in param.free or value is None or (param.type == "tensors" and value == ()):
                 continue
             if param.type in _POINTERS or param.pointer or (param.direction == "out" and value is True):
                 yield self._case("null", param, f"'{param.name}' must not be null", {param.name: None})
@@ -154,6 +154,8 @@ class _Maker:
         for param in self.function.params:
             value = self.arguments.get(param.name)
             first = next(operands_of([value]), None)
+            if "dtype" in param.free:
+                continue
             if isinstance(value, Number) and isinstance(param.dtype, DtypeList):
                 strange = next((d for d in ("float64", "int64") if not _suits(d, param.dtype.dtypes)), None)
                 if strange is not None:
@@ -178,6 +180,8 @@ class _Maker:
         shape than their rule gives."""
         for param, value in self._operands():
             rule = shape_rule(param)
+            if "shape" in param.free:
+                continue
             clash = (*value.shape, 3) if value.shape[-1:] != (3,) else (*value.shape, 2)
             if param.direction == "out" and rule not in ("", "any") and value.shape:
                 changes = {param.name: replace(value, shape=clash)}

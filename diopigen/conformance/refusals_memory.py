@@ -55,6 +55,8 @@ def _devices(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
     """One tensor on the host, all others on the device. A tensor without dimensions may lie there, as a number may."""
     tensors = _tensors(function, arguments)
     for param, operand in tensors:
+        if "device" in param.free:
+            continue
         if operand.shape and len(tensors) > 1 and function.name not in PARTLY_ON_HOST:
             changed = _exchanged(arguments[param.name], replace(operand, on_host=True))
             about = f"'{param.name}' lies on the host, the others on the device"

@@ -79,7 +79,8 @@ class Resolver:
             given = None
         if param.type == "scalar" and given is not None:
             return number(given)
-        if given is None and not param.nullable and param.direction == "in" and param.type != "tensors":
+        is_open = "nullability" in param.free and param.name in recipe
+        if given is None and not (param.nullable or is_open) and param.direction == "in" and param.type != "tensors":
             raise Unfit(f"no value for '{param.name}'")
         return _value(given)
 

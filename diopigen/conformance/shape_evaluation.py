@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from diopigen.conformance.shapes import BY_RULE, Dims, axis
+from diopigen.conformance.shapes import BY_RULE, Dims, axis, broadcast
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
@@ -36,7 +36,8 @@ class Evaluator:
             tail = len(entries) - spread - 1
             pairs = list(zip(entries[:spread], sizes, strict=False))
             pairs += zip(entries[spread + 1 :], sizes[len(sizes) - tail :], strict=False)
-            self.variadic[entries[spread].name] = sizes[spread : len(sizes) - tail]
+            name, own = entries[spread].name, tuple(sizes[spread : len(sizes) - tail])
+            self.variadic[name] = broadcast(self.variadic.get(name, ()), own)
         for entry, size in pairs:
             if entry.kind == "formula" and isinstance(entry.formula.expression, Name):
                 name = entry.formula.expression.name

@@ -197,6 +197,9 @@ class Body:
             target = self.written[0]
             target = "input" if self.function.param("input") else target
             yield self.require(f"is_in_range({first}, {target}_tensor.dtype)", constraint)
+        elif check == "require_unsigned":
+            bounds = " && ".join(f"{name}_number.value() >= 0" for name in names)
+            yield self.require(f"input_tensor.dtype != Dtype::kUint8 || ({bounds})", constraint)
         elif check == "require_whole":
             wholes = ", ".join(f"{name}_number" for name in names)
             condition = f"!is_integral({self.written[0]}_tensor.dtype) || are_whole({{{wholes}}})"

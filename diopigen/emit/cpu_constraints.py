@@ -49,6 +49,7 @@ STATEMENTS: Mapping[str, str] = {
     "out has as many elements as (end - start) / step, rounded up": "require_arange_length",
     "value is complex only where input is": "require_castable_operand:value,input",
     "input is not bool where other is integral": "promotion",
+    "min_val and max_val are not negative where input is uint8": "require_unsigned:min_val,max_val",
     "size is at least 0 and at most the number of elements of inoutput": "require_size",
 }
 """Constraints that need the tensors: the name of a check that `cpu_call` writes, with the parameters it is for."""

@@ -33,6 +33,7 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
         "dtype_rule": "" if dtypes else dtype_text(param),
         "shape": shape_text(param),
         "nullable": param.nullable,
+        "free": list(param.free),
         "count": param.count,
         "values": list(param.values),
         "unnamed": param.unnamed,

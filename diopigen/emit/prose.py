@@ -53,6 +53,9 @@ def param_text(param: Parameter) -> str:
         parts.append(f"Length: {param.count}.")
     if param.nullable:
         parts.append("May be null.")
+    if param.free:
+        words = " and ".join({"nullability": "null"}.get(word, f"another {word}") for word in param.free)
+        parts.append(f"A library may accept or reject {words}.")
     if default_text(param):
         parts.append(f"Default: {default_text(param)}.")
     if param.direction == "partial_out":

@@ -93,6 +93,7 @@ class Lowering:
             dtype=self.dtype(get("dtype")),
             shape=self.shape(get("shape")),
             nullable=flag_of(get("nullable")),
+            free=tuple(text_of(item) for item in items_of(get("free"))),
             count=count.value if isinstance(count, ScalarNode) and isinstance(count.value, (str, int)) else None,
             default=None if default is None else Default(_default_value(default), default.span),
             values=tuple(text_of(item) for item in items_of(get("values"))),

@@ -98,6 +98,8 @@ class Parameter:
     dtype: Dtype | None = None
     shape: Shape | None = None
     nullable: bool = False
+    free: tuple[str, ...] = ()
+    """Respects (`nullability`, `dtype`, `shape`, `device`) in which a vendor may accept or reject what the rules do not allow."""
     count: str | int | None = None
     default: Default | None = None
     values: tuple[str, ...] = ()

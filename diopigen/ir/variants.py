@@ -26,7 +26,7 @@ from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode
 SUFFIXES = {"inplace": "Inp", "scalar": "Scalar", "inplace_scalar": "InpScalar"}
 _WRITTEN = ("out", "partial_out")
 # What a tensor has and a scalar has not.
-_TENSOR_KEYS = frozenset({"shape", "direction", "nullable", "mutable", "const", "count"})
+_TENSOR_KEYS = frozenset({"shape", "direction", "nullable", "free", "mutable", "const", "count"})
 
 
 @dataclass(frozen=True, slots=True)

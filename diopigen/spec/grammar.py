@@ -39,6 +39,8 @@ TOLERANCES = (
     "approximate",
     "random",
 )
+FREEDOMS = ("nullability", "dtype", "shape", "device")
+"""Respects in which a vendor may reject or accept what goes beyond the rules of a parameter."""
 VARIANT_KINDS = ("inplace", "scalar", "inplace_scalar")
 
 DTYPE = EitherShape((TEXT, ListShape(WORD, non_empty=True)))
@@ -51,6 +53,10 @@ _PARAM_FIELDS = {
     "dtype": Field(DTYPE, "a list of dtypes and dtype sets, or a dtype rule"),
     "shape": Field(SHAPE, "a shape rule, or a list of dimensions"),
     "nullable": Field(FLAG, "whether null is allowed"),
+    "free": Field(
+        ListShape(TextShape(choices=FREEDOMS), non_empty=True),
+        "in what respect a vendor may accept or reject more than the rules say: nullability, dtype, shape, device",
+    ),
     "count": Field(EitherShape((WORD, IntegerShape(0))), "the parameter that holds the length, or the length"),
     "default": Field(EitherShape((LiteralShape(), ListShape(LiteralShape()))), "what a framework passes by default"),
     "values": Field(ListShape(TEXT, non_empty=True), "the accepted strings"),

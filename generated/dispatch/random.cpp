@@ -67,7 +67,7 @@ diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         return status;
     }
     dispatch::OperandList<4> operands;
-    operands.inout("inout", inout);
+    operands.out("inout", inout);
     operands.value("from", from);
     operands.value("to", to);
     operands.value("generator", generator, dispatch::Direction::inout);
@@ -88,7 +88,7 @@ diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout
         return status;
     }
     dispatch::OperandList<4> operands;
-    operands.inout("inout", inout);
+    operands.out("inout", inout);
     operands.value("from", from);
     operands.value("to", to);
     operands.value("generator", generator, dispatch::Direction::inout);
@@ -272,7 +272,7 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         return status;
     }
     dispatch::OperandList<4> operands;
-    operands.inout("inout", inout);
+    operands.out("inout", inout);
     operands.value("mean", mean);
     operands.value("std", std);
     operands.value("generator", generator, dispatch::Direction::inout);

@@ -79,8 +79,9 @@ def _layer_norm_gb(call: Call) -> Answer:
 
 @oracle("RMSNormBackward")
 def _rms_norm(call: Call) -> Answer:
-    x, incoming, inverse = call.wide("input"), call.wide("grad_output"), call.wide("inv_rms")
+    x, incoming = call.wide("input"), call.wide("grad_output")
     first = x.ndim - len(call["normalized_shape"])
+    inverse = call.wide("inv_rms").reshape(x.shape[:first] + (1,) * (x.ndim - first))
     dims, outer = tuple(range(first, x.ndim)), tuple(range(first))
     weight = _shaped(call, "weight", (1,) * first + x.shape[first:])
     found, total, count = _through(incoming * weight, x, inverse, dims, np.abs(x), centring=False)

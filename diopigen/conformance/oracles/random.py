@@ -151,7 +151,8 @@ def _bernoulli_inplace(call: Call) -> Answer:
 def _dropout(call: Call, output: str) -> Answer:
     chance, x = float(call["p"]), call.wide("input")
     if not call["train"]:
-        return {output: Expected(x), "mask": Expected(np.ones(call.shapes["mask"], dtype=bool))}
+        all_kept = Expected(np.ones(call.shapes["mask"], dtype=bool)) if call.given("mask") else None
+        return {output: Expected(x), "mask": all_kept}
     kept = _coins(1 - chance)
     # 1 / (1 - p), rounded, and the product with it.
     precision = 4 * 2.0 ** -MANTISSA[call.dtype(output)]

@@ -149,7 +149,8 @@ def vector_norm(x: Array, order: float, dims: Dims) -> Array:
 @oracle("Norm", "LinalgVecNorm")
 def _norm(call: Call) -> Answer:
     x, dims, terms = _reduced(call)
-    order = float(call["p"] if call.function.operator == "Norm" else call["ord"])
+    name = "p" if call.function.operator == "Norm" else "ord"
+    order = float(call[name]) if call.given(name) else 2.0
     found = vector_norm(x, order, dims)
     return {"out": Expected(_as(found, call), None, terms)}
 

@@ -125,15 +125,16 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
  * @brief Normalises each channel by its mean and deviation, then scales and shifts it. Training takes both from the
  *        batch and moves the running statistics towards them; evaluation takes the running statistics.
  * @note Source: torch.nn.functional.batch_norm, which normalises by the biased and keeps the unbiased variance; in
- *       evaluation save_mean and save_invstd are filled as PyTorch does on CUDA
+ *       evaluation save_mean and save_invstd are empty on the CPU and filled on CUDA
  * @note C1: running_mean and running_var are given in evaluation (else diopiErrorOccurred).
  * @note C2: running_mean and running_var are both given or both null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean of each channel that was used: of the batch in training, otherwise running_mean. Dtype:
- *         float32, float64. Shape: [C].
- * @param[out] save_invstd Inverse deviation of each channel that was used, eps included. Dtype: float32, float64.
- *         Shape: [C].
+ * @param[out] save_mean Mean of each channel of the batch; in evaluation hosts pass an empty tensor as well, and what
+ *         it holds does not matter. Dtype: float32, float64. Shape: [C]. A library may accept or reject null and
+ *         another dtype.
+ * @param[out] save_invstd Inverse deviation of each channel of the batch, eps included; in evaluation as save_mean.
+ *         Dtype: float32, float64. Shape: [C]. A library may accept or reject null and another dtype.
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel, of the dtype of input or wider; null means 1. Dtype: floating. Shape: [C].
  *         May be null. Default: null.
@@ -160,8 +161,10 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Mean and inverse deviation of each channel of the part of a batch that one device holds.
  * @param[in] ctx Context of the call.
- * @param[out] mean Mean of each channel. Dtype: float32, float64. Shape: [C].
- * @param[out] invstd Inverse deviation of each channel, eps included. Dtype: float32, float64. Shape: [C].
+ * @param[out] mean Mean of each channel. Dtype: float32, float64. Shape: [C]. A library may accept or reject another
+ *         dtype.
+ * @param[out] invstd Inverse deviation of each channel, eps included. Dtype: float32, float64. Shape: [C]. A library
+ *         may accept or reject another dtype.
  * @param[in] input Part of a batch with N samples and C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
@@ -177,14 +180,16 @@ DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensor
  * @note Source: torch.nn.SyncBatchNorm
  * @note C1: running_mean and running_var are both given or both null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] mean Mean of each channel over all parts. Dtype: float32, float64. Shape: [C].
+ * @param[out] mean Mean of each channel over all parts. Dtype: float32, float64. Shape: [C]. A library may accept or
+ *         reject another dtype.
  * @param[out] invstd Inverse deviation of each channel over all parts, eps included. Dtype: float32, float64. Shape:
- *         [C].
+ *         [C]. A library may accept or reject another dtype.
  * @param[in] input Part of the batch on this device, of which only the dtype and the number of channels matter. Dtype:
  *         floating. Shape: [N, C, *spatial].
- * @param[in] mean_all Mean of each channel in each part. Dtype: float32, float64. Shape: [W, C].
+ * @param[in] mean_all Mean of each channel in each part. Dtype: float32, float64. Shape: [W, C]. A library may accept
+ *         or reject another dtype.
  * @param[in] invstd_all Inverse deviation of each channel in each part, with the same eps. Dtype: float32, float64.
- *         Shape: [W, C].
+ *         Shape: [W, C]. A library may accept or reject another dtype.
  * @param[in,out] running_mean Running mean of each channel, updated here; null where none is kept. Dtype: floating.
  *         Shape: [C]. May be null. Default: null.
  * @param[in,out] running_var Running unbiased variance of each channel, updated here; null where none is kept. Dtype:
@@ -209,9 +214,9 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
  * @note C1: no output is null whose flag input_g, weight_g or bias_g is set (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] sum_dy Sum of grad_out over each channel; null where input_g is not set. Dtype: float32, float64. Shape:
- *         [C]. May be null.
+ *         [C]. May be null. A library may accept or reject another dtype.
  * @param[out] sum_dy_xmu Sum of grad_out * (input - mean) over each channel; null where input_g is not set. Dtype:
- *         float32, float64. Shape: [C]. May be null.
+ *         float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[out] grad_weight Gradient with respect to weight, sum_dy_xmu * invstd; null where weight_g is not set. Dtype:
  *         floating. Shape: [C]. May be null.
  * @param[out] grad_bias Gradient with respect to bias, equal to sum_dy; null where bias_g is not set. Dtype: floating.
@@ -219,8 +224,10 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
  * @param[in] grad_out Gradient with respect to the normalised result. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of the batch that was normalised, N samples with C channels. Dtype: floating. Shape: [N, C,
  *         *spatial].
- * @param[in] mean Mean of each channel over the whole batch. Dtype: float32, float64. Shape: [C].
- * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C].
+ * @param[in] mean Mean of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A library may accept
+ *         or reject another dtype.
+ * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A
+ *         library may accept or reject another dtype.
  * @param[in] weight Scale of each channel, of which only the dtype matters; null where there is none. Dtype: floating.
  *         Shape: [C]. May be null. Default: null.
  * @param[in] input_g Whether the gradient of the input will be needed.
@@ -245,13 +252,15 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
  * @param[in] grad_out Gradient with respect to the normalised result. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of the batch that was normalised, N samples with C channels. Dtype: floating. Shape: [N, C,
  *         *spatial].
- * @param[in] mean Mean of each channel over the whole batch. Dtype: float32, float64. Shape: [C].
- * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C].
+ * @param[in] mean Mean of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A library may accept
+ *         or reject another dtype.
+ * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A
+ *         library may accept or reject another dtype.
  * @param[in] weight Scale of each channel; null means 1. Dtype: floating. Shape: [C]. May be null. Default: null.
  * @param[in] sum_dy Sum of the incoming gradient over each channel of the whole batch. Dtype: float32, float64. Shape:
- *         [C].
+ *         [C]. A library may accept or reject another dtype.
  * @param[in] sum_dy_xmu Sum of the incoming gradient times the centred input over each channel of the whole batch.
- *         Dtype: float32, float64. Shape: [C].
+ *         Dtype: float32, float64. Shape: [C]. A library may accept or reject another dtype.
  * @param[in] count Number of elements of a channel on each of W devices; the sums are divided by their total. Dtype:
  *         int32. Shape: [W].
  * @return diopiSuccess, or the error that the call met.
@@ -271,8 +280,10 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
  * @param[in] input Part of a batch with N samples and C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel; null means 1. Dtype: floating. Shape: [C]. May be null. Default: null.
  * @param[in] bias Shift of each channel; null means 0. Dtype: floating. Shape: [C]. May be null. Default: null.
- * @param[in] mean What is taken from each channel. Dtype: float32, float64. Shape: [C].
- * @param[in] invstd What each centred channel is multiplied by. Dtype: float32, float64. Shape: [C].
+ * @param[in] mean What is taken from each channel. Dtype: float32, float64. Shape: [C]. A library may accept or reject
+ *         another dtype.
+ * @param[in] invstd What each centred channel is multiplied by. Dtype: float32, float64. Shape: [C]. A library may
+ *         accept or reject another dtype.
  * @param[in] eps Not used; invstd holds it already. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: batch_norm_elemt.out, batch_norm_elemt
@@ -289,7 +300,8 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
  * @note C1: save_mean and save_invstd are given in training (else diopiErrorOccurred).
  * @note C2: running_mean and running_var are given in evaluation (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
+ *         same(input). A library may accept or reject null.
  * @param[out] grad_weight Gradient with respect to weight, of its dtype; null where it is not wanted. Dtype: floating.
  *         Shape: [C]. May be null.
  * @param[out] grad_bias Gradient with respect to bias, of the dtype of weight; null where it is not wanted. Dtype:
@@ -301,10 +313,12 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
  *         floating. Shape: [C]. May be null. Default: null.
  * @param[in] running_var Running variance of each channel, read in evaluation only; null where none is kept. Dtype:
  *         floating. Shape: [C]. May be null. Default: null.
- * @param[in] save_mean Mean of each channel that BatchNorm returned, read in training only; may be null in evaluation.
- *         Dtype: float32, float64. Shape: [C]. May be null. Default: null.
- * @param[in] save_invstd Inverse deviation of each channel that BatchNorm returned, read in training only; may be null
- *         in evaluation. Dtype: float32, float64. Shape: [C]. May be null. Default: null.
+ * @param[in] save_mean Mean of each channel that BatchNorm returned, read in training only; null or empty in
+ *         evaluation. Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
+ *         Default: null.
+ * @param[in] save_invstd Inverse deviation of each channel that BatchNorm returned, read in training only; null or
+ *         empty in evaluation. Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another
+ *         dtype. Default: null.
  * @param[in] training Whether BatchNorm took the statistics from the batch.
  * @param[in] eps What BatchNorm added to the variance, read in evaluation only. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
@@ -1103,7 +1117,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, 
  * @param[out] out input / (1 - p) where mask holds and zero elsewhere, or input itself outside training. Dtype:
  *         same(input). Shape: same(input).
  * @param[out] mask Which elements were kept, all outside training; of the shape of input, or with sizes 1 to share a
- *         draw along a dimension. Dtype: bool.
+ *         draw along a dimension; null outside training, where it is not wanted. Dtype: mask. May be null.
  * @param[in] input Values to thin out, of any shape. Dtype: floating.
  * @param[in] p Probability of zero, 0 to 1. Default: 0.5.
  * @param[in] train Whether anything is drawn. Default: true.
@@ -1123,7 +1137,7 @@ DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] ctx Context of the call.
  * @param[in,out] input Values to thin out, of any shape, and the result. Dtype: floating.
  * @param[out] mask Which elements were kept, all outside training; of the shape of input, or with sizes 1 to share a
- *         draw along a dimension. Dtype: bool.
+ *         draw along a dimension; null outside training, where it is not wanted. Dtype: mask. May be null.
  * @param[in] p Probability of zero, 0 to 1. Default: 0.5.
  * @param[in] train Whether anything is drawn. Default: true.
  * @param[in,out] generator Where the draws come from; not moved on outside training.
@@ -1136,9 +1150,11 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
 /**
  * @brief Squared difference of input and target, element by element, then reduced.
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input).
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] input Predictions, of any shape. Dtype: floating.
- * @param[in] target The value that each prediction should have. Dtype: same(input). Shape: same(input).
+ * @param[in] target The value that each prediction should have. Dtype: same(input). Shape: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] reduction How the squares of all elements become out. Default: ReductionMean.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: mse_loss.out, mse_loss
@@ -1150,11 +1166,13 @@ DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Gradient 2 * (input - target) of the squared difference, divided by the number of elements for the mean.
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
+ *         or reject another dtype.
  * @param[in] grad_output Gradient with respect to the loss: of the shape of input without reduction, otherwise 0-d.
- *         Dtype: same(input). Shape: broadcastable(input).
+ *         Dtype: same(input). Shape: broadcastable(input). A library may accept or reject another dtype.
  * @param[in] input Predictions that the loss was given, of any shape. Dtype: floating.
- * @param[in] target Targets that the loss was given. Dtype: same(input). Shape: same(input).
+ * @param[in] target Targets that the loss was given. Dtype: same(input). Shape: same(input). A library may accept or
+ *         reject another dtype.
  * @param[in] reduction Reduction that the loss used. Default: ReductionMean.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: mse_loss_backward.grad_input, mse_loss_backward
@@ -1169,9 +1187,11 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTenso
  *        given to the true label, then reduced.
  * @note Source: Lin et al., Focal Loss for Dense Object Detection, 2017; torchvision.ops.sigmoid_focal_loss
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of inputs without reduction, otherwise 0-d. Dtype: same(inputs).
+ * @param[out] out The loss: of the shape of inputs without reduction, otherwise 0-d. Dtype: same(inputs). A library may
+ *         accept or reject another dtype.
  * @param[in] inputs Logits of the positive label, of any shape. Dtype: floating.
- * @param[in] targets Labels, 0 for negative and 1 for positive. Dtype: same(inputs). Shape: same(inputs).
+ * @param[in] targets Labels, 0 for negative and 1 for positive. Dtype: same(inputs). Shape: same(inputs). A library may
+ *         accept or reject another dtype.
  * @param[in] alpha Weight of positive labels, negative ones have 1 - alpha; below 0 both have weight 1. Default: 0.25.
  * @param[in] gamma Exponent that turns attention to labels that are predicted badly. Default: 2.
  * @param[in] reduction How the losses of all elements become out. Default: ReductionNone.
@@ -1187,10 +1207,12 @@ DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTens
  * @note Source: Lin et al., Focal Loss for Dense Object Detection, 2017; torchvision.ops.sigmoid_focal_loss
  * @param[in] ctx Context of the call.
  * @param[in] grad_output Gradient with respect to the loss: of the shape of input without reduction, otherwise 0-d.
- *         Dtype: same(input). Shape: broadcastable(input).
+ *         Dtype: same(input). Shape: broadcastable(input). A library may accept or reject another dtype.
  * @param[in] input Logits that the loss was given, of any shape. Dtype: floating.
- * @param[in] target Labels that the loss was given, 0 or 1. Dtype: same(input). Shape: same(input).
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[in] target Labels that the loss was given, 0 or 1. Dtype: same(input). Shape: same(input). A library may
+ *         accept or reject another dtype.
+ * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
+ *         or reject another dtype.
  * @param[in] gamma Exponent that the loss used. Default: 2.
  * @param[in] alpha Weight of positive labels that the loss used, below 0 for none. Default: 0.25.
  * @param[in] reduction Reduction that the loss used. Default: ReductionNone.
@@ -1319,8 +1341,8 @@ DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTenso
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input).
- * @param[out] totalWeight Sum of the weights of the samples that count; 0 without reduction. Dtype: same(input). Shape:
- *         [].
+ * @param[out] totalWeight Sum of the weights of the samples that count; 0 without reduction; null where it is not
+ *         wanted. Dtype: same(input). Shape: []. May be null.
  * @param[in] input Log-probabilities of shape (C) or (N, C, ...), where C is the number of classes. Dtype: floating.
  * @param[in] target Class index of each sample, of the shape of input without C. Dtype: int64.
  * @param[in] weight Weight of each class; null means 1 for all. Dtype: same(input). Shape: [size(input, min(1,
@@ -1350,7 +1372,7 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] weight Weight of each class; null means 1 for all. Dtype: same(input). Shape: [size(input, min(1,
  *         rank(input) - 1))]. May be null. Default: null.
  * @param[in] totalWeight What NLLLossV2 returned, by which the gradient of the mean is divided; read for the mean
- *         alone. Dtype: same(input). Shape: [].
+ *         alone. Dtype: same(input). Shape: []. A library may accept or reject null.
  * @param[in] reduction Reduction that the loss used. Default: ReductionMean.
  * @param[in] ignore_index Class index whose samples get a gradient of zero. Default: -100.
  * @return diopiSuccess, or the error that the call met.
@@ -1368,13 +1390,16 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
  *        reduced.
  * @note Source: torch.nn.functional.binary_cross_entropy_with_logits
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input).
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] input Logits of the positive label, of any shape. Dtype: floating.
- * @param[in] target Probability of the positive label, 0 to 1. Dtype: same(input). Shape: same(input).
+ * @param[in] target Probability of the positive label, 0 to 1. Dtype: same(input). Shape: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] weight Factor on the loss of each element; null means 1. Dtype: same(input). Shape: broadcastable(input).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] pos_weight Factor on the part of the loss that belongs to the positive label, often one for each class;
- *         null means 1. Dtype: same(input). Shape: broadcastable(input). May be null. Default: null.
+ *         null means 1. Dtype: same(input). Shape: broadcastable(input). May be null. A library may accept or reject
+ *         another dtype. Default: null.
  * @param[in] reduction How the losses of all elements become out; the mean divides by their number, not by weight.
  *         Default: ReductionMean.
  * @return diopiSuccess, or the error that the call met.
@@ -1390,16 +1415,18 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
  * @brief Gradient of BCEWithLogits with respect to its logits, divided by the number of elements for the mean.
  * @note Source: torch.nn.functional.binary_cross_entropy_with_logits
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
+ *         or reject another dtype.
  * @param[in] grad_output Gradient with respect to the loss: of the shape of input without reduction, otherwise 0-d.
- *         Dtype: same(input). Shape: broadcastable(input).
+ *         Dtype: same(input). Shape: broadcastable(input). A library may accept or reject another dtype.
  * @param[in] input Logits that the loss was given, of any shape. Dtype: floating.
  * @param[in] target Probabilities of the positive label that the loss was given. Dtype: same(input). Shape:
- *         same(input).
+ *         same(input). A library may accept or reject another dtype.
  * @param[in] weight Factor on the loss of each element; null means 1. Dtype: same(input). Shape: broadcastable(input).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] pos_weight Factor on the part of the loss that belongs to the positive label; null means 1. Dtype:
- *         same(input). Shape: broadcastable(input). May be null. Default: null.
+ *         same(input). Shape: broadcastable(input). May be null. A library may accept or reject another dtype. Default:
+ *         null.
  * @param[in] reduction Reduction that the loss used. Default: ReductionMean.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -1415,11 +1442,13 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
  * @note Source: torch.nn.functional.binary_cross_entropy, whose loss is 100 where a certain prediction is wrong
  * @note C1: every element of input lies between 0 and 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input).
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] input Predicted probability of the positive label, 0 to 1, of any shape. Dtype: floating.
- * @param[in] target Probability of the positive label, 0 to 1. Dtype: same(input). Shape: same(input).
+ * @param[in] target Probability of the positive label, 0 to 1. Dtype: same(input). Shape: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] weight Factor on the loss of each element; null means 1. Dtype: same(input). Shape: broadcastable(input).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] reduction How the losses of all elements become out; the mean divides by their number, not by weight.
  *         Default: ReductionMean.
  * @return diopiSuccess, or the error that the call met.
@@ -1435,14 +1464,15 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *        number of elements for the mean.
  * @note Source: torch.nn.functional.binary_cross_entropy, whose gradient is finite at predictions of 0 and 1
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
+ *         or reject another dtype.
  * @param[in] grad_output Gradient with respect to the loss: of the shape of input without reduction, otherwise 0-d.
- *         Dtype: same(input). Shape: broadcastable(input).
+ *         Dtype: same(input). Shape: broadcastable(input). A library may accept or reject another dtype.
  * @param[in] input Predicted probabilities that the loss was given, of any shape. Dtype: floating.
  * @param[in] target Probabilities of the positive label that the loss was given. Dtype: same(input). Shape:
- *         same(input).
+ *         same(input). A library may accept or reject another dtype.
  * @param[in] weight Factor on the loss of each element; null means 1. Dtype: same(input). Shape: broadcastable(input).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] reduction Reduction that the loss used. Default: ReductionMean.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: binary_cross_entropy_backward.grad_input, binary_cross_entropy_backward
@@ -3273,7 +3303,8 @@ DIOPI_API diopiError_t diopiEqInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @param[in] ctx Context of the call.
  * @param[out] out True where shapes and all elements agree; also for two empty tensors of one shape.
  * @param[in] input The first tensor. Dtype: any.
- * @param[in] other The second tensor; a differing shape is no error but gives false. Dtype: same(input).
+ * @param[in] other The second tensor; a differing shape is no error but gives false. One of another dtype is compared
+ *         after promotion. Dtype: same(input). A library may accept or reject another dtype.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: equal
  * @since 1.0
@@ -4770,7 +4801,7 @@ DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t grad_output, int64_t dim);
 
 /**
- * @brief Distance in the p-norm between every row of input1 and every row of input2, per batch.
+ * @brief Distance in the p-norm between every row of input1 and every row of input2, per batch; batches broadcast.
  * @note Source: torch.cdist
  * @note C1: p is at least 0 (else diopiErrorOccurred).
  * @note C2: compute_mode is null, 0, 1 or 2 (else diopiErrorOccurred).
@@ -4797,7 +4828,7 @@ DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t 
  *       takes the whole gradient.
  * @note C1: p is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient of input1. Dtype: same(input1). Shape: same(input1).
+ * @param[out] grad_input Gradient of input1, broadcast to the common batch. Dtype: same(input1). Shape: [*batch, N, D].
  * @param[in] grad_output Gradient that arrives at the distances. Dtype: same(input1). Shape: [*batch, N, M].
  * @param[in] input1 First set of points of the forward call. Dtype: float32, float64. Shape: [*batch, N, D].
  * @param[in] input2 Second set of points of the forward call. Dtype: same(input1). Shape: [*batch, M, D].
@@ -4962,9 +4993,11 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note Source: torch.nn.functional.smooth_l1_loss
  * @note C1: beta is not negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input).
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] input Predictions, of any shape. Dtype: floating.
- * @param[in] target The value that each prediction should have. Dtype: same(input). Shape: same(input).
+ * @param[in] target The value that each prediction should have. Dtype: same(input). Shape: same(input). A library may
+ *         accept or reject another dtype.
  * @param[in] reduction How the losses of all elements become out. Default: ReductionMean.
  * @param[in] beta Difference at which the loss turns from quadratic to linear; with 0 it is the absolute difference.
  *         Default: 1.0.
@@ -4982,11 +5015,13 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
  * @note Source: torch.nn.functional.smooth_l1_loss
  * @note C1: beta is not negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
+ *         or reject another dtype.
  * @param[in] grad_output Gradient with respect to the loss: of the shape of input without reduction, otherwise 0-d.
- *         Dtype: same(input). Shape: broadcastable(input).
+ *         Dtype: same(input). Shape: broadcastable(input). A library may accept or reject another dtype.
  * @param[in] input Predictions that the loss was given, of any shape. Dtype: floating.
- * @param[in] target Targets that the loss was given. Dtype: same(input). Shape: same(input).
+ * @param[in] target Targets that the loss was given. Dtype: same(input). Shape: same(input). A library may accept or
+ *         reject another dtype.
  * @param[in] reduction Reduction that the loss used. Default: ReductionMean.
  * @param[in] beta Difference at which the loss turned from quadratic to linear; with 0 the gradient is -1 or 1, and -1
  *         for equal values. Default: 1.0.
@@ -5635,9 +5670,9 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         float32, float64.
+ *         floating.
  * @param[out] running_var Inverse deviation that was used (not a variance, despite the name), of the shape of
- *         running_mean. Dtype: float32, float64.
+ *         running_mean. Dtype: floating.
  * @param[in] input Values to normalise, of at least one dimension. Dtype: floating.
  * @param[in] weight Scale, of the shape of the normalised dimensions; null means 1. Dtype: same(input). May be null.
  *         Default: null.
@@ -5679,12 +5714,14 @@ DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTen
  * @note C2: num_groups divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean of each group of each sample. Dtype: float32, float64. Shape: [N, num_groups].
- * @param[out] save_invstd Inverse deviation of each group of each sample, eps included. Dtype: float32, float64. Shape:
- *         [N, num_groups].
+ * @param[out] save_mean Mean of each group of each sample. Dtype: floating. Shape: [N, num_groups].
+ * @param[out] save_invstd Inverse deviation of each group of each sample, eps included. Dtype: floating. Shape: [N,
+ *         num_groups].
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. Default: null.
- * @param[in] bias Shift of each channel; null means 0. Dtype: same(input). Shape: [C]. May be null. Default: null.
+ * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. A library may
+ *         accept or reject another dtype. Default: null.
+ * @param[in] bias Shift of each channel; null means 0. Dtype: same(input). Shape: [C]. May be null. A library may
+ *         accept or reject another dtype. Default: null.
  * @param[in] num_groups Number of groups; neighbouring channels form a group.
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
@@ -5702,17 +5739,18 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C1: num_groups is positive (else diopiErrorOccurred).
  * @note C2: num_groups divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
+ *         same(input). May be null.
  * @param[out] grad_weight Gradient with respect to weight; null where it is not wanted. Dtype: same(input). Shape: [C].
- *         May be null.
+ *         May be null. A library may accept or reject another dtype.
  * @param[out] grad_bias Gradient with respect to bias; null where it is not wanted. Dtype: same(input). Shape: [C]. May
- *         be null.
+ *         be null. A library may accept or reject another dtype.
  * @param[in] grad_output Gradient with respect to the result of GroupNorm. Dtype: same(input). Shape: same(input).
  * @param[in] input What GroupNorm was given, N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. Default: null.
- * @param[in] mean Mean of each group that GroupNorm returned. Dtype: float32, float64. Shape: [N, num_groups].
- * @param[in] rstd Inverse deviation of each group that GroupNorm returned. Dtype: float32, float64. Shape: [N,
- *         num_groups].
+ * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. A library may
+ *         accept or reject another dtype. Default: null.
+ * @param[in] mean Mean of each group that GroupNorm returned. Dtype: floating. Shape: [N, num_groups].
+ * @param[in] rstd Inverse deviation of each group that GroupNorm returned. Dtype: floating. Shape: [N, num_groups].
  * @param[in] num_groups Number of groups that GroupNorm used.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: native_group_norm_backward.out, native_group_norm_backward
@@ -5804,7 +5842,8 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  * @note C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of shape (N) without reduction, otherwise 0-d; the mean first divides each by its target
+ * @param[out] out The loss: of shape (N) without reduction, where it may be the tensor of neg_log_likelihood, which
+ *         then goes before zero_infinity; otherwise 0-d or of shape (1). The mean first divides each by its target
  *         length. Dtype: same(log_probs).
  * @param[out] neg_log_likelihood The loss of each sample before zero_infinity and the reduction, kept for the backward
  *         pass. Dtype: same(log_probs). Shape: [N].
@@ -5814,8 +5853,10 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  *         C].
  * @param[in] targets Class indices of the targets: padded, of shape (N, at least S), or one after the other in one
  *         dimension. Dtype: index.
- * @param[in] input_lengths Number of steps of each sample, at most T. Dtype: index. Shape: [N].
- * @param[in] target_lengths Number of classes in each target. Dtype: index. Shape: [N].
+ * @param[in] input_lengths Number of steps of each sample, at most T; hosts keep it in their own memory as well. Dtype:
+ *         index. Shape: [N]. A library may accept or reject another device.
+ * @param[in] target_lengths Number of classes in each target; as input_lengths it may lie on the host. Dtype: index.
+ *         Shape: [N]. A library may accept or reject another device.
  * @param[in] blank Class that stands for no output. Default: 0.
  * @param[in] reduction How the losses of all samples become out. Default: ReductionMean.
  * @param[in] zero_infinity Whether the infinite loss of a target that does not fit in its steps becomes 0 in out.
@@ -5845,8 +5886,10 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] log_probs Log-probabilities that the loss was given. Dtype: float32, float64. Shape: [T, N, C].
  * @param[in] targets Class indices of the targets: padded, of shape (N, at least S), or one after the other in one
  *         dimension. Dtype: index.
- * @param[in] input_lengths Number of steps of each sample, at most T. Dtype: index. Shape: [N].
- * @param[in] target_lengths Number of classes in each target. Dtype: index. Shape: [N].
+ * @param[in] input_lengths Number of steps of each sample, at most T; hosts keep it in their own memory as well. Dtype:
+ *         index. Shape: [N]. A library may accept or reject another device.
+ * @param[in] target_lengths Number of classes in each target; as input_lengths it may lie on the host. Dtype: index.
+ *         Shape: [N]. A library may accept or reject another device.
  * @param[in] neg_log_likelihood What CTCLoss returned for each sample before the reduction. Dtype: same(log_probs).
  *         Shape: [N].
  * @param[in] log_alpha Forward variables that CTCLoss returned, of shape (N, T, 2 * S + 1). Dtype: same(log_probs).
@@ -6150,7 +6193,7 @@ DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle
  * @note C1: from is below to (else diopiErrorOccurred).
  * @note C2: the dtype can hold from and to - 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] inout Tensor of any shape that is filled; its old values are not read. Dtype: number, bool.
+ * @param[out] inout Tensor of any shape that is filled. Dtype: number, bool.
  * @param[in] from Smallest integer that can be drawn. Default: 0.
  * @param[in] to One more than the largest integer that can be drawn; null means up to the largest that the dtype can
  *               hold exactly. May be null. Default: null.
@@ -6166,7 +6209,7 @@ DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandl
  * @brief Fills a tensor with numbers that are equally likely, from `from` up to but not including `to`.
  * @note C1: from is not above to (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] inout Tensor of any shape that is filled; its old values are not read. Dtype: floating.
+ * @param[out] inout Tensor of any shape that is filled. Dtype: floating.
  * @param[in] from Smallest number that can be drawn. Default: 0.
  * @param[in] to Upper end, which is not drawn itself but may be reached by rounding to the dtype of inout. Default: 1.
  * @param[in,out] generator Where the draws come from.
@@ -6271,7 +6314,8 @@ DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @brief Draws from normal distributions with a mean for each element and one standard deviation.
  * @note C1: std is not negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out One draw for each mean. Dtype: same(mean). Shape: same(mean).
+ * @param[out] out One draw for each mean. Dtype: same(mean). Shape: same(mean). A library may accept or reject another
+ *         dtype.
  * @param[in] mean Means, of any shape. Dtype: floating.
  * @param[in] std Standard deviation of all distributions. Default: 1.
  * @param[in,out] generator Where the draws come from.
@@ -6287,7 +6331,8 @@ DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTe
  * @brief Draws from normal distributions with one mean and a standard deviation for each element.
  * @note C1: no element of std is negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out One draw for each standard deviation. Dtype: same(std). Shape: same(std).
+ * @param[out] out One draw for each standard deviation. Dtype: same(std). Shape: same(std). A library may accept or
+ *         reject another dtype.
  * @param[in] mean Mean of all distributions. Default: 0.
  * @param[in] std Standard deviations, of any shape. Dtype: floating.
  * @param[in,out] generator Where the draws come from.
@@ -6303,9 +6348,10 @@ DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTe
  * @note C1: no element of std is negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out One draw for each pair of mean and standard deviation. Dtype: same(mean). Shape: broadcast(mean,
- *         std).
+ *         std). A library may accept or reject another dtype.
  * @param[in] mean Means, of any shape. Dtype: floating.
- * @param[in] std Standard deviations, of any shape that broadcasts with that of mean. Dtype: same(mean).
+ * @param[in] std Standard deviations, of any shape that broadcasts with that of mean. Dtype: same(mean). A library may
+ *                accept or reject another dtype.
  * @param[in,out] generator Where the draws come from.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: normal.Tensor_Tensor_out, normal.Tensor_Tensor
@@ -6319,7 +6365,7 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Fills a tensor in place with draws from one normal distribution.
  * @note C1: std is not negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] inout Tensor of any shape that is filled; each part of a complex number has the mean and half of the
+ * @param[out] inout Tensor of any shape that is filled; each part of a complex number has the mean and half of the
  *         variance. Dtype: floating, complex.
  * @param[in] mean Mean of the distribution. Default: 0.
  * @param[in] std Standard deviation of the distribution. Default: 1.
@@ -6404,15 +6450,14 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype: float32,
- *         float64.
- * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype: float32,
- *         float64.
+ * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
+ *         floating.
+ * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype: floating.
  * @param[in] input Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
  * @param[in] weight Scale of each normalised element; null means 1. Dtype: same(input). Shape: value(normalized_shape).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] bias Shift of each normalised element; null means 0. Dtype: same(input). Shape: value(normalized_shape).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] normalized_shape Sizes of the trailing dimensions that are normalised together.
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
@@ -6430,20 +6475,21 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C1: normalized_shape has at least one entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
+ *         same(input). May be null.
  * @param[out] grad_weight Gradient with respect to weight; null where it is not wanted. Dtype: same(input). Shape:
- *         value(normalized_shape). May be null.
+ *         value(normalized_shape). May be null. A library may accept or reject another dtype.
  * @param[out] grad_bias Gradient with respect to bias; null where it is not wanted. Dtype: same(input). Shape:
- *         value(normalized_shape). May be null.
+ *         value(normalized_shape). May be null. A library may accept or reject another dtype.
  * @param[in] grad_output Gradient with respect to the result of LayerNorm. Dtype: same(input). Shape: same(input).
  * @param[in] input What LayerNorm was given; its trailing sizes are normalized_shape. Dtype: floating.
  * @param[in] weight Scale of each normalised element; null means 1. Dtype: same(input). Shape: value(normalized_shape).
- *         May be null. Default: null.
+ *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] bias Shift that LayerNorm was given; its values do not matter and it may be null. Dtype: same(input).
- *         Shape: value(normalized_shape). May be null. Default: null.
+ *         Shape: value(normalized_shape). May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] mean Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension. Dtype:
- *         float32, float64.
- * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: float32, float64. Shape: same(mean).
+ *         floating.
+ * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: floating. Shape: same(mean).
  * @param[in] normalized_shape Sizes of the trailing dimensions that LayerNorm normalised together.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: native_layer_norm_backward.out, native_layer_norm_backward
@@ -6462,7 +6508,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @note C1: begin_norm_axis is a dimension of input (else diopiErrorOccurred).
  * @note C2: weight, bias and their gradients have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
+ *         same(input). A library may accept or reject null.
  * @param[out] grad_weight Gradient with respect to weight, of the shape of the normalised dimensions; null where it is
  *         not wanted. Dtype: same(input). May be null.
  * @param[out] grad_bias Gradient with respect to bias, of the shape of the normalised dimensions; null where it is not
@@ -6474,8 +6521,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @param[in] bias Shift that LayerNormGB was given; its values do not matter and it may be null. Dtype: same(input).
  *         May be null. Default: null.
  * @param[in] running_mean Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension.
- *         Dtype: float32, float64.
- * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: float32, float64. Shape:
+ *         Dtype: floating.
+ * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: floating. Shape:
  *         same(running_mean).
  * @param[in] begin_norm_axis First dimension that LayerNormGB normalised; negative counts from the end.
  * @return diopiSuccess, or the error that the call met.
@@ -6518,7 +6565,8 @@ DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHa
  * @note C1: axis is a dimension of input (else diopiErrorOccurred).
  * @note C2: axis is not the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
+ * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
+ *         same(input). A library may accept or reject null.
  * @param[out] grad_scale Gradient with respect to scale; null where it is not wanted. Dtype: same(input). Shape:
  *         [size(input, axis)]. May be null.
  * @param[out] grad_bias Gradient with respect to bias; null where it is not wanted. Dtype: same(input). Shape:

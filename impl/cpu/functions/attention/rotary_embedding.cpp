@@ -13,6 +13,24 @@ namespace {
 
 int64_t per_token(const Tensor& tensor) { return tensor.shape[0] == 0 ? 0 : tensor.numel / tensor.shape[0]; }
 
+// [..., positions, heads, head_dim]: what has fewer dimensions is [positions, head_dim] or [head_dim].
+struct Heads {
+    explicit Heads(const Tensor& x) : shape(shape_of(x)), missing(x.rank < 3 ? static_cast<size_t>(3 - x.rank) : 0) {
+        // One head between positions and elements, and one position before it.
+        shape.insert(shape.end() - 1, missing > 0 ? 1 : 0, 1);
+        shape.insert(shape.begin(), missing > 1 ? 1 : 0, 1);
+    }
+    View of(const Tensor& tensor) const {
+        std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.rank);
+        strides.insert(strides.end() - 1, missing > 0 ? 1 : 0, 0);
+        strides.insert(strides.begin(), missing > 1 ? 1 : 0, 0);
+        return View(tensor, shape, std::move(strides));
+    }
+
+    std::vector<int64_t> shape;
+    size_t missing;
+};
+
 }  // namespace
 
 DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -23,9 +41,10 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
         const Tensor x_tensor = tensor("x", x, kFloating);
         const Tensor cos_tensor = tensor("cos", cos, kFloating);
         const Tensor sin_tensor = tensor("sin", sin, kFloating);
-        require_rank(x_tensor, 3);
-        const int64_t positions = x_tensor.shape[x_tensor.rank - 3];
-        const int64_t size = x_tensor.shape[x_tensor.rank - 1];
+        require_rank(x_tensor, 1);
+        const Heads view(x_tensor);
+        const int64_t positions = view.shape[view.shape.size() - 3];
+        const int64_t size = view.shape.back();
         const int64_t half = size / 2;
         require(size % 2 == 0, "C1: the last dimension of x is even");
         require_same_dtype(out_tensor, x_tensor);
@@ -34,11 +53,13 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
         require_no_overlap(out_tensor, x_tensor);
         for (const Tensor* angle : {&cos_tensor, &sin_tensor}) {
             require_same_dtype(*angle, x_tensor);
-            require_shape(*angle, {positions, 1, half});
+            // Where x has one head or one position without a dimension for it, so may the angles.
+            const std::vector<int64_t> own = x_tensor.rank == 1 ? std::vector<int64_t>{half} : std::vector{positions, half};
+            require_shape(*angle, x_tensor.rank < 3 && shape_of(*angle) == own ? own : std::vector{positions, int64_t{1}, half});
             require_disjoint(out_tensor, *angle);
             require_one_device({&out_tensor, &x_tensor, angle});
         }
-        rotate_pairs(out_tensor, x_tensor, cos_tensor, sin_tensor, conj, interleaved);
+        rotate_pairs(view.of(out_tensor).tensor(), view.of(x_tensor).tensor(), cos_tensor, sin_tensor, conj, interleaved);
     });
 }
 

@@ -15,7 +15,6 @@ DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out, diopiCons
         require(out != nullptr, "parameter 'out' is null");
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor other_tensor = tensor("other", other, kAny);
-        require_same_dtype(other_tensor, input_tensor);
         require_one_device({&input_tensor, &other_tensor});
         if (!is_same_shape(input_tensor, other_tensor)) {
             *out = false;

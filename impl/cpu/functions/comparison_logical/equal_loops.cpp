@@ -2,13 +2,14 @@
 #include <atomic>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/promotion.h"
 #include "diopi_cpu/threads.h"
 #include "kernels.h"
 
 namespace diopi::cpu {
 
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
-    dispatch_compute<kAny>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kAny>(promote({input_tensor, other_tensor}), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> left(input_tensor);
         const Input<T> right(other_tensor);

@@ -21,13 +21,15 @@ void pool(int space, diopiTensorHandle_t out, const Tensor& indices, diopiConstT
     max_pool(out_tensor, indices, input_tensor, pooling);
 }
 
-void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                   diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                   diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
+// Where `indices` is null, the maxima are looked for again.
+void pool_backward(diopiContextHandle_t ctx, int space, diopiTensorHandle_t grad_input,
+                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode,
+                   diopiConstTensorHandle_t indices) {
     const Tensor gradient = tensor("grad_input", grad_input, kFloating);
     const Tensor arriving = tensor("grad_output", grad_output, kFloating);
     const Tensor input_tensor = tensor("input", input, kFloating);
-    const Tensor positions = tensor("indices", indices, kInt64);
+    Tensor positions = optional_tensor("indices", indices, kIndex);
     require_planes(input_tensor, space + 2);
     const Window window = pool_window(space, "kernel_size", kernel_size, stride, padding, &dilation);
     const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode);
@@ -36,6 +38,11 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
     require_same_dtype(gradient, input_tensor);
     require_same_shape(gradient, input_tensor);
     require_operands(gradient, {&arriving, &input_tensor, &positions});
+    if (positions.is_null()) {
+        positions = new_tensor(ctx, "indices", shape_of(arriving), Dtype::kInt64, input_tensor);
+        const Tensor maxima = new_tensor(ctx, "maxima", shape_of(arriving), input_tensor.dtype, input_tensor);
+        max_pool(maxima, positions, input_tensor, pooling);
+    }
     max_pool_backward(gradient, arriving, positions, pooling);
 }
 
@@ -53,7 +60,7 @@ DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool1dWithIndices", ctx, [&] {
-        pool(1, out, tensor("indices", indices, kInt64), input, kernel_size, stride, padding, dilation, ceil_mode);
+        pool(1, out, tensor("indices", indices, kIndex), input, kernel_size, stride, padding, dilation, ceil_mode);
     });
 }
 
@@ -62,7 +69,7 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool1dBackward", ctx, [&] {
-        pool_backward(1, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
+        pool_backward(ctx, 1, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
     });
 }
 
@@ -78,7 +85,7 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool2dWithIndices", ctx, [&] {
-        pool(2, out, tensor("indices", indices, kInt64), input, kernel_size, stride, padding, dilation, ceil_mode);
+        pool(2, out, tensor("indices", indices, kIndex), input, kernel_size, stride, padding, dilation, ceil_mode);
     });
 }
 
@@ -87,7 +94,7 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool2dBackward", ctx, [&] {
-        pool_backward(2, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
+        pool_backward(ctx, 2, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
     });
 }
 
@@ -103,7 +110,7 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool3dWithIndices", ctx, [&] {
-        pool(3, out, tensor("indices", indices, kInt64), input, kernel_size, stride, padding, dilation, ceil_mode);
+        pool(3, out, tensor("indices", indices, kIndex), input, kernel_size, stride, padding, dilation, ceil_mode);
     });
 }
 
@@ -112,6 +119,6 @@ DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool3dBackward", ctx, [&] {
-        pool_backward(3, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
+        pool_backward(ctx, 3, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
     });
 }

@@ -20,6 +20,9 @@ Reduce reduce_of(const char* reduce) {
 
 // The index must have the rank of `other` and not be larger, but for one dimension (none where negative).
 void require_fits(const Tensor& index, const Tensor& other, int64_t but_for) {
+    if (index.numel == 0) {
+        return;
+    }
     const std::vector<int64_t> own = shape_at_least_1d(index);
     const std::vector<int64_t> room = shape_at_least_1d(other);
     if (own.size() != room.size()) {
@@ -64,6 +67,10 @@ void scatter(const Tensor& target, const Tensor& input, int64_t dim, const Tenso
     require_one_device({&target, &src});
     require_disjoint(target, src);
     const Job job(target, input, dim, index);
+    if (index.numel == 0) {
+        copy_unless_same(target, input);
+        return;
+    }
     // The elements of src that have an index.
     const std::vector<int64_t> strides(src.strides, src.strides + src.rank);
     const View part(src, src.rank == 0 ? std::vector<int64_t>{} : shape_at_least_1d(index), strides);
@@ -76,6 +83,9 @@ void scatter(const Tensor& target, const Tensor& input, int64_t dim, const Numbe
     const Reduce kind = reduce_of(reduce);
     const Job job(target, input, dim, index);
     copy_unless_same(target, input);
+    if (index.numel == 0) {
+        return;
+    }
     scatter_number(target, value, job.positions, job.shape, job.at, kind);
 }
 

@@ -136,18 +136,34 @@ DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t
         const Tensor weight_tensor = tensor("weight", weight, kFactors);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFactors);
         require_rank(input_tensor, 1);
-        require_rank(weight_tensor, 2, 2);
+        require_rank(weight_tensor, 1, 2);
         const int64_t inner = input_tensor.shape[input_tensor.rank - 1];
-        const int64_t columns = weight_tensor.shape[0];
         std::vector<int64_t> shape = shape_of(input_tensor);
-        shape.back() = columns;
-        require_shape(weight_tensor, {columns, inner});
-        require_shape(bias_tensor, {columns});
+        shape.pop_back();
+        // A vector is one output feature, for which the result has no dimension.
+        const bool is_vector = weight_tensor.rank == 1;
+        const View weights =
+            is_vector ? View(weight_tensor, {1, inner}, {0, weight_tensor.strides[0]})
+                      : View(weight_tensor, shape_of(weight_tensor), {weight_tensor.strides[0], weight_tensor.strides[1]});
+        const int64_t columns = weights.tensor().shape[0];
+        if (!is_vector) {
+            shape.push_back(columns);
+            require_shape(weight_tensor, {columns, inner});
+        }
         require_shape(out_tensor, shape);
+        if (bias_tensor.numel != 1) {
+            require_shape(bias_tensor, {columns});
+        }
         check(out_tensor, {&input_tensor, &weight_tensor, &bias_tensor});
-        const AsMatrix result(out_tensor, false);
+        std::vector<int64_t> strides(out_tensor.strides, out_tensor.strides + out_tensor.rank);
+        if (is_vector) {
+            shape.push_back(1);
+            strides.resize(shape.size(), 0);
+        }
+        const View results(out_tensor, shape, strides);
+        const AsMatrix result(results.tensor(), false);
         const AsMatrix left(input_tensor);
-        const View right = as_batch(weight_tensor);
+        const View right = as_batch(weights.tensor());
         const View turned = permuted(right.tensor(), {0, 2, 1});
         multiply_tensors(result.tensor(), left.tensor(), turned.tensor(), Number::of(1), Number::of(1), bias_tensor);
         result.store();

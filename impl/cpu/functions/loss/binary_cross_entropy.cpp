@@ -13,8 +13,8 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_
     return guarded("diopiBCELoss", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
-        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kNumber | kBool);
         check_loss(out_tensor, input_tensor, target_tensor, {&weight_tensor}, reduction);
         bce_losses(out_tensor, input_tensor, target_tensor, weight_tensor, reduction);
     });
@@ -28,8 +28,8 @@ DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx, diopiTenso
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
-        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kNumber | kBool);
         check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor, {&weight_tensor}, reduction);
         bce_gradients(gradient_tensor, incoming_tensor, input_tensor, target_tensor, weight_tensor, reduction);
     });
@@ -42,9 +42,9 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
     return guarded("diopiBCEWithLogits", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
-        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
-        const Tensor positive_tensor = optional_tensor("pos_weight", pos_weight, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kNumber | kBool);
+        const Tensor positive_tensor = optional_tensor("pos_weight", pos_weight, kNumber | kBool);
         check_loss(out_tensor, input_tensor, target_tensor, {&weight_tensor, &positive_tensor}, reduction);
         logit_losses(out_tensor, input_tensor, target_tensor, weight_tensor, positive_tensor, reduction);
     });
@@ -58,9 +58,9 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
-        const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
-        const Tensor positive_tensor = optional_tensor("pos_weight", pos_weight, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
+        const Tensor weight_tensor = optional_tensor("weight", weight, kNumber | kBool);
+        const Tensor positive_tensor = optional_tensor("pos_weight", pos_weight, kNumber | kBool);
         check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor,
                        {&weight_tensor, &positive_tensor}, reduction);
         logit_gradients(gradient_tensor, incoming_tensor, input_tensor, target_tensor, weight_tensor, positive_tensor,

@@ -27,7 +27,7 @@ void check_probabilities(const Input<T>& x, int64_t count) {
 
 void bce_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                 const Tensor& weight_tensor, diopiReduction_t reduction) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
@@ -45,7 +45,7 @@ void bce_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
 
 void bce_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, const Tensor& weight_tensor, diopiReduction_t reduction) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
@@ -59,7 +59,7 @@ void bce_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor,
 
 void logit_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                   const Tensor& weight_tensor, const Tensor& positive_tensor, diopiReduction_t reduction) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
@@ -77,7 +77,7 @@ void logit_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
 void logit_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, const Tensor& weight_tensor, const Tensor& positive_tensor,
                      diopiReduction_t reduction) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/promotion.h"
 #include "diopi_cpu/threads.h"
 
 namespace diopi::cpu {
@@ -33,6 +34,9 @@ inline Classes classes_of(const Tensor& input) {
     }
     return result;
 }
+
+// The dtype in which a loss of single elements is computed: that of the input, or wider where the target's is.
+inline Dtype loss_dtype(const Tensor& input, const Tensor& target) { return promote({input, target}); }
 
 inline void check_reduction(diopiReduction_t reduction) {
     require(reduction == ReductionNone || reduction == ReductionMean || reduction == ReductionSum,

@@ -4,9 +4,20 @@
 
 #include <diopi/functions.h>
 
+#include <algorithm>
+
 #include "classes.h"
 
 using namespace diopi::cpu;
+
+namespace {
+
+bool is_same_memory(const Tensor& one, const Tensor& other) {
+    return one.data == other.data && is_same_shape(one, other) &&
+           std::equal(one.strides, one.strides + one.rank, other.strides);
+}
+
+}  // namespace
 
 DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiTensorHandle_t neg_log_likelihood, diopiTensorHandle_t log_alpha,
@@ -28,18 +39,23 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
                       reduction == ReductionNone ? std::vector<int64_t>{all.samples} : std::vector<int64_t>());
         require_shape(losses_tensor, {all.samples});
         require_shape(alpha_tensor, {all.samples, all.steps, all.states()});
-        require_disjoint(out_tensor, losses_tensor);
+        // Hosts that want the loss of each sample alone give one tensor for both.
+        const bool is_one = reduction == ReductionNone && is_same_memory(out_tensor, losses_tensor);
+        if (!is_one) {
+            require_disjoint(out_tensor, losses_tensor);
+        }
         require_disjoint(out_tensor, alpha_tensor);
         require_disjoint(losses_tensor, alpha_tensor);
         for (const Tensor* written : {&out_tensor, &losses_tensor, &alpha_tensor}) {
             require_same_dtype(*written, input_tensor);
             require_no_overlap(*written);
+            require_one_device({&input_tensor, written, &targets_tensor});  // lengths may lie on the host
             for (const Tensor* operand : {&input_tensor, &targets_tensor, &lengths_tensor, &counts_tensor}) {
                 require_disjoint(*written, *operand);
-                require_one_device({&input_tensor, written, operand});
             }
         }
-        find_ctc_losses({out_tensor, losses_tensor, alpha_tensor}, input_tensor, all, reduction, zero_infinity);
+        const Tensor none;
+        find_ctc_losses({is_one ? none : out_tensor, losses_tensor, alpha_tensor}, input_tensor, all, reduction, zero_infinity);
     });
 }
 
@@ -71,10 +87,11 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTenso
             require_same_dtype(*operand, input_tensor);
         }
         require_same_dtype(gradient_tensor, input_tensor);
+        require_one_device(
+            {&input_tensor, &gradient_tensor, &incoming_tensor, &targets_tensor, &losses_tensor, &alpha_tensor});
         for (const Tensor* operand : {&incoming_tensor, &input_tensor, &targets_tensor, &lengths_tensor, &counts_tensor,
                                       &losses_tensor, &alpha_tensor}) {
             require_disjoint(gradient_tensor, *operand);
-            require_one_device({&input_tensor, &gradient_tensor, operand});
         }
         const View incoming = expanded(incoming_tensor, {all.samples});
         find_ctc_gradient(gradient_tensor, incoming.tensor(), input_tensor,

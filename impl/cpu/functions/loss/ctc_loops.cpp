@@ -73,7 +73,7 @@ void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const S
     dispatch_compute<kFloat32 | kFloat64>(log_probs.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> scores(log_probs);
-        const Output<T> result(written.out);
+        const Output<T> result(written.out, all.samples);
         const Output<double> losses(written.losses);
         const Output<double> alpha(written.alpha);
         const int64_t size = all.steps * all.states();

@@ -16,17 +16,15 @@
 
 namespace diopi::cpu {
 
-// Target and factors go with the input: same dtype, the target of the same shape, factors broadcast to it.
+// The target has the shape of the input, factors broadcast to it. Their dtypes may differ from that of the input, as may
+// those of results: losses are computed in `loss_dtype`.
 inline void check_operands(const Tensor& written, const Tensor& input, const Tensor& target,
                            std::initializer_list<const Tensor*> factors, diopiReduction_t reduction) {
     check_reduction(reduction);
-    require_same_dtype(written, input);
-    require_same_dtype(target, input);
     require_same_shape(target, input);
     require_one_device({&input, &written, &target});
     require_no_overlap(written);
     for (const Tensor* factor : factors) {
-        require_same_dtype(*factor, input);
         require_broadcastable(*factor, input);
         require_one_device({&input, factor});
         require_disjoint(written, *factor);
@@ -50,7 +48,6 @@ inline void check_gradient(const Tensor& grad_input, const Tensor& grad_output, 
                            diopiReduction_t reduction) {
     check_operands(grad_input, input, target, factors, reduction);
     require_same_shape(grad_input, input);
-    require_same_dtype(grad_output, input);
     require_broadcastable(grad_output, input);
     require_one_device({&input, &grad_output});
     require_no_overlap(grad_input, grad_output);

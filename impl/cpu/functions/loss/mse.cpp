@@ -11,7 +11,7 @@ DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_
     return guarded("diopiMSELoss", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         check_loss(out_tensor, input_tensor, target_tensor, {}, reduction);
         mse_losses(out_tensor, input_tensor, target_tensor, reduction);
     });
@@ -24,7 +24,7 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTenso
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor, {}, reduction);
         mse_gradients(gradient_tensor, incoming_tensor, input_tensor, target_tensor, reduction);
     });

@@ -6,7 +6,7 @@ namespace diopi::cpu {
 
 void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                 diopiReduction_t reduction) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
@@ -19,7 +19,7 @@ void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
 
 void mse_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, diopiReduction_t reduction) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);

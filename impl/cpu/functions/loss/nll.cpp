@@ -59,7 +59,7 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                       diopiReduction_t reduction, int64_t ignore_index) {
     return guarded("diopiNLLLossV2", ctx, [&] {
-        nll(tensor("out", out, kFloating), tensor("totalWeight", totalWeight, kFloating),
+        nll(tensor("out", out, kFloating), optional_tensor("totalWeight", totalWeight, kFloating),
             tensor("input", input, kFloating), tensor("target", target, kInt64),
             optional_tensor("weight", weight, kFloating), reduction, ignore_index);
     });
@@ -84,7 +84,7 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
     return guarded("diopiNLLLossV2Backward", ctx, [&] {
         nll_backward(tensor("grad_input", grad_input, kFloating), tensor("grad_output", grad_output, kFloating),
                      tensor("input", input, kFloating), tensor("target", target, kInt64),
-                     optional_tensor("weight", weight, kFloating), tensor("totalWeight", totalWeight, kFloating),
+                     optional_tensor("weight", weight, kFloating), optional_tensor("totalWeight", totalWeight, kFloating),
                      reduction, ignore_index);
     });
 }

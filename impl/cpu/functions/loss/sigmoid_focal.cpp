@@ -13,7 +13,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTens
     return guarded("diopiSigmoidFocalLoss", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor input_tensor = tensor("inputs", inputs, kFloating);
-        const Tensor target_tensor = tensor("targets", targets, kFloating);
+        const Tensor target_tensor = tensor("targets", targets, kNumber | kBool);
         check_loss(out_tensor, input_tensor, target_tensor, {}, reduction);
         const Focus focus{alpha, gamma};
         focal_losses(out_tensor, input_tensor, target_tensor, reduction, focus);
@@ -27,7 +27,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
     return guarded("diopiSigmoidFocalLossBackward", ctx, [&] {
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor, {}, reduction);
         const Focus focus{alpha, gamma};

@@ -7,7 +7,7 @@ namespace diopi::cpu {
 
 void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                   diopiReduction_t reduction, const Focus& focus) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
@@ -17,7 +17,7 @@ void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
 
 void focal_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, diopiReduction_t reduction, const Focus& focus) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);

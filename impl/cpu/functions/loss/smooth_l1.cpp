@@ -12,7 +12,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
     return guarded("diopiSmoothL1Loss", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         check_loss(out_tensor, input_tensor, target_tensor, {}, reduction);
         require(beta >= 0, "C1: beta is not negative");
         smooth_l1_losses(out_tensor, input_tensor, target_tensor, reduction, beta);
@@ -27,7 +27,7 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopi
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kFloating);
+        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor, {}, reduction);
         require(beta >= 0, "C1: beta is not negative");
         smooth_l1_gradients(gradient_tensor, incoming_tensor, input_tensor, target_tensor, reduction, beta);

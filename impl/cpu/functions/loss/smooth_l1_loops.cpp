@@ -7,7 +7,7 @@ namespace diopi::cpu {
 
 void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                       diopiReduction_t reduction, double beta) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
@@ -20,7 +20,7 @@ void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, cons
 
 void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
                          const Tensor& target_tensor, diopiReduction_t reduction, double beta) {
-    dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);

@@ -6,6 +6,19 @@
 
 using namespace diopi::cpu;
 
+namespace {
+
+// Evaluation takes the running statistics: what hosts pass there, null or an empty tensor, stands for none.
+Tensor statistic(const char* name, diopiTensorHandle_t handle, bool training) {
+    if (training) {
+        return tensor(name, handle, kFloating);
+    }
+    const Tensor given = optional_tensor(name, handle, kFloating);
+    return given.numel == 0 ? Tensor() : given;
+}
+
+}  // namespace
+
 DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
                                       diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
@@ -13,8 +26,8 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandl
                                       double momentum, double eps) {
     return guarded("diopiBatchNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor mean_tensor = tensor("save_mean", save_mean, kStatistic);
-        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kStatistic);
+        const Tensor mean_tensor = statistic("save_mean", save_mean, training);
+        const Tensor invstd_tensor = statistic("save_invstd", save_invstd, training);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
@@ -48,7 +61,7 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
                                               diopiConstTensorHandle_t save_invstd, bool training, double eps) {
     return guarded("diopiBatchNormBackward", ctx, [&] {
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor gradient_tensor = optional_tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
@@ -56,8 +69,8 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor running_mean_tensor = optional_tensor("running_mean", running_mean, kFloating);
         const Tensor running_var_tensor = optional_tensor("running_var", running_var, kFloating);
-        const Tensor mean_tensor = optional_tensor("save_mean", save_mean, kStatistic);
-        const Tensor invstd_tensor = optional_tensor("save_invstd", save_invstd, kStatistic);
+        const Tensor mean_tensor = optional_tensor("save_mean", save_mean, kFloating);
+        const Tensor invstd_tensor = optional_tensor("save_invstd", save_invstd, kFloating);
         const Channels channels(input_tensor);
         require(!training || (!mean_tensor.is_null() && !invstd_tensor.is_null()),
                 "C1: save_mean and save_invstd are given in training");

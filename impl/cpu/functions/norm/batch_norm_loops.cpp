@@ -17,8 +17,8 @@ void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, con
         const Input<double> old_mean(running_mean_tensor);
         const Input<double> old_variance(running_var_tensor);
         const Output<T> y(out_tensor);
-        const Output<double> means(mean_tensor);
-        const Output<double> deviations(invstd_tensor);
+        const Output<double> means(mean_tensor, channels.count);
+        const Output<double> deviations(invstd_tensor, channels.count);
         std::vector<double> new_mean(static_cast<size_t>(channels.count));
         std::vector<double> new_variance(static_cast<size_t>(channels.count));
         const auto count = static_cast<double>(channels.elements());
@@ -70,7 +70,7 @@ void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
         const Input<double> factors(weight_tensor);
         const Input<double> means(used_mean);
         const Input<double> deviations(used_deviation);
-        const Output<T> gradient(gradient_tensor);
+        const Output<T> gradient(gradient_tensor, input_tensor.numel);
         const Output<double> scale(scale_tensor, channels.count);
         const Output<double> shift(shift_tensor, channels.count);
         const auto count = static_cast<double>(channels.elements());

@@ -24,8 +24,8 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
                                       int64_t num_groups, double eps) {
     return guarded("diopiGroupNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor mean_tensor = tensor("save_mean", save_mean, kStatistic);
-        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kStatistic);
+        const Tensor mean_tensor = tensor("save_mean", save_mean, kFloating);
+        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
@@ -33,7 +33,7 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
         require_same_dtype(out_tensor, input_tensor);
         require_same_shape(out_tensor, input_tensor);
         for (const Tensor* factor : {&weight_tensor, &bias_tensor}) {
-            require_same_dtype(*factor, input_tensor);
+            require_factor_dtype(*factor, input_tensor);
             require_shape(*factor, {groups.channels.count});
         }
         require_shape(mean_tensor, {groups.channels.samples, num_groups});
@@ -51,21 +51,21 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t mean,
                                               diopiConstTensorHandle_t rstd, int64_t num_groups) {
     return guarded("diopiGroupNormBackward", ctx, [&] {
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor gradient_tensor = optional_tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor rstd_tensor = tensor("rstd", rstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor rstd_tensor = tensor("rstd", rstd, kFloating);
         const Groups groups = groups_of(input_tensor, num_groups);
         require_same_shape(gradient_tensor, input_tensor);
         require_same_shape(incoming_tensor, input_tensor);
-        for (const Tensor* same : {&gradient_tensor, &scale_tensor, &shift_tensor, &incoming_tensor, &weight_tensor}) {
-            require_same_dtype(*same, input_tensor);
-        }
+        require_same_dtype(gradient_tensor, input_tensor);
+        require_same_dtype(incoming_tensor, input_tensor);
         for (const Tensor* factor : {&scale_tensor, &shift_tensor, &weight_tensor}) {
+            require_factor_dtype(*factor, input_tensor);
             require_shape(*factor, {groups.channels.count});
         }
         require_shape(mean_tensor, {groups.channels.samples, num_groups});

@@ -35,7 +35,7 @@ void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, 
         const Input<T> scale(weight_tensor);
         const Input<double> means(mean_tensor);
         const Input<double> deviations(rstd_tensor);
-        const Output<T> gradient(gradient_tensor);
+        const Output<T> gradient(gradient_tensor, input_tensor.numel);
         group_gradients(groups, x, incoming, scale, gradient, scale_tensor, shift_tensor,
                         [&](int64_t group) { return Moments{means[group], deviations[group]}; });
     });

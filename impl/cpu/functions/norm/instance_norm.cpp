@@ -56,7 +56,7 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                                  const int64_t axis, const double eps) {
     return guarded("diopiInstanceNormBackward", ctx, [&] {
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor gradient_tensor = optional_tensor("grad_input", grad_input, kFloating);
         const Tensor grad_scale_tensor = optional_tensor("grad_scale", grad_scale, kFloating);
         const Tensor grad_bias_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
@@ -77,8 +77,9 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
                          {&incoming_tensor, &input_tensor, &scale_tensor, &bias_tensor});
         const View x_view = permuted(input_tensor, order);
         const View incoming_view = permuted(incoming_tensor, order);
-        const View gradient_view = permuted(gradient_tensor, order);
-        channel_of_sample_gradients(gradient_view.tensor(), grad_scale_tensor, grad_bias_tensor, incoming_view.tensor(),
+        const bool is_wanted = !gradient_tensor.is_null();
+        const View gradient_view = permuted(is_wanted ? gradient_tensor : input_tensor, order);
+        channel_of_sample_gradients(is_wanted ? gradient_view.tensor() : gradient_tensor, grad_scale_tensor, grad_bias_tensor, incoming_view.tensor(),
                                     x_view.tensor(), scale_tensor, eps);
     });
 }

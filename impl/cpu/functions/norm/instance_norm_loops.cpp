@@ -35,7 +35,7 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
         const Input<T> x(input_tensor);
         const Input<T> incoming(incoming_tensor);
         const Input<T> factors(scale_tensor);
-        const Output<T> gradient(gradient_tensor);
+        const Output<T> gradient(gradient_tensor, input_tensor.numel);
         const Groups groups = one_channel_each(input_tensor);
         std::vector<Moments> moments(static_cast<size_t>(groups.count()));
         parallel_for(groups.count(), row_grain(groups.length), [&](int64_t begin, int64_t end) {

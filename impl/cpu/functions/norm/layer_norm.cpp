@@ -20,7 +20,7 @@ void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& invstd, con
     require_same_dtype(out, input);
     require_same_shape(out, input);
     for (const Tensor* factor : {&weight, &bias}) {
-        require_same_dtype(*factor, input);
+        require_factor_dtype(*factor, input);
         require_shape(*factor, parts.inner_shape);
     }
     require_shape(mean, parts.statistics_shape);
@@ -37,10 +37,10 @@ void layer_norm_backward(const Tensor& grad_input, const Tensor& grad_weight, co
                          const Tensor& mean, const Tensor& invstd, const Trailing& parts) {
     require_same_shape(grad_input, input);
     require_same_shape(grad_output, input);
-    for (const Tensor* same : {&grad_input, &grad_weight, &grad_bias, &grad_output, &weight, &bias}) {
-        require_same_dtype(*same, input);
-    }
+    require_same_dtype(grad_input, input);
+    require_same_dtype(grad_output, input);
     for (const Tensor* factor : {&weight, &bias, &grad_weight, &grad_bias}) {
+        require_factor_dtype(*factor, input);
         require_shape(*factor, parts.inner_shape);
     }
     require_shape(mean, parts.statistics_shape);
@@ -57,8 +57,8 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t normalized_shape, double eps) {
     return guarded("diopiLayerNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor mean_tensor = tensor("save_mean", save_mean, kStatistic);
-        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kStatistic);
+        const Tensor mean_tensor = tensor("save_mean", save_mean, kFloating);
+        const Tensor invstd_tensor = tensor("save_invstd", save_invstd, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
@@ -74,15 +74,15 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
                                               diopiSize_t normalized_shape) {
     return guarded("diopiLayerNormBackward", ctx, [&] {
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor gradient_tensor = optional_tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor rstd_tensor = tensor("rstd", rstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor rstd_tensor = tensor("rstd", rstd, kFloating);
         layer_norm_backward(gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
                             bias_tensor, mean_tensor, rstd_tensor, trailing(input_tensor, normalized_shape));
     });
@@ -95,8 +95,8 @@ DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHan
                                         const int64_t begin_norm_axis) {
     return guarded("diopiLayerNormGB", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor mean_tensor = tensor("running_mean", running_mean, kStatistic);
-        const Tensor invstd_tensor = tensor("running_var", running_var, kStatistic);
+        const Tensor mean_tensor = tensor("running_mean", running_mean, kFloating);
+        const Tensor invstd_tensor = tensor("running_var", running_var, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
@@ -116,15 +116,15 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t running_mean,
                                                 diopiConstTensorHandle_t running_std, const int64_t begin_norm_axis) {
     return guarded("diopiLayerNormGBBackward", ctx, [&] {
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor gradient_tensor = optional_tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-        const Tensor mean_tensor = tensor("running_mean", running_mean, kStatistic);
-        const Tensor invstd_tensor = tensor("running_std", running_std, kStatistic);
+        const Tensor mean_tensor = tensor("running_mean", running_mean, kFloating);
+        const Tensor invstd_tensor = tensor("running_std", running_std, kFloating);
         const Trailing parts = trailing_from(input_tensor, begin_norm_axis);
         for (const Tensor* factor : {&weight_tensor, &bias_tensor, &scale_tensor, &shift_tensor}) {
             require(factor->is_null() || shape_of(*factor) == parts.inner_shape,

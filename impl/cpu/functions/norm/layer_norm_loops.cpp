@@ -40,7 +40,7 @@ void row_gradients(const Tensor& grad_input, const Tensor& grad_weight, const Te
         const Input<T> scale(weight);
         const Input<double> means(mean);
         const Input<double> deviations(invstd);
-        const Output<T> gradient(grad_input);
+        const Output<T> gradient(grad_input, input.numel);
         parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t first = row * parts.length;

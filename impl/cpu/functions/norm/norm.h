@@ -13,7 +13,23 @@
 
 namespace diopi::cpu {
 
-constexpr DtypeSet kStatistic = kFloat32 | kFloat64;
+// Factors have the dtype of the input, or float32 beside halves, as mixed precision has them.
+inline void require_factor_dtype(const Tensor& factor, const Tensor& input) {
+    const bool is_half = input.dtype == Dtype::kFloat16 || input.dtype == Dtype::kBfloat16;
+    if (!is_half || factor.dtype != Dtype::kFloat32) {
+        require_same_dtype(factor, input);
+    }
+}
+
+// The dtype that holds the input and its factors, which have passed `require_factor_dtype`.
+inline Dtype dtype_with_factors(const Tensor& input, std::initializer_list<const Tensor*> factors) {
+    for (const Tensor* factor : factors) {
+        if (!factor->is_null() && factor->dtype != input.dtype) {
+            return factor->dtype;
+        }
+    }
+    return input.dtype;
+}
 
 // What is written shares no memory with anything else; all lie on one device. Null tensors do not count.
 inline void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read) {

@@ -11,7 +11,7 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, double eps) {
     return guarded("diopiRMSNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kStatistic);
+        const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
@@ -22,7 +22,7 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
             require_same_dtype(*factor, input_tensor);
             require_shape(*factor, parts.inner_shape);
         }
-        require_shape(inverse_tensor, parts.statistics_shape);
+        require_statistics_shape(inverse_tensor, parts);
         require_separate({&out_tensor, &inverse_tensor}, {&weight_tensor, &bias_tensor});
         require_separate({&inverse_tensor}, {&input_tensor});
         require_no_overlap(out_tensor, input_tensor);
@@ -37,14 +37,14 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t inv_rms, diopiSize_t normalized_shape,
                                             double /*eps*/) {
     return guarded("diopiRMSNormBackward", ctx, [&] {
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
+        const Tensor gradient_tensor = optional_tensor("grad_input", grad_input, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-        const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kStatistic);
+        const Tensor inverse_tensor = tensor("inv_rms", inv_rms, kFloating);
         const Trailing parts = trailing(input_tensor, normalized_shape);
         require_same_shape(gradient_tensor, input_tensor);
         require_same_shape(incoming_tensor, input_tensor);
@@ -55,7 +55,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
         for (const Tensor* factor : {&weight_tensor, &bias_tensor, &scale_tensor, &shift_tensor}) {
             require_shape(*factor, parts.inner_shape);
         }
-        require_shape(inverse_tensor, parts.statistics_shape);
+        require_statistics_shape(inverse_tensor, parts);
         require_separate({&gradient_tensor, &scale_tensor, &shift_tensor},
                          {&incoming_tensor, &input_tensor, &weight_tensor, &bias_tensor, &inverse_tensor});
         rms_row_gradients(gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,

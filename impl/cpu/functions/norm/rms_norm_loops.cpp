@@ -37,7 +37,7 @@ void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
         const Input<T> incoming(incoming_tensor);
         const Input<T> scale(weight_tensor);
         const Input<double> inverses(inverse_tensor);
-        const Output<T> gradient(gradient_tensor);
+        const Output<T> gradient(gradient_tensor, input_tensor.numel);
         parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t first = row * parts.length;

@@ -27,8 +27,8 @@ void require_vectors(std::initializer_list<const Tensor*> vectors, int64_t lengt
 DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t mean,
                                            diopiTensorHandle_t invstd, diopiConstTensorHandle_t input, double eps) {
     return guarded("diopiBatchNormStats", ctx, [&] {
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor invstd_tensor = tensor("invstd", invstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor invstd_tensor = tensor("invstd", invstd, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Channels channels(input_tensor);
         require_vectors({&mean_tensor, &invstd_tensor}, channels.count);
@@ -42,11 +42,11 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
     diopiConstTensorHandle_t mean_all, diopiConstTensorHandle_t invstd_all, diopiTensorHandle_t running_mean,
     diopiTensorHandle_t running_var, float momentum, float eps, diopiConstTensorHandle_t counts) {
     return guarded("diopiBatchNormGatherStatsWithCounts", ctx, [&] {
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor invstd_tensor = tensor("invstd", invstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor invstd_tensor = tensor("invstd", invstd, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor mean_all_tensor = tensor("mean_all", mean_all, kStatistic);
-        const Tensor invstd_all_tensor = tensor("invstd_all", invstd_all, kStatistic);
+        const Tensor mean_all_tensor = tensor("mean_all", mean_all, kFloating);
+        const Tensor invstd_all_tensor = tensor("invstd_all", invstd_all, kFloating);
         const Tensor running_mean_tensor = optional_tensor("running_mean", running_mean, kFloating);
         const Tensor running_var_tensor = optional_tensor("running_var", running_var, kFloating);
         const Tensor counts_tensor = tensor("counts", counts, kFloating);
@@ -74,8 +74,8 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor invstd_tensor = tensor("invstd", invstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor invstd_tensor = tensor("invstd", invstd, kFloating);
         const Channels channels(input_tensor);
         check_elements(out_tensor, input_tensor);
         require_vectors({&weight_tensor, &bias_tensor, &mean_tensor, &invstd_tensor}, channels.count);
@@ -92,14 +92,14 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t invstd, diopiConstTensorHandle_t weight,
                                                     bool input_g, bool weight_g, bool bias_g) {
     return guarded("diopiBatchNormBackwardReduce", ctx, [&] {
-        const Tensor sum_tensor = optional_tensor("sum_dy", sum_dy, kStatistic);
-        const Tensor product_tensor = optional_tensor("sum_dy_xmu", sum_dy_xmu, kStatistic);
+        const Tensor sum_tensor = optional_tensor("sum_dy", sum_dy, kFloating);
+        const Tensor product_tensor = optional_tensor("sum_dy_xmu", sum_dy_xmu, kFloating);
         const Tensor scale_tensor = optional_tensor("grad_weight", grad_weight, kFloating);
         const Tensor shift_tensor = optional_tensor("grad_bias", grad_bias, kFloating);
         const Tensor incoming_tensor = tensor("grad_out", grad_out, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor invstd_tensor = tensor("invstd", invstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor invstd_tensor = tensor("invstd", invstd, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
         const Channels channels(input_tensor);
         require((!input_g || (!sum_tensor.is_null() && !product_tensor.is_null())) &&
@@ -126,11 +126,11 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
         const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
         const Tensor incoming_tensor = tensor("grad_out", grad_out, kFloating);
         const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor mean_tensor = tensor("mean", mean, kStatistic);
-        const Tensor invstd_tensor = tensor("invstd", invstd, kStatistic);
+        const Tensor mean_tensor = tensor("mean", mean, kFloating);
+        const Tensor invstd_tensor = tensor("invstd", invstd, kFloating);
         const Tensor weight_tensor = optional_tensor("weight", weight, kFloating);
-        const Tensor sum_tensor = tensor("sum_dy", sum_dy, kStatistic);
-        const Tensor product_tensor = tensor("sum_dy_xmu", sum_dy_xmu, kStatistic);
+        const Tensor sum_tensor = tensor("sum_dy", sum_dy, kFloating);
+        const Tensor product_tensor = tensor("sum_dy_xmu", sum_dy_xmu, kFloating);
         const Tensor count_tensor = tensor("count", count, kInt32);
         const Channels channels(input_tensor);
         check_elements(gradient_tensor, input_tensor);

@@ -26,6 +26,13 @@ struct Trailing {
     int64_t length = 1;
 };
 
+// One value for each row: with a size of 1 for each normalised dimension, or without these.
+inline void require_statistics_shape(const Tensor& values, const Trailing& parts) {
+    const std::vector<int64_t>& full = parts.statistics_shape;
+    const std::vector<int64_t> outer(full.begin(), full.end() - static_cast<int64_t>(parts.inner_shape.size()));
+    require_shape(values, shape_of(values) == outer ? outer : full);
+}
+
 inline Trailing trailing(const Tensor& input, diopiSize_t normalized_shape) {
     require_sizes("normalized_shape", normalized_shape);
     require(normalized_shape.len > 0, "C1: normalized_shape has at least one entry");

@@ -23,7 +23,6 @@ void draw_normal(const Tensor& out, Operand mean, Operand std, diopiGeneratorHan
                  const char* deviation_rule) {
     require_broadcast(out, {&mean.tensor, &std.tensor});
     for (const Tensor* operand : {&mean.tensor, &std.tensor}) {
-        require_same_dtype(*operand, out);
         require_one_device({&out, operand});
         require_no_overlap(out, *operand);
     }

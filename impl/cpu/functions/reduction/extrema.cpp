@@ -37,7 +37,7 @@ void of_all(const char* name, diopiTensorHandle_t value, diopiConstTensorHandle_
 void positions(diopiTensorHandle_t out, diopiConstTensorHandle_t input, const int64_t* dim, bool keepdim,
                bool is_largest) {
     const Tensor out_tensor = tensor("out", out, kIndex);
-    const Tensor input_tensor = tensor("input", input, kNumber);
+    const Tensor input_tensor = tensor("input", input, kNumber | kBool);
     const Rows rows = rows_over(input_tensor, "dim", dim);
     check_reduction(out_tensor, input_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
     require(rows.length > 0, "parameter 'input' has no elements along dimension 'dim'");

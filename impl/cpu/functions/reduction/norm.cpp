@@ -26,9 +26,8 @@ DIOPI_API diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t o
     return guarded("diopiNorm", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kFloating);
         const Tensor input_tensor = tensor("input", input, kVectors);
-        const Number order = scalar("p", p, kNumber);
+        const Number order = optional_scalar("p", p, kNumber, Number::of(2));
         const Rows rows = rows_over(input_tensor, "dim", dim);
-        require_dtype(out_tensor, to_real(input_tensor.dtype));
         check_reduction(out_tensor, input_tensor, rows, KeepDim::kEither);
         norms(out_tensor, input_tensor, order, rows,
               "parameter 'input' has empty vectors, which have no norm of negative or infinite order 'p'");
@@ -43,7 +42,6 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
         const Tensor input_tensor = tensor("input", input, kVectors);
         const Number order = scalar("ord", ord, kNumber);
         const Rows rows = rows_over(input_tensor, "dim", dim);
-        require_dtype(out_tensor, to_real(input_tensor.dtype));
         check_reduction(out_tensor, input_tensor, rows, keepdim ? KeepDim::kYes : KeepDim::kNo);
         norms(out_tensor, input_tensor, order, rows,
               "parameter 'input' has empty vectors, which have no norm of negative or infinite order 'ord'");

@@ -36,8 +36,17 @@ void record(const DeviceProblem& problem, const attention::Dropout& dropout, Boo
 namespace diopi::cpu::attention {
 
 std::vector<int64_t> indices(const Tensor& tensor) {
-    const Input<Int64> elements(tensor);
     std::vector<int64_t> values(static_cast<size_t>(tensor.numel));
+    if (tensor.device == diopi_host && tensor.rank == 1) {
+        // Lists of lengths that hosts keep in their own memory.
+        for (int64_t i = 0; i < tensor.numel; ++i) {
+            const int64_t at = i * tensor.strides[0];
+            values[static_cast<size_t>(i)] = tensor.dtype == Dtype::kInt32 ? tensor.elements<Int32>()[at].value
+                                                                           : tensor.elements<Int64>()[at].value;
+        }
+        return values;
+    }
+    const Input<Int64> elements(tensor);
     if (tensor.numel > 0) {
         cuda::read_back(values.data(), elements.data(), values.size() * sizeof(int64_t));
     }

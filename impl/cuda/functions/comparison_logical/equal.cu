@@ -1,5 +1,6 @@
 // Equal: one answer for all elements, for which the call waits.
 #include "comparison_logical/kernels.h"
+#include "diopi_cpu/promotion.h"
 #include "diopi_cuda/flag.h"
 #include "diopi_cuda/launch.h"
 
@@ -24,7 +25,7 @@ namespace diopi::cpu {
 
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
     const cuda::Flag differs;
-    dispatch_compute<kAny>(input_tensor.dtype, [&](auto sample) {
+    dispatch_compute<kAny>(promote({input_tensor, other_tensor}), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> left(input_tensor);
         const Input<T> right(other_tensor);

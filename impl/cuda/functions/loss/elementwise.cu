@@ -143,7 +143,7 @@ class LossInputs {
 
 template <typename Formula>
 void losses(const Tensor& out, const LossTensors& tensors, diopiReduction_t reduction, const Formula& formula) {
-    dispatch<kFloating>(tensors.input.dtype, [&](auto sample) {
+    dispatch<kFloating>(cpu::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
         using S = decltype(sample);
         const LossInputs<S> inputs(tensors);
         const Output<S> result(out);
@@ -168,7 +168,7 @@ void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTens
     const double share = reduction == ReductionMean ? 1.0 / static_cast<double>(gradient.numel) : 1.0;
     const bool is_single = grad_output.numel == 1;
     const View incoming_view = expanded(grad_output, is_single ? shape_of(grad_output) : shape_of(gradient));
-    dispatch<kFloating>(tensors.input.dtype, [&](auto sample) {
+    dispatch<kFloating>(cpu::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
         using S = decltype(sample);
         const LossInputs<S> inputs(tensors);
         const Input<S> incoming(incoming_view.tensor());

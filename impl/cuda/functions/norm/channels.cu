@@ -97,7 +97,7 @@ void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
         using S = decltype(sample);
         const Input<S> x(input_tensor);
         const Input<S> incoming(incoming_tensor);
-        const Output<S> gradient(gradient_tensor);
+        const Output<S> gradient(gradient_tensor, input_tensor.numel);
         const Room<cuda::Slope<S>> slopes(channels.count);
         const auto states = cuda::sums_of_channels<S>(channels, incoming.data(), x.data(), means.values());
         cuda::for_groups(

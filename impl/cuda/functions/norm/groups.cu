@@ -138,7 +138,7 @@ void normalise(const Groups& groups, const Tensor& out, const Tensor& mean, cons
     const GroupSizes sizes(groups);
     const OutputValues means(mean);
     const OutputValues invstds(invstd);
-    dispatch<kFloating>(input.dtype, [&](auto sample) {
+    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &bias}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> scale(weight);
@@ -174,12 +174,12 @@ void propagate(const Groups& groups, const Tensor& input_gradient, const Tensor&
                const Tensor& bias_gradient, const Tensor& incoming, const Tensor& input, const Tensor& weight,
                const Values& means, const Values& invstds) {
     const GroupSizes sizes(groups);
-    dispatch<kFloating>(input.dtype, [&](auto sample) {
+    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> g(incoming);
         const Input<S> scale(weight);
-        const Output<S> gradient(input_gradient);
+        const Output<S> gradient(input_gradient, input.numel);
         const auto states =
             sums_of_spans<S>(sizes.rows(), 1, sizes.spatial, g.data(), x.data(), nullptr, means, sizes.width);
         const Room<Sums> joined(states.parts > 1 ? sizes.rows() : 0);

@@ -144,7 +144,7 @@ void normalise(const Trailing& parts, const Tensor& out, const Tensor& mean, con
                const Tensor& weight, const Tensor& bias, double eps, bool is_centred) {
     const OutputValues means(mean);
     const OutputValues invstds(invstd);
-    dispatch<kFloating>(input.dtype, [&](auto sample) {
+    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &bias}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> scale(weight);
@@ -163,12 +163,12 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
                const Tensor& mean, const Tensor& invstd) {
     const InputValues means(mean);
     const InputValues invstds(invstd);
-    dispatch<kFloating>(input.dtype, [&](auto sample) {
+    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> g(incoming);
         const Input<S> scale(weight);
-        const Output<S> gradient(input_gradient);
+        const Output<S> gradient(input_gradient, input.numel);
         const bool has_weights = !weight_gradient.is_null() || !bias_gradient.is_null();
         const Room<Scaling<S>> kept(has_weights ? parts.rows : 0);
         propagate<S>(parts, gradient.data(), g.data(), x.data(), scale.data(), means.values(), invstds.values(),
