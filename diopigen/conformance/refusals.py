@@ -143,7 +143,8 @@ class _Maker:
         """Null where it is not allowed, in every argument that is passed by a pointer."""
         for param in self.function.params:
             value = self.arguments.get(param.name)
-            if param.nullable or "nullability" in param.free or value is None or (param.type == "tensors" and value == ()):
+            is_open = param.nullable or "nullability" in param.free
+            if is_open or value is None or (param.type == "tensors" and value == ()):
                 continue
             if param.type in _POINTERS or param.pointer or (param.direction == "out" and value is True):
                 yield self._case("null", param, f"'{param.name}' must not be null", {param.name: None})

@@ -99,7 +99,7 @@ class Parameter:
     shape: Shape | None = None
     nullable: bool = False
     free: tuple[str, ...] = ()
-    """Respects (`nullability`, `dtype`, `shape`, `device`) in which a vendor may accept or reject what the rules do not allow."""
+    """Respects (`nullability`, `dtype`, `shape`, `device`) in which a library may take or reject what rules exclude."""
     count: str | int | None = None
     default: Default | None = None
     values: tuple[str, ...] = ()

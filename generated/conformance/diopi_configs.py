@@ -299,7 +299,7 @@ diopi_configs = {
         name=["hardtanh"],
         interface=["torch.nn.functional"],
         tag=["diopiHardtanh"],
-        dtype=[np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64],
+        dtype=[np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64],
         atol=0,
         rtol=0,
         atol_half=0,
@@ -313,6 +313,19 @@ diopi_configs = {
         ),
     ),
     "hardtanh_2": dict(
+        name=["hardtanh"],
+        interface=["torch.nn.functional"],
+        tag=["diopiHardtanh"],
+        dtype=[np.uint8],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        is_inplace=True,
+        para=dict(min_val=[3], max_val=[100]),
+        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),), "dtype": [np.uint8]}]),
+    ),
+    "hardtanh_3": dict(
         name=["hardtanh"],
         interface=["torch.nn.functional"],
         tag=["diopiHardtanh"],
@@ -1127,6 +1140,23 @@ diopi_configs = {
                     "dtype": [np.int64],
                     "gen_fn": dict(fn="Genfunc.randint", low=0, high=3),
                 },
+            ],
+        ),
+    ),
+    "nll_loss_v2_4": dict(
+        name=["nll_loss"],
+        interface=["torch.nn.functional"],
+        tag=["diopiNLLLossV2"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(reduction=["mean"], ignore_index=[-100]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((1,),)},
+                {"ins": ["totalWeight"], "shape": ((1,),)},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3),)},
+                {"ins": ["target"], "shape": ((4,),), "dtype": [np.int64], "value": ([0, 2, 1, 1],)},
             ],
         ),
     ),
@@ -4528,6 +4558,21 @@ diopi_configs = {
         name=["softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiSoftmax"],
+        dtype=[np.float32],
+        requires_backward=[0],
+        para=dict(dim=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((2, 3),), "dtype": [np.float32]},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3),), "dtype": [np.float16]},
+            ],
+        ),
+    ),
+    "softmax_2": dict(
+        name=["softmax"],
+        interface=["torch.nn.functional"],
+        tag=["diopiSoftmax"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(dim=[1, -2, 0]),
@@ -4536,7 +4581,7 @@ diopi_configs = {
             args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), ())}],
         ),
     ),
-    "softmax_2": dict(
+    "softmax_3": dict(
         name=["softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiSoftmax"],
@@ -4575,6 +4620,21 @@ diopi_configs = {
         name=["log_softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiLogSoftmax"],
+        dtype=[np.float32],
+        requires_backward=[0],
+        para=dict(dim=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((2, 3),), "dtype": [np.float32]},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3),), "dtype": [np.float16]},
+            ],
+        ),
+    ),
+    "log_softmax_2": dict(
+        name=["log_softmax"],
+        interface=["torch.nn.functional"],
+        tag=["diopiLogSoftmax"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(dim=[1, -2, 0]),
@@ -4583,7 +4643,7 @@ diopi_configs = {
             args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), ())}],
         ),
     ),
-    "log_softmax_2": dict(
+    "log_softmax_3": dict(
         name=["log_softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiLogSoftmax"],
@@ -4640,12 +4700,12 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         requires_backward=[0],
-        para=dict(dim=[0]),
+        para=dict(dim=[1, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3),)},
-                {"ins": ["index"], "shape": ((5,),), "dtype": [np.int64], "value": ([3, 0, 0, 2, 3],)},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (4, 3))},
+                {"ins": ["index"], "shape": ((), (5,)), "dtype": [np.int64], "value": (2, [3, 0, 0, 2, 3])},
             ],
         ),
     ),
@@ -5997,10 +6057,25 @@ diopi_configs = {
         para=dict(keepdim=[False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2, 3),), "value": ([[1, 3, 2], [3, 0, 3]],)}],
+            args=[{"ins": ["out"], "shape": ((1,),)}, {"ins": ["input"], "shape": ((2, 3),)}],
         ),
     ),
     "argmax_3": dict(
+        name=["argmax"],
+        interface=["torch"],
+        tag=["diopiArgmax"],
+        dtype=[np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(keepdim=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2, 3),), "value": ([[1, 3, 2], [3, 0, 3]],)}],
+        ),
+    ),
+    "argmax_4": dict(
         name=["argmax"],
         interface=["torch"],
         tag=["diopiArgmax"],
@@ -6022,7 +6097,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "argmax_4": dict(
+    "argmax_5": dict(
         name=["argmax"],
         interface=["torch"],
         tag=["diopiArgmax"],
@@ -6044,7 +6119,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "argmax_5": dict(
+    "argmax_6": dict(
         name=["argmax"],
         interface=["torch"],
         tag=["diopiArgmax"],
@@ -6083,10 +6158,25 @@ diopi_configs = {
         para=dict(keepdim=[False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((2, 3),), "value": ([[3, 1, 2], [1, 4, 1]],)}],
+            args=[{"ins": ["out"], "shape": ((1,),)}, {"ins": ["input"], "shape": ((2, 3),)}],
         ),
     ),
     "argmin_3": dict(
+        name=["argmin"],
+        interface=["torch"],
+        tag=["diopiArgmin"],
+        dtype=[np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(keepdim=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2, 3),), "value": ([[3, 1, 2], [1, 4, 1]],)}],
+        ),
+    ),
+    "argmin_4": dict(
         name=["argmin"],
         interface=["torch"],
         tag=["diopiArgmin"],
@@ -6108,7 +6198,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "argmin_4": dict(
+    "argmin_5": dict(
         name=["argmin"],
         interface=["torch"],
         tag=["diopiArgmin"],
@@ -6130,7 +6220,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "argmin_5": dict(
+    "argmin_6": dict(
         name=["argmin"],
         interface=["torch"],
         tag=["diopiArgmin"],
@@ -6779,12 +6869,17 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         is_inplace=True,
-        para=dict(dim=[0, 0, -1], value=[6, 2, 1]),
+        para=dict(dim=[0, 0, 0, -1], value=[1, 6, 2, 1]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((4, 3), (4, 3), ())},
-                {"ins": ["index"], "shape": ((1,), (3,), (1,)), "dtype": [np.int64], "value": ([-2], [3, 0, -1], [0])},
+                {"ins": ["input"], "shape": ((4, 3), (4, 3), (4, 3), ())},
+                {
+                    "ins": ["index"],
+                    "shape": ((), (1,), (3,), (1,)),
+                    "dtype": [np.int64],
+                    "value": (-2, [-2], [3, 0, -1], [0]),
+                },
             ],
         ),
     ),
@@ -6855,6 +6950,7 @@ diopi_configs = {
         interface=["torch"],
         tag=["diopiIndexFill"],
         dtype=[
+            np.bool_,
             np.uint8,
             np.int8,
             np.int16,
@@ -6871,13 +6967,13 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         is_inplace=True,
-        para=dict(dim=[0, 0]),
+        para=dict(dim=[0, 0, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((4, 3), (4, 3))},
-                {"ins": ["index"], "shape": ((3,), (1,)), "dtype": [np.int64], "value": ([3, 0, -1], [-2])},
-                {"ins": ["value"], "shape": ((), ()), "value": (2, 6)},
+                {"ins": ["input"], "shape": ((4, 3), (4, 3), (4, 3))},
+                {"ins": ["index"], "shape": ((), (3,), (1,)), "dtype": [np.int64], "value": (-2, [3, 0, -1], [-2])},
+                {"ins": ["value"], "shape": ((), (), ()), "value": (1, 2, 6)},
             ],
         ),
     ),
@@ -7121,10 +7217,10 @@ diopi_configs = {
         tag=["diopiNorm"],
         dtype=[np.float16, np.float32, np.float64, np.complex64, np.complex128],
         requires_backward=[0],
-        para=dict(p=[2, 1, float("inf")], dim=[(1,), (0, -1), ()]),
+        para=dict(p=[2, 1, None, float("inf")], dim=[(1,), (0, -1), (1,), ()]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((3, 4), (2, 3, 4), (3, 4))}],
+            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((3, 4), (2, 3, 4), (2, 3), (3, 4))}],
         ),
     ),
     "norm_2": dict(
@@ -7890,13 +7986,13 @@ diopi_configs = {
             np.complex128,
         ],
         is_inplace=True,
-        para=dict(dim=[0], reduce=[""]),
+        para=dict(dim=[0, 0], reduce=["", ""]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((3, 4),)},
-                {"ins": ["src"], "shape": ((3, 4),)},
-                {"ins": ["index"], "shape": ((0, 4),), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
+                {"ins": ["input"], "shape": ((3, 4), (3, 4))},
+                {"ins": ["src"], "shape": ((3, 4), (3,))},
+                {"ins": ["index"], "shape": ((0, 4), (0,)), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
             ],
         ),
     ),

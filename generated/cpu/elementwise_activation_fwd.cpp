@@ -180,7 +180,7 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t /*ctx*/, diopiTensorHa
                                      const diopiScalar_t* max_val) {
     return guarded("diopiHardtanh", [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
-        const Tensor input_tensor = tensor("input", input, kFloating | kInt8 | kInt16 | kInt32 | kInt64);
+        const Tensor input_tensor = tensor("input", input, kNumber);
         const Number min_val_number = scalar("min_val", min_val, kNumber);
         const Number max_val_number = scalar("max_val", max_val, kNumber);
         require_same_dtype(out_tensor, input_tensor);
@@ -193,14 +193,16 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t /*ctx*/, diopiTensorHa
         call.constant(max_val_number);
         call.write(out_tensor);
         call.check();
-        call.run(loops<HardtanhLoop, kInt8 | kInt16 | kInt32 | kInt64 | kFloat32 | kFloat64>());
+        require(input_tensor.dtype != Dtype::kUint8 || (min_val_number.value() >= 0 && max_val_number.value() >= 0),
+                "C2: min_val and max_val are not negative where input is uint8");
+        call.run(loops<HardtanhLoop, kIntegral | kFloat32 | kFloat64>());
     });
 }
 
 DIOPI_API diopiError_t diopiHardtanhInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t input,
                                         const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
     return guarded("diopiHardtanhInp", [&] {
-        const Tensor input_tensor = tensor("input", input, kFloating | kInt8 | kInt16 | kInt32 | kInt64);
+        const Tensor input_tensor = tensor("input", input, kNumber);
         const Number min_val_number = scalar("min_val", min_val, kNumber);
         const Number max_val_number = scalar("max_val", max_val, kNumber);
         require(min_val_number.value() <= max_val_number.value(), "C1: min_val is not above max_val");
@@ -211,7 +213,9 @@ DIOPI_API diopiError_t diopiHardtanhInp(diopiContextHandle_t /*ctx*/, diopiTenso
         call.constant(max_val_number);
         call.write(input_tensor);
         call.check();
-        call.run(loops<HardtanhLoop, kInt8 | kInt16 | kInt32 | kInt64 | kFloat32 | kFloat64>());
+        require(input_tensor.dtype != Dtype::kUint8 || (min_val_number.value() >= 0 && max_val_number.value() >= 0),
+                "C2: min_val and max_val are not negative where input is uint8");
+        call.run(loops<HardtanhLoop, kIntegral | kFloat32 | kFloat64>());
     });
 }
 

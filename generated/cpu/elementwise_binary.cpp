@@ -835,7 +835,7 @@ DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t /*ctx*/, diopiT
         if (is_integral(compute) || compute == Dtype::kBool) {
             call.refuse_zero(1, "C1: other holds no zero when both operands are integral");
         }
-        call.run(loops<RemainderTensorLoop, kIntegral | kFloat32 | kFloat64>());
+        call.run(loops<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
     });
 }
 
@@ -856,7 +856,7 @@ DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t /*ctx*/, diopiT
         if (is_integral(compute) || compute == Dtype::kBool) {
             call.refuse_zero(1, "C1: other is not zero when both operands are integral");
         }
-        call.run(loops<RemainderTensorLoop, kIntegral | kFloat32 | kFloat64>());
+        call.run(loops<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
     });
 }
 
@@ -865,7 +865,7 @@ DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t /*ctx*/, diopiTensorH
     return guarded("diopiRemainder", [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Number input_number = scalar("input", input, kNumber);
-        const Tensor other_tensor = tensor("other", other, kNumber);
+        const Tensor other_tensor = tensor("other", other, kNumber | kBool);
         require_broadcast(out_tensor, {&other_tensor});
         const Dtype compute = promote({input_number, other_tensor});
         Elementwise call(compute);
@@ -877,7 +877,7 @@ DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t /*ctx*/, diopiTensorH
         if (is_integral(compute) || compute == Dtype::kBool) {
             call.refuse_zero(1, "C1: other holds no zero when both operands are integral");
         }
-        call.run(loops<RemainderTensorLoop, kIntegral | kFloat32 | kFloat64>());
+        call.run(loops<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
     });
 }
 

@@ -802,7 +802,7 @@ DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTenso
         if (is_integral(compute) || compute == Dtype::kBool) {
             call.refuse_zero(1, "C1: other holds no zero when both operands are integral");
         }
-        call.run(launches<RemainderTensorLoop, kIntegral | kFloat32 | kFloat64>());
+        call.run(launches<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
     });
 }
 
@@ -823,7 +823,7 @@ DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTenso
         if (is_integral(compute) || compute == Dtype::kBool) {
             call.refuse_zero(1, "C1: other is not zero when both operands are integral");
         }
-        call.run(launches<RemainderTensorLoop, kIntegral | kFloat32 | kFloat64>());
+        call.run(launches<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
     });
 }
 
@@ -832,7 +832,7 @@ DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandl
     return guarded("diopiRemainder", ctx, [&] {
         const Tensor out_tensor = tensor("out", out, kAny);
         const Number input_number = scalar("input", input, kNumber);
-        const Tensor other_tensor = tensor("other", other, kNumber);
+        const Tensor other_tensor = tensor("other", other, kNumber | kBool);
         require_broadcast(out_tensor, {&other_tensor});
         const Dtype compute = promote({input_number, other_tensor});
         KernelCall call(compute);
@@ -844,7 +844,7 @@ DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandl
         if (is_integral(compute) || compute == Dtype::kBool) {
             call.refuse_zero(1, "C1: other holds no zero when both operands are integral");
         }
-        call.run(launches<RemainderTensorLoop, kIntegral | kFloat32 | kFloat64>());
+        call.run(launches<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
     });
 }
 

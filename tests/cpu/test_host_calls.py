@@ -14,6 +14,10 @@ def test_every_call_form_of_hosts_succeeds(libraries: tuple[Path, Path], interfa
     """No call is refused, and each gives what the oracle of its function knows."""
     cases = [call.case for call in calls(interface)]
     results = run(cases, interface, libraries[1], libraries[0], jobs=2)
-    wrong = [f"{result.case.id}: {result.outcome} {result.faults}" for result in results.results if result.outcome != "passed"]
+    wrong = [
+        f"{result.case.id}: {result.outcome} {result.faults}"
+        for result in results.results
+        if result.outcome != "passed"
+    ]
     assert wrong == []
     assert len(cases) > 1_000

@@ -88,7 +88,7 @@ def _fused_adamw(call: Call) -> Answer:
         own = {one: call[many][place] for many, one in lists.items() if call.given(many)}
         if call["maximize"]:
             own["grad"] = -own["grad"]
-        found = _adamw(Call(call.function, {**numbers, **own, "step": float(step)}, {}, {}))
+        found = _adamw(Call(call.function, {**numbers, **own, "step": float(np.asarray(step).item())}, {}, {}))
         for name in answer:
             answer[name].append(found[lists[name]])
     return answer

@@ -32,13 +32,14 @@ def _rows(x: Array, count: int) -> Array:
     return x.reshape(-1, *x.shape[x.ndim - count :])
 
 
-def _max(call: Call) -> Answer:
-    places, x = pool_places(call, "out"), call.wide("input")
+def _maxima(call: Call, pooled: str) -> tuple[Array, Array]:
+    """The maxima of windows and where they stand, both of shape [planes, *windows]; `pooled` has the pooled shape."""
+    places, x = pool_places(call, pooled), call.wide("input")
     count = dimensions(call)
     planes = _rows(x, count)
     numbers = np.arange(math.prod(planes.shape[1:])).reshape(planes.shape[1:])
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-    shape = call.shapes["out"]
+    shape = call.shapes[pooled]
     values = np.full((planes.shape[0], *shape[len(shape) - count :]), lowest, dtype=x.dtype)
     # A window of padding alone has no maximum.
     positions = np.full(values.shape, -1)
@@ -49,6 +50,12 @@ def _max(call: Call) -> Answer:
             elements = planes[plane].ravel()
             best = inside[_winner(elements[inside])]
             values[to][plane], positions[to][plane] = elements[best], best
+    return values, positions
+
+
+def _max(call: Call) -> Answer:
+    values, positions = _maxima(call, "out")
+    shape = call.shapes["out"]
     found = {"out": Expected(values.reshape(shape), signed_zero=False)}
     if "indices" in call.shapes:
         found["indices"] = Expected(positions.reshape(shape))
@@ -56,8 +63,9 @@ def _max(call: Call) -> Answer:
 
 
 def _max_backward(call: Call) -> Answer:
-    """Every arriving value goes where the index says."""
-    gradient, positions = call.wide("grad_output"), np.asarray(call["indices"])
+    """Every arriving value goes where the index says, or where the maximum is."""
+    gradient = call.wide("grad_output")
+    positions = np.asarray(call["indices"]) if call.given("indices") else _maxima(call, "grad_output")[1]
     shape = call.shapes["grad_input"]
     count = dimensions(call)
     planes = math.prod(gradient.shape[: gradient.ndim - count])

@@ -97,7 +97,7 @@ DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorH
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
  * @param[out] grad_weight Gradient of the filters, summed over batch and positions; null when it is not wanted. Dtype:
- *         same(weight). Shape: same(weight). May be null.
+ *         same(weight). Shape: same(weight). May be null. A library may accept or reject another dtype.
  * @param[out] grad_bias Gradient of the bias: grad_output summed over batch and positions; null when it is not wanted.
  *         Dtype: same(weight). Shape: [K]. May be null.
  * @param[in] grad_output Gradient that arrives at the responses. Dtype: same(input). Shape: conv(input, weight, stride,
@@ -357,10 +357,10 @@ DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_
  * @brief Clamps each element to the range from min_val to max_val; NaN stays NaN.
  * @note Source: torch.nn.functional.hardtanh, which rejects a lower bound above the upper one
  * @note C1: min_val is not above max_val (else diopiErrorOccurred).
+ * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The clamped values. Dtype: same(input). Shape: same(input).
- * @param[in] input Values to clamp, of any shape; uint8 is left out because the usual lower bound is negative. Dtype:
- *         floating, int8, int16, int32, int64.
+ * @param[in] input Values to clamp, of any shape. Dtype: number.
  * @param[in] min_val Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
  * @param[in] max_val Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
  *         Dtype: number. Default: 1.
@@ -375,9 +375,9 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle
  * @brief Clamps each element to the range from min_val to max_val; NaN stays NaN.
  * @note Source: torch.nn.functional.hardtanh, which rejects a lower bound above the upper one
  * @note C1: min_val is not above max_val (else diopiErrorOccurred).
+ * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] input Values to clamp, of any shape; uint8 is left out because the usual lower bound is negative.
- *         Dtype: floating, int8, int16, int32, int64.
+ * @param[in,out] input Values to clamp, of any shape. Dtype: number.
  * @param[in] min_val Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
  * @param[in] max_val Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
  *         Dtype: number. Default: 1.
@@ -602,7 +602,8 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] padding Padding of the forward call. Default: [0].
  * @param[in] dilation Dilation of the forward call. Default: [1].
  * @param[in] ceil_mode Whether the forward call counted windows that stick out at the end. Default: false.
- * @param[in] indices Positions that MaxPool1dWithIndices returned. Dtype: int64. Shape: same(grad_output).
+ * @param[in] indices Positions that MaxPool1dWithIndices returned. Dtype: int64. Shape: same(grad_output). A library
+ *         may accept or reject null and another dtype.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -622,7 +623,7 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
  *         padding, dilation, ceil_mode).
  * @param[out] indices Position of each maximum in its row: the first of equal values, the last of NaNs; -1 where a
- *         window is all padding. Dtype: int64. Shape: same(out).
+ *         window is all padding. Dtype: int64. Shape: same(out). A library may accept or reject another dtype.
  * @param[in] input Values to pool, [N, C, L] or [C, L]. Dtype: number. Shape: [*batch, C, L].
  * @param[in] kernel_size Size of the window.
  * @param[in] stride Step between windows; without entries, kernel_size. Default: [].
@@ -916,7 +917,8 @@ DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
  *         padding, dilation, ceil_mode).
  * @param[out] indices Position of each maximum in its plane of input, counted row by row: the first of equal values,
- *         the last of NaNs; -1 where a window is all padding. Dtype: int64. Shape: same(out).
+ *         the last of NaNs; -1 where a window is all padding. Dtype: int64. Shape: same(out). A library may accept or
+ *         reject another dtype.
  * @param[in] input Values to pool, [N, C, H, W] or [C, H, W]. Dtype: number. Shape: [*batch, C, H, W].
  * @param[in] kernel_size Size of the window (height, width).
  * @param[in] stride Step between windows (height, width); without entries, kernel_size. Default: [].
@@ -949,7 +951,8 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
  * @param[in] padding Padding of the forward call (height, width). Default: [0, 0].
  * @param[in] dilation Dilation of the forward call (height, width). Default: [1, 1].
  * @param[in] ceil_mode Whether the forward call counted windows that stick out at the end. Default: false.
- * @param[in] indices Positions that MaxPool2dWithIndices returned. Dtype: int64. Shape: same(grad_output).
+ * @param[in] indices Positions that MaxPool2dWithIndices returned. Dtype: int64. Shape: same(grad_output). A library
+ *         may accept or reject null and another dtype.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: max_pool2d_with_indices_backward.grad_input, max_pool2d_with_indices_backward
  * @since 1.0
@@ -2311,8 +2314,9 @@ DIOPI_API diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx, diopiT
  * @note C1: alpha is integral when the promoted dtype of input and other is integral (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The difference. Dtype: promote(input, other). Shape: broadcast(input, other).
- * @param[in] input The minuend. Dtype: number, complex.
- * @param[in] other The subtrahend, before it is multiplied by alpha. Dtype: number, complex.
+ * @param[in] input The minuend. Dtype: number, complex. A library may accept or reject another dtype.
+ * @param[in] other The subtrahend, before it is multiplied by alpha. Dtype: number, complex. A library may accept or
+ *         reject another dtype.
  * @param[in] alpha The factor on other; it takes no part in promotion. Dtype: number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: sub.out, sub.Tensor, _foreach_sub.List
@@ -2328,9 +2332,9 @@ DIOPI_API diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C2: promote(input, other) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The minuend. Dtype: number, complex.
+ * @param[in,out] input The minuend. Dtype: number, complex. A library may accept or reject another dtype.
  * @param[in] other The subtrahend, before it is multiplied by alpha. Dtype: number, complex. Shape:
- *         broadcastable(input).
+ *         broadcastable(input). A library may accept or reject another dtype.
  * @param[in] alpha The factor on other; it takes no part in promotion. Dtype: number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: sub_.Tensor, _foreach_sub_.List
@@ -2345,7 +2349,7 @@ DIOPI_API diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C1: alpha is integral when the promoted dtype of input and other is integral (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The difference. Dtype: promote(input, other). Shape: broadcast(input, other).
- * @param[in] input The minuend. Dtype: number, complex.
+ * @param[in] input The minuend. Dtype: number, complex. A library may accept or reject another dtype.
  * @param[in] other The subtrahend, before it is multiplied by alpha. Dtype: number.
  * @param[in] alpha The factor on other; it takes no part in promotion. Dtype: number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
@@ -2362,7 +2366,7 @@ DIOPI_API diopiError_t diopiSubScalar(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C2: promote(input, other) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The minuend. Dtype: number, complex.
+ * @param[in,out] input The minuend. Dtype: number, complex. A library may accept or reject another dtype.
  * @param[in] other The subtrahend, before it is multiplied by alpha. Dtype: number.
  * @param[in] alpha The factor on other; it takes no part in promotion. Dtype: number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
@@ -3754,7 +3758,7 @@ DIOPI_API diopiError_t diopiAll(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The probabilities, which add up to 1 along dim; NaN where all inputs along dim are -inf. Dtype:
- *         same(input). Shape: same(input).
+ *         same(input). Shape: same(input). A library may accept or reject another dtype.
  * @param[in] input Logits of any shape; a 0-d tensor counts as one element along dimension 0. Dtype: floating.
  * @param[in] dim Dimension along which the results add up to 1; negative counts from the end.
  * @return diopiSuccess, or the error that the call met.
@@ -3770,6 +3774,7 @@ DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the input of Softmax. Dtype: same(grad_output). Shape: same(output).
+ *         A library may accept or reject another dtype.
  * @param[in] grad_output Gradient with respect to the result of Softmax. Dtype: floating. Shape: same(output).
  * @param[in] output The probabilities that Softmax returned, of any shape. Dtype: same(grad_output).
  * @param[in] dim Dimension along which Softmax normalised; negative counts from the end.
@@ -3788,7 +3793,7 @@ DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTenso
  * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The logarithms of the probabilities, none above 0; NaN where all inputs along dim are -inf. Dtype:
- *         same(input). Shape: same(input).
+ *         same(input). Shape: same(input). A library may accept or reject another dtype.
  * @param[in] input Logits of any shape; a 0-d tensor counts as one element along dimension 0. Dtype: floating.
  * @param[in] dim Dimension along which the probabilities add up to 1; negative counts from the end.
  * @return diopiSuccess, or the error that the call met.
@@ -3804,7 +3809,7 @@ DIOPI_API diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHand
  * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the input of LogSoftmax. Dtype: same(grad_output). Shape:
- *         same(output).
+ *         same(output). A library may accept or reject another dtype.
  * @param[in] grad_output Gradient with respect to the result of LogSoftmax. Dtype: floating. Shape: same(output).
  * @param[in] output The logarithms of the probabilities that LogSoftmax returned, of any shape. Dtype:
  *         same(grad_output).
@@ -3869,11 +3874,12 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorH
  * @brief Slices along one dimension in the order of a vector of positions, which may repeat.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The chosen slices. Dtype: same(input). Shape: resize(input, dim, K).
+ * @param[out] out The chosen slices. Dtype: same(input). Shape: resize(input, dim, numel(index)).
  * @param[in] input The tensor whose slices are chosen. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
- * @param[in] index Position in dim of each slice, from 0. Dtype: index. Shape: [K].
+ * @param[in] index Position in dim of each slice, from 0: a vector, or 0-d for one slice. Dtype: index.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: index_select, index_select.out
  * @since 1.0
@@ -4056,7 +4062,7 @@ DIOPI_API diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* o
  * @brief Positions of all elements that differ from zero, in row-major order.
  * @param[in] ctx Context of the call.
  * @param[out] out One row per element found, one column per dimension of input. Dtype: int64. Shape: [?, rank(input)].
- *         Allocated by the operator through diopiRequireTensor.
+ *         A library may accept or reject another dtype. Allocated by the operator through diopiRequireTensor.
  * @param[in] input The elements to test; NaN differs from zero. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: nonzero, nonzero.out
@@ -4070,9 +4076,10 @@ DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[out] out N output features per row of input. Dtype: same(input). Shape: [*batch, N].
  * @param[in] input K input features per row, any number of leading dimensions. Dtype: number, complex. Shape: [*batch,
  *         K].
- * @param[in] weight Coefficients, one row per output feature. Dtype: same(input). Shape: [N, K].
- * @param[in] bias Summand per output feature; null for none. Dtype: same(input). Shape: [N]. May be null. Default:
- *         null.
+ * @param[in] weight Coefficients, one row per output feature. Dtype: same(input). Shape: [N, K]. A library may accept
+ *         or reject another shape.
+ * @param[in] bias Summand per output feature; null for none. Dtype: same(input). Shape: [N]. May be null. A library may
+ *         accept or reject another shape. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: linear, linear.out
  * @since 1.0
@@ -4637,7 +4644,7 @@ DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTenso
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
  * @param[out] grad_weight Gradient of the filters, summed over batch and positions; null when it is not wanted. Dtype:
- *         same(weight). Shape: same(weight). May be null.
+ *         same(weight). Shape: same(weight). May be null. A library may accept or reject another dtype.
  * @param[out] grad_bias Gradient of the bias: grad_output summed over batch and positions; null when it is not wanted.
  *         Dtype: same(weight). Shape: [M * groups]. May be null.
  * @param[in] grad_output Gradient that arrives at the result. Dtype: same(input). Shape: conv_transpose(input, weight,
@@ -4706,7 +4713,7 @@ DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTenso
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
  * @param[out] grad_weight Gradient of the filters, summed over batch and positions; null when it is not wanted. Dtype:
- *         same(weight). Shape: same(weight). May be null.
+ *         same(weight). Shape: same(weight). May be null. A library may accept or reject another dtype.
  * @param[out] grad_bias Gradient of the bias: grad_output summed over batch and positions; null when it is not wanted.
  *         Dtype: same(weight). Shape: [M * groups]. May be null.
  * @param[in] grad_output Gradient that arrives at the result. Dtype: same(input). Shape: conv_transpose(input, weight,
@@ -4852,7 +4859,7 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
  * @param[in] ctx Context of the call.
  * @param[out] out Positions along dim, or in the row-major order of the whole tensor; the first of several equal ones.
  *         Dtype: int64, int32. Shape: reduce(input, dim, keepdim).
- * @param[in] input The elements to compare. Dtype: number.
+ * @param[in] input The elements to compare. Dtype: number. A library may accept or reject another dtype.
  * @param[in] dim Dimension to search along, negative counts from the end; null searches the whole tensor. May be null.
  *                Default: null.
  * @param[in] keepdim Whether out keeps the searched dimensions with size 1. Default: false.
@@ -4873,7 +4880,7 @@ DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @param[in] ctx Context of the call.
  * @param[out] out Positions along dim, or in the row-major order of the whole tensor; the first of several equal ones.
  *         Dtype: int64, int32. Shape: reduce(input, dim, keepdim).
- * @param[in] input The elements to compare. Dtype: number.
+ * @param[in] input The elements to compare. Dtype: number. A library may accept or reject another dtype.
  * @param[in] dim Dimension to search along, negative counts from the end; null searches the whole tensor. May be null.
  *                Default: null.
  * @param[in] keepdim Whether out keeps the searched dimensions with size 1. Default: false.
@@ -5071,7 +5078,7 @@ DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorH
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
  * @param[out] grad_weight Gradient of the filters, summed over batch and positions; null when it is not wanted. Dtype:
- *         same(weight). Shape: same(weight). May be null.
+ *         same(weight). Shape: same(weight). May be null. A library may accept or reject another dtype.
  * @param[out] grad_bias Gradient of the bias: grad_output summed over batch and positions; null when it is not wanted.
  *         Dtype: same(weight). Shape: [K]. May be null.
  * @param[in] grad_output Gradient that arrives at the responses. Dtype: same(input). Shape: conv(input, weight, stride,
@@ -5182,7 +5189,8 @@ DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
  *         padding, dilation, ceil_mode).
  * @param[out] indices Position of each maximum in its volume of input, counted in row-major order: the first of equal
- *         values, the last of NaNs; -1 where a window is all padding. Dtype: int64. Shape: same(out).
+ *         values, the last of NaNs; -1 where a window is all padding. Dtype: int64. Shape: same(out). A library may
+ *         accept or reject another dtype.
  * @param[in] input Values to pool, [N, C, D, H, W] or [C, D, H, W]. Dtype: number. Shape: [*batch, C, D, H, W].
  * @param[in] kernel_size Size of the window (depth, height, width).
  * @param[in] stride Step between windows (depth, height, width); without entries, kernel_size. Default: [].
@@ -5215,7 +5223,8 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
  * @param[in] padding Padding of the forward call (depth, height, width). Default: [0, 0, 0].
  * @param[in] dilation Dilation of the forward call (depth, height, width). Default: [1, 1, 1].
  * @param[in] ceil_mode Whether the forward call counted windows that stick out at the end. Default: false.
- * @param[in] indices Positions that MaxPool3dWithIndices returned. Dtype: int64. Shape: same(grad_output).
+ * @param[in] indices Positions that MaxPool3dWithIndices returned. Dtype: int64. Shape: same(grad_output). A library
+ *         may accept or reject null and another dtype.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: max_pool3d_with_indices_backward.grad_input, max_pool3d_with_indices_backward
  * @since 1.0
@@ -5396,7 +5405,8 @@ DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHa
  * @note C1: grad_output has as many elements as the broadcast mask has true ones (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the elements that were chosen from, not yet summed where input was
- *         broadcast. Dtype: same(grad_output). Shape: broadcast(input, mask).
+ *         broadcast. Dtype: same(grad_output). Shape: broadcast(input, mask). A library may accept or reject another
+ *         shape.
  * @param[in] grad_output Gradient with respect to the K chosen elements. Dtype: floating, complex. Shape: [K].
  * @param[in] input The elements that were chosen from; only the shape matters. Dtype: same(grad_output).
  * @param[in] mask True where an element was chosen; broadcasts with input. Dtype: bool.
@@ -5452,12 +5462,13 @@ DIOPI_API diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out
  * @brief A copy of input in which the slices at the given positions of one dimension hold a single number.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor whose slices are filled. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
- * @param[in] index Position in dim of each slice to fill, counted from the end where negative; may repeat. Dtype:
- *         index. Shape: [K].
+ * @param[in] index Position in dim of each slice to fill, counted from the end where negative: a vector, which may
+ *         repeat, or 0-d for one. Dtype: index.
  * @param[in] value The number to fill in, cast to the dtype of input. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: index_fill.int_Scalar, index_fill.int_Scalar_out
@@ -5471,12 +5482,13 @@ DIOPI_API diopiError_t diopiIndexFillScalar(diopiContextHandle_t ctx, diopiTenso
  * @brief A copy of input in which the slices at the given positions of one dimension hold a single value.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor whose slices are filled. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
- * @param[in] index Position in dim of each slice to fill, counted from the end where negative; may repeat. Dtype:
- *         index. Shape: [K].
+ * @param[in] index Position in dim of each slice to fill, counted from the end where negative: a vector, which may
+ *         repeat, or 0-d for one. Dtype: index.
  * @param[in] value The value to fill in, cast to the dtype of input. Dtype: number, bool. Shape: [].
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: index_fill.int_Tensor, index_fill.int_Tensor_out
@@ -5489,11 +5501,12 @@ DIOPI_API diopiError_t diopiIndexFill(diopiContextHandle_t ctx, diopiTensorHandl
  * @brief Fills the slices at the given positions of one dimension with a single number.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor whose slices are filled; the others stay. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
- * @param[in] index Position in dim of each slice to fill, counted from the end where negative; may repeat. Dtype:
- *         index. Shape: [K].
+ * @param[in] index Position in dim of each slice to fill, counted from the end where negative: a vector, which may
+ *         repeat, or 0-d for one. Dtype: index.
  * @param[in] value The number to fill in, cast to the dtype of input. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: index_fill_.int_Scalar
@@ -5506,11 +5519,12 @@ DIOPI_API diopiError_t diopiIndexFillInpScalar(diopiContextHandle_t ctx, diopiTe
  * @brief Fills the slices at the given positions of one dimension with a single value.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor whose slices are filled; the others stay. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
- * @param[in] index Position in dim of each slice to fill, counted from the end where negative; may repeat. Dtype:
- *         index. Shape: [K].
+ * @param[in] index Position in dim of each slice to fill, counted from the end where negative: a vector, which may
+ *         repeat, or 0-d for one. Dtype: index.
  * @param[in] value The value to fill in, cast to the dtype of input. Dtype: number, bool. Shape: [].
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: index_fill_.int_Tensor
@@ -5629,9 +5643,11 @@ DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t o
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @note C3: where p is negative or infinite, the vectors are not empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The norms. Dtype: to_real(input). Shape: reduce(input, dim).
+ * @param[out] out The norms. Dtype: to_real(input). Shape: reduce(input, dim). A library may accept or reject another
+ *         dtype.
  * @param[in] input The vectors; complex elements count with their absolute value. Dtype: floating, complex.
- * @param[in] p Order of the norm, any real number or plus or minus infinity. Dtype: number. Default: 2.
+ * @param[in] p Order of the norm, any real number or plus or minus infinity; null means 2. Dtype: number. May be null.
+ *              Default: 2.
  * @param[in] dim Dimensions that form one vector, negative ones count from the end; empty means all. Default: [].
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: norm.Scalar, norm.Scalar_out, norm.ScalarOpt_dim, norm.out
@@ -5772,7 +5788,8 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTen
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @note C3: where ord is negative or infinite, the vectors are not empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The norms. Dtype: to_real(input). Shape: reduce(input, dim, keepdim).
+ * @param[out] out The norms. Dtype: to_real(input). Shape: reduce(input, dim, keepdim). A library may accept or reject
+ *         another dtype.
  * @param[in] input The vectors; complex elements count with their absolute value. Dtype: floating, complex.
  * @param[in] ord Order of the norm, any real number or plus or minus infinity. Dtype: number. Default: 2.
  * @param[in] dim Dimensions that form one vector, negative ones count from the end; empty means all. Default: [].
@@ -5807,7 +5824,8 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  * @param[out] indices Position in out of each element (in the shape of input), or of each slice (a vector, where dim is
  *         given); null: not wanted. Dtype: int64, int32. May be null.
  * @param[out] counts How often each entry of out occurs; not set where return_counts is false, and may be null then.
- *         Dtype: int64. Shape: [?]. May be null. Allocated by the operator through diopiRequireTensor.
+ *         Dtype: int64. Shape: [?]. May be null. A library may accept or reject another dtype. Allocated by the
+ *         operator through diopiRequireTensor.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: _unique, _unique2, unique_dim
  * @since 1.0
@@ -5980,7 +5998,7 @@ DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTenso
  * @param[in] ctx Context of the call.
  * @param[out] out The remainder. Dtype: promote(input, other). Shape: broadcast(input, other).
  * @param[in] input The dividend. Dtype: number.
- * @param[in] other The divisor. Dtype: number.
+ * @param[in] other The divisor. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: remainder.Scalar_Tensor
  * @since 1.0
@@ -6035,7 +6053,8 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
  *        coordinate in dim replaced by index there.
  * @note Source: torch.scatter with and without reduce; add is torch.scatter_add.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: index and src have the rank of input, 0-d counting as 1-d (else diopiErrorOccurred).
+ * @note C2: index and src have the rank of input, 0-d counting as 1-d, where index has elements (else
+ *       diopiErrorOccurred).
  * @note C3: index is not larger than src in any dimension, nor than input in any dimension but dim (else
  *       diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
@@ -6044,8 +6063,8 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
  * @param[in] dim Dimension whose coordinate is replaced; negative counts from the end.
  * @param[in] src The new elements, summands or factors; of the rank of input, elements beyond the shape of index are
  *                left. Dtype: same(input).
- * @param[in] index Coordinates in dim, from 0; of the rank of input, not larger than src, nor than input outside dim.
- *         Dtype: index.
+ * @param[in] index Coordinates in dim, from 0; of the rank of input, not larger than src, nor than input outside dim;
+ *         without elements of any shape. Dtype: index.
  * @param[in] reduce What happens to the old element: overwritten (empty; which of repeated ones stays is open), added
  *         to or multiplied. One of , add, multiply. Default: ''.
  * @return diopiSuccess, or the error that the call met.
@@ -6085,7 +6104,8 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTens
  *        position, with the coordinate in dim replaced by index there.
  * @note Source: torch.scatter with and without reduce; add is torch.scatter_add.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: index and src have the rank of input, 0-d counting as 1-d (else diopiErrorOccurred).
+ * @note C2: index and src have the rank of input, 0-d counting as 1-d, where index has elements (else
+ *       diopiErrorOccurred).
  * @note C3: index is not larger than src in any dimension, nor than input in any dimension but dim (else
  *       diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
@@ -6095,8 +6115,8 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTens
  * @param[in] dim Dimension whose coordinate is replaced; negative counts from the end.
  * @param[in] src The new elements, summands or factors; of the rank of input, elements beyond the shape of index are
  *                left. Dtype: same(input).
- * @param[in] index Coordinates in dim, from 0; of the rank of input, not larger than src, nor than input outside dim.
- *         Dtype: index.
+ * @param[in] index Coordinates in dim, from 0; of the rank of input, not larger than src, nor than input outside dim;
+ *         without elements of any shape. Dtype: index.
  * @param[in] reduce What happens to the old element: overwritten (empty; which of repeated ones stays is open), added
  *         to or multiplied. One of , add, multiply. Default: ''.
  * @return diopiSuccess, or the error that the call met.
@@ -6209,7 +6229,7 @@ DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandl
  * @brief Fills a tensor with numbers that are equally likely, from `from` up to but not including `to`.
  * @note C1: from is not above to (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] inout Tensor of any shape that is filled. Dtype: floating.
+ * @param[out] inout Tensor of any shape that is filled. Dtype: floating. A library may accept or reject another dtype.
  * @param[in] from Smallest number that can be drawn. Default: 0.
  * @param[in] to Upper end, which is not drawn itself but may be reached by rounding to the dtype of inout. Default: 1.
  * @param[in,out] generator Where the draws come from.

@@ -21,9 +21,12 @@ extern "C" {
  * @note C1: the last dimension of x is even (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The rotated heads. Dtype: same(x). Shape: same(x).
- * @param[in] x Queries or keys, [..., positions, heads, head_dim]. Dtype: floating. Shape: [*batch, S, H, D].
- * @param[in] cos Cosine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2].
- * @param[in] sin Sine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2].
+ * @param[in] x Queries or keys, [..., positions, heads, head_dim]. Dtype: floating. Shape: [*batch, S, H, D]. A library
+ *              may accept or reject another shape.
+ * @param[in] cos Cosine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2]. A library may
+ *                accept or reject another shape.
+ * @param[in] sin Sine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2]. A library may
+ *                accept or reject another shape.
  * @param[in] conj Rotates by the negative angle, which is the gradient of a rotation. Default: false.
  * @param[in] interleaved Pairs elements 2i and 2i + 1 where true and elements i and i + head_dim / 2 where false.
  *         Default: false.
@@ -98,7 +101,8 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
  * @note C2: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in] q Queries, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [B, Sq, H, D].
+ * @param[in] q Queries, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [B, Sq, H, D]. A
+ *              library may accept or reject another dtype.
  * @param[in] k Keys, [batch, seq_k, kv_heads, head_dim]; every key head serves heads / kv_heads query heads. Dtype:
  *              same(q). Shape: [B, Sk, Hk, D].
  * @param[in] v Values, [batch, seq_k, kv_heads, head_dim]. Dtype: same(q). Shape: [B, Sk, Hk, D].
@@ -108,7 +112,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
  * @param[in] scale Factor on the scores, usually 1 / sqrt(head_dim).
  * @param[out] out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[out] softmax_lse Natural logarithm of the sum of the exponentials of the scaled scores of every query, kept
- *         for the gradient. Dtype: float32. Shape: [B, H, Sq].
+ *         for the gradient. Dtype: float32. Shape: [B, H, Sq]. A library may accept or reject another dtype.
  * @param[in,out] gen Random state that dropout draws from and advances.
  * @param[out] debug_attn_mask Which probabilities dropout kept; null where it is not wanted. Dtype: bool. Shape: [B, H,
  *         Sq, Sk]. May be null. Default: null.
@@ -129,11 +133,12 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttention(
  * @param[in] ctx Context of the call.
  * @param[in] grad_out Gradient with respect to the weighted sums. Dtype: same(q). Shape: same(q).
  * @param[in] q Queries of the forward call, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape:
- *              [B, Sq, H, D].
+ *              [B, Sq, H, D]. A library may accept or reject another dtype.
  * @param[in] k Keys of the forward call, [batch, seq_k, kv_heads, head_dim]. Dtype: same(q). Shape: [B, Sk, Hk, D].
  * @param[in] v Values of the forward call, [batch, seq_k, kv_heads, head_dim]. Dtype: same(q). Shape: [B, Sk, Hk, D].
  * @param[in] out Result of the forward call. Dtype: same(q). Shape: same(q).
- * @param[in] softmax_lse Log-sum-exp of the scores that the forward call returned. Dtype: float32. Shape: [B, H, Sq].
+ * @param[in] softmax_lse Log-sum-exp of the scores that the forward call returned. Dtype: float32. Shape: [B, H, Sq]. A
+ *         library may accept or reject another dtype.
  * @param[in] dropout_p Dropout probability of the forward call. Default: 0.0.
  * @param[in] is_causal Causal flag of the forward call. Default: false.
  * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again.
@@ -163,7 +168,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackwa
  * @note C5: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] q Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [Tq, H,
- *              D].
+ *              D]. A library may accept or reject another dtype.
  * @param[in] k Keys of all sequences, [total_k, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] v Values of all sequences, [total_k, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] cum_seq_q Row of q where each sequence starts, followed by total_q; [batch + 1]. Dtype: index. Shape: [P].
@@ -177,7 +182,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackwa
  * @param[in] scale Factor on the scores, usually 1 / sqrt(head_dim).
  * @param[out] out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[in,out] softmax_lse Log-sum-exp of the scaled scores, [batch, heads, max_q]; elements behind the end of a
- *         sequence stay. Dtype: float32. Shape: [P - 1, H, max_q]. Only a part is written; the rest stays as it was.
+ *         sequence stay. Dtype: float32. Shape: [P - 1, H, max_q]. A library may accept or reject another dtype. Only a
+ *         part is written; the rest stays as it was.
  * @param[in,out] gen Random state that dropout draws from and advances.
  * @param[in,out] debug_attn_mask Which probabilities dropout kept; elements behind the end of a sequence stay; null
  *         where it is not wanted. Dtype: bool. Shape: [P - 1, H, max_q, max_k]. May be null. Default: null. Only a part
@@ -202,12 +208,12 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
  * @param[in] ctx Context of the call.
  * @param[in] grad_out Gradient with respect to the weighted sums. Dtype: same(q). Shape: same(q).
  * @param[in] q Queries of the forward call, [total_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [Tq,
- *              H, D].
+ *              H, D]. A library may accept or reject another dtype.
  * @param[in] k Keys of the forward call, [total_k, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] v Values of the forward call, [total_k, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] out Result of the forward call. Dtype: same(q). Shape: same(q).
  * @param[in] softmax_lse Log-sum-exp of the scores that the forward call returned, [batch, heads, max_q]. Dtype:
- *         float32. Shape: [B, H, max_q].
+ *         float32. Shape: [B, H, max_q]. A library may accept or reject another dtype.
  * @param[in] cum_seq_q Row of q where each sequence starts, followed by total_q. Dtype: index. Shape: [B + 1].
  * @param[in] cum_seq_k Row of k where each sequence starts, followed by total_k. Dtype: same(cum_seq_q). Shape: [B +
  *         1].
@@ -599,7 +605,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
  * @param[in] input Attention scores, [batch, heads, seq_q, seq_k]. Dtype: float16, bfloat16, float32. Shape: [B, H, Sq,
  *         Sk].
  * @param[in] mask True (not 0) hides a score; not read where fixed_triu_mask is true. Dtype: mask. Shape:
- *         broadcastable(input).
+ *         broadcastable(input). A library may accept or reject another dtype.
  * @param[in] scale Factor on the scores before the mask. Default: 1.0.
  * @param[in] fixed_triu_mask Hides the scores above the main diagonal of the last two dimensions instead of those of
  *         mask. Default: false.
@@ -620,7 +626,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiT
  * @param[in] output Probabilities that the forward call returned, [batch, heads, seq_q, seq_k]. Dtype: float16,
  *         bfloat16, float32. Shape: [B, H, Sq, Sk].
  * @param[in] mask Mask of the forward call; not read where fixed_triu_mask is true. Dtype: mask. Shape:
- *         broadcastable(output).
+ *         broadcastable(output). A library may accept or reject another dtype.
  * @param[in] scale Factor on the scores in the forward call. Default: 1.0.
  * @param[in] fixed_triu_mask Whether the forward call hid the scores above the diagonal. Default: false.
  * @return diopiSuccess, or the error that the call met.

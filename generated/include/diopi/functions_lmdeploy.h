@@ -224,17 +224,18 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
  * @param[in] fusion_level How far the library may fuse kernels, 0 for the least; the result does not depend on it.
  *         Default: 0.
  * @param[in] end_ids Token that ends each sequence. Dtype: same(output_ids). Shape: [batch_size].
- * @param[in,out] finished Whether a sequence had ended before the call, and afterwards whether it has now. Dtype: bool.
- *         Shape: [batch_size].
- * @param[in,out] sequence_lengths Number of tokens of each sequence; grows by 1 where it had not ended before the call.
- *         Dtype: index. Shape: [batch_size].
+ * @param[in,out] finished Whether a sequence had ended before the call, and afterwards whether it has now; null where
+ *         none had and nobody asks. Dtype: bool. Shape: [batch_size]. May be null. Default: null.
+ * @param[in,out] sequence_lengths Number of tokens of each sequence; grows by 1 where it had not ended before the call;
+ *         null where it is not counted. Dtype: index. Shape: [batch_size]. May be null. Default: null.
  * @param[in] step Row of output_ids that is written.
  * @param[in] batch_size Number of sequences.
  * @param[in] vocab_size_padded Number of scores per sequence, padding of the vocabulary included.
  * @param[in] runtime_top_k Number of candidates of each sequence, 1 to 1024. Dtype: index. Shape: [batch_size].
  * @param[in] runtime_top_p Share of the probability of these candidates from which is drawn, above 0 and at most 1.
  *         Dtype: float32. Shape: [batch_size].
- * @param[in] skip_decode Sequences for which nothing is drawn or written. Dtype: bool. Shape: [batch_size].
+ * @param[in] skip_decode Sequences for which nothing is drawn or written; null for none. Dtype: bool. Shape:
+ *         [batch_size]. May be null. Default: null.
  * @param[in,out] cum_log_probs To which the logarithm of the softmax probability of the drawn token is added; null
  *         where it is not wanted. Dtype: float32. Shape: [batch_size]. May be null. Default: null.
  * @param[in,out] output_log_probs Logarithm of the probability of the drawn token among the top_k; null where it is not
@@ -315,16 +316,17 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
  * @param[in] fusion_level How far the library may fuse kernels, 0 for the least; the result does not depend on it.
  *         Default: 0.
  * @param[in] end_ids Token that ends each sequence. Dtype: same(output_ids). Shape: [batch_size].
- * @param[in,out] finished Whether a sequence had ended before the call, and afterwards whether it has now. Dtype: bool.
- *         Shape: [batch_size].
- * @param[in,out] sequence_lengths Number of tokens of each sequence; grows by 1 where it had not ended before the call.
- *         Dtype: index. Shape: [batch_size].
+ * @param[in,out] finished Whether a sequence had ended before the call, and afterwards whether it has now; null where
+ *         none had and nobody asks. Dtype: bool. Shape: [batch_size]. May be null. Default: null.
+ * @param[in,out] sequence_lengths Number of tokens of each sequence; grows by 1 where it had not ended before the call;
+ *         null where it is not counted. Dtype: index. Shape: [batch_size]. May be null. Default: null.
  * @param[in] step Row of output_ids that is written.
  * @param[in] batch_size Number of sequences.
  * @param[in] vocab_size_padded Number of scores per sequence, padding of the vocabulary included.
  * @param[in,out] runtime_top_p Probability mass of each sequence, above 0 and at most 1; C passes it writable, and its
  *         values come back as they were. Dtype: float32. Shape: [batch_size].
- * @param[in] skip_decode Sequences for which nothing is drawn or written. Dtype: bool. Shape: [batch_size].
+ * @param[in] skip_decode Sequences for which nothing is drawn or written; null for none. Dtype: bool. Shape:
+ *         [batch_size]. May be null. Default: null.
  * @param[in,out] cum_log_probs To which the logarithm of the softmax probability of the drawn token is added; null
  *         where it is not wanted. Dtype: float32. Shape: [batch_size]. May be null. Default: null.
  * @param[in,out] output_log_probs Logarithm of the softmax probability of the drawn token; null where it is not wanted.

@@ -202,6 +202,9 @@ void require_broadcastable(const Tensor& operand, const Tensor& result) {
     if (operand.is_null()) {
         return;
     }
+    if (result.rank == 0 && operand.rank == 1 && operand.numel == 1) {
+        return;
+    }
     bool fits = operand.rank <= result.rank;
     for (int64_t i = 1; fits && i <= operand.rank; ++i) {
         const int64_t size = operand.shape[operand.rank - i];

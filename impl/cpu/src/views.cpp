@@ -31,7 +31,7 @@ View permuted(const Tensor& tensor, const std::vector<int64_t>& dims) {
 View expanded(const Tensor& tensor, const std::vector<int64_t>& shape) {
     std::vector<int64_t> strides(shape.size(), 0);
     const auto rank = static_cast<int64_t>(shape.size());
-    for (int64_t i = 1; i <= tensor.rank; ++i) {
+    for (int64_t i = 1; i <= std::min(tensor.rank, rank); ++i) {  // a single element may have one dimension more
         strides[rank - i] = tensor.shape[tensor.rank - i] == 1 ? 0 : tensor.strides[tensor.rank - i];
     }
     return View(tensor, shape, std::move(strides));

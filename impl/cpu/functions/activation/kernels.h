@@ -3,6 +3,7 @@
 #ifndef DIOPI_CPU_FUNCTIONS_ACTIVATION_KERNELS_H_
 #define DIOPI_CPU_FUNCTIONS_ACTIVATION_KERNELS_H_
 
+#include "diopi_cpu/promotion.h"
 #include "diopi_cpu/words.h"
 
 namespace diopi::cpu {
@@ -12,6 +13,9 @@ enum class SoftmaxKind { kSoftmax, kLogSoftmax, kSoftmaxGradient, kLogSoftmaxGra
 inline bool is_gradient(SoftmaxKind kind) {
     return kind == SoftmaxKind::kSoftmaxGradient || kind == SoftmaxKind::kLogSoftmaxGradient;
 }
+
+// The dtype to compute in: the results of halves may be float32, and the other way round.
+inline Dtype softmax_dtype(const Tensor& out, const Tensor& first) { return promote({out, first}); }
 
 // Along the middle one of three dimensions. `first` is the input, or the incoming gradient, whose `second` is what the
 // operator gave. `out` may be either of them.

@@ -8,9 +8,22 @@ using namespace diopi::cpu;
 
 namespace {
 
+// The dtypes agree, but for float32 beside halves.
+void require_dtypes(const Tensor& out, const Tensor& first, const Tensor& second) {
+    const auto is_half = [](const Tensor& tensor) {
+        return tensor.dtype == Dtype::kFloat16 || tensor.dtype == Dtype::kBfloat16;
+    };
+    require_same_dtype(second, first);
+    const bool is_mixed =
+        (is_half(out) && first.dtype == Dtype::kFloat32) || (out.dtype == Dtype::kFloat32 && is_half(first));
+    if (!is_mixed) {
+        require_same_dtype(out, first);
+    }
+}
+
 void along(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, int64_t dim) {
+    require_dtypes(out, first, second);
     for (const Tensor* source : {&first, &second}) {
-        require_same_dtype(out, *source);
         require_same_shape(*source, out);
         require_one_device({&out, source});
         require_no_overlap(out, *source);

@@ -10,7 +10,7 @@ namespace {
 template <typename Kernel>
 void apply(SoftmaxKind kind, const Tensor& out, const Tensor& first_tensor, const Tensor& second_tensor,
            const Around& place) {
-    dispatch_compute<kFloating>(out.dtype, [&](auto sample) {
+    dispatch_compute<kFloating>(softmax_dtype(out, first_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> a(first_tensor);
         const Input<T> b(is_gradient(kind) ? second_tensor : Tensor());

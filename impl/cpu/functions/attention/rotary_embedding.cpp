@@ -54,12 +54,15 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
         for (const Tensor* angle : {&cos_tensor, &sin_tensor}) {
             require_same_dtype(*angle, x_tensor);
             // Where x has one head or one position without a dimension for it, so may the angles.
-            const std::vector<int64_t> own = x_tensor.rank == 1 ? std::vector<int64_t>{half} : std::vector{positions, half};
-            require_shape(*angle, x_tensor.rank < 3 && shape_of(*angle) == own ? own : std::vector{positions, int64_t{1}, half});
+            const std::vector<int64_t> own =
+                x_tensor.rank == 1 ? std::vector<int64_t>{half} : std::vector{positions, half};
+            require_shape(
+                *angle, x_tensor.rank < 3 && shape_of(*angle) == own ? own : std::vector{positions, int64_t{1}, half});
             require_disjoint(out_tensor, *angle);
             require_one_device({&out_tensor, &x_tensor, angle});
         }
-        rotate_pairs(view.of(out_tensor).tensor(), view.of(x_tensor).tensor(), cos_tensor, sin_tensor, conj, interleaved);
+        rotate_pairs(view.of(out_tensor).tensor(), view.of(x_tensor).tensor(), cos_tensor, sin_tensor, conj,
+                     interleaved);
     });
 }
 

@@ -92,12 +92,15 @@ std::vector<int64_t> batch_of(const Tensor& like, int64_t channels, const Triple
 }
 
 struct Results {
+    diopiContextHandle_t ctx;
     Tensor grad_input;
     Tensor grad_weight;
     Tensor grad_bias;
 
-    Results(diopiTensorHandle_t input, diopiTensorHandle_t weight, diopiTensorHandle_t bias)
-        : grad_input(optional_tensor("grad_input", input, kFloating)),
+    Results(diopiContextHandle_t context, diopiTensorHandle_t input, diopiTensorHandle_t weight,
+            diopiTensorHandle_t bias)
+        : ctx(context),
+          grad_input(optional_tensor("grad_input", input, kFloating)),
           grad_weight(optional_tensor("grad_weight", weight, kFloating)),
           grad_bias(optional_tensor("grad_bias", bias, kFloating)) {}
 
@@ -111,12 +114,33 @@ struct Results {
         require_same_shape(grad_input, input);
         require_same_shape(grad_weight, weight);
         require_shape(grad_bias, {channels});
+        require_same_dtype(grad_input, input);
+        require_same_dtype(grad_bias, input);
+        const bool is_half = input.dtype == Dtype::kFloat16 || input.dtype == Dtype::kBfloat16;
+        if (!is_half || grad_weight.dtype != Dtype::kFloat32) {
+            require_same_dtype(grad_weight, input);
+        }
         for (const Tensor* written : {&grad_input, &grad_weight, &grad_bias}) {
-            require_same_dtype(*written, input);
             require_operands(*written, {&arriving, &input, &weight});
         }
         require_operands(grad_input, {&grad_weight, &grad_bias});
         require_operands(grad_weight, {&grad_bias});
+    }
+
+    // Sums in a wider dtype, which hosts ask for beside halves, are made of operands of that dtype.
+    void find_grad_weight(const Tensor& image, const Tensor& response, const Convolution& convolution) const {
+        if (grad_weight.dtype == image.dtype) {
+            correlate(grad_weight, image, response, convolution);
+        } else if (!grad_weight.is_null()) {
+            correlate(grad_weight, widened(image), widened(response), convolution);
+        }
+    }
+
+  private:
+    Tensor widened(const Tensor& operand) const {
+        const Tensor copy = new_tensor(ctx, operand.name, shape_of(operand), grad_weight.dtype, operand);
+        copy_elements(copy, operand);
+        return copy;
     }
 };
 
@@ -148,9 +172,7 @@ void convolve_backward(int space, const Results& results, diopiConstTensorHandle
     if (!results.grad_input.is_null()) {
         place(results.grad_input, arriving, weight_tensor, Tensor(), convolution);
     }
-    if (!results.grad_weight.is_null()) {
-        correlate(results.grad_weight, input_tensor, arriving, convolution);
-    }
+    results.find_grad_weight(input_tensor, arriving, convolution);
     if (!results.grad_bias.is_null()) {
         sum_channels(results.grad_bias, arriving);
     }
@@ -184,9 +206,7 @@ void transpose_backward(int space, const Results& results, diopiConstTensorHandl
     if (!results.grad_input.is_null()) {
         respond(results.grad_input, arriving, weight_tensor, Tensor(), convolution);
     }
-    if (!results.grad_weight.is_null()) {
-        correlate(results.grad_weight, arriving, input_tensor, convolution);
-    }
+    results.find_grad_weight(arriving, input_tensor, convolution);
     if (!results.grad_bias.is_null()) {
         sum_channels(results.grad_bias, arriving);
     }
@@ -209,7 +229,7 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
                                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                                   int64_t groups) {
     return guarded("diopiConvolution2dBackward", ctx, [&] {
-        convolve_backward(2, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
+        convolve_backward(2, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                           {stride, padding, dilation, groups});
     });
 }
@@ -230,7 +250,7 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
                                                     diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
                                                     diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
     return guarded("diopiConvTranspose2dBackward", ctx, [&] {
-        transpose_backward(2, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
+        transpose_backward(2, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                            output_padding, {stride, padding, dilation, groups});
     });
 }
@@ -250,7 +270,7 @@ DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diop
                                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                                   int64_t groups) {
     return guarded("diopiConvolution3dBackward", ctx, [&] {
-        convolve_backward(3, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
+        convolve_backward(3, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                           {stride, padding, dilation, groups});
     });
 }
@@ -271,7 +291,7 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
                                                     diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
                                                     diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
     return guarded("diopiConvTranspose3dBackward", ctx, [&] {
-        transpose_backward(3, {grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
+        transpose_backward(3, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
                            output_padding, {stride, padding, dilation, groups});
     });
 }

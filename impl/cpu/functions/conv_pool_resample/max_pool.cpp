@@ -1,6 +1,7 @@
 // MaxPool1d, MaxPool2d, MaxPool3d, with and without indices.
 #include <diopi/functions.h>
 
+#include "diopi_cpu/dense.h"
 #include "pooling.h"
 
 using namespace diopi::cpu;
@@ -69,7 +70,8 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool1dBackward", ctx, [&] {
-        pool_backward(ctx, 1, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
+        pool_backward(ctx, 1, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode,
+                      indices);
     });
 }
 
@@ -94,7 +96,8 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool2dBackward", ctx, [&] {
-        pool_backward(ctx, 2, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
+        pool_backward(ctx, 2, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode,
+                      indices);
     });
 }
 
@@ -119,6 +122,7 @@ DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool3dBackward", ctx, [&] {
-        pool_backward(ctx, 3, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices);
+        pool_backward(ctx, 3, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode,
+                      indices);
     });
 }

@@ -142,9 +142,9 @@ DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t
         shape.pop_back();
         // A vector is one output feature, for which the result has no dimension.
         const bool is_vector = weight_tensor.rank == 1;
-        const View weights =
-            is_vector ? View(weight_tensor, {1, inner}, {0, weight_tensor.strides[0]})
-                      : View(weight_tensor, shape_of(weight_tensor), {weight_tensor.strides[0], weight_tensor.strides[1]});
+        const View weights = is_vector ? View(weight_tensor, {1, inner}, {0, weight_tensor.strides[0]})
+                                       : View(weight_tensor, shape_of(weight_tensor),
+                                              {weight_tensor.strides[0], weight_tensor.strides[1]});
         const int64_t columns = weights.tensor().shape[0];
         if (!is_vector) {
             shape.push_back(columns);

@@ -40,7 +40,8 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, d
         const Classes& sizes = problem.sizes;
         require_same_shape(gradient_tensor, problem.input);
         require_same_dtype(incoming_tensor, problem.input);
-        require(incoming_tensor.rank == 0 || (reduction == ReductionNone && shape_of(incoming_tensor) == sizes.without),
+        require(incoming_tensor.rank == 0 || (incoming_tensor.rank == 1 && incoming_tensor.numel == 1) ||
+                    (reduction == ReductionNone && shape_of(incoming_tensor) == sizes.without),
                 "C6: grad_output is 0-d, or without reduction of the shape of input without its class dimension");
         require_one_device({&gradient_tensor, &incoming_tensor});
         require_disjoint(gradient_tensor, incoming_tensor);

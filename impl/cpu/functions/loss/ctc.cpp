@@ -55,7 +55,8 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
             }
         }
         const Tensor none;
-        find_ctc_losses({is_one ? none : out_tensor, losses_tensor, alpha_tensor}, input_tensor, all, reduction, zero_infinity);
+        find_ctc_losses({is_one ? none : out_tensor, losses_tensor, alpha_tensor}, input_tensor, all, reduction,
+                        zero_infinity);
     });
 }
 

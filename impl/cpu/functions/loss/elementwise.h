@@ -16,8 +16,8 @@
 
 namespace diopi::cpu {
 
-// The target has the shape of the input, factors broadcast to it. Their dtypes may differ from that of the input, as may
-// those of results: losses are computed in `loss_dtype`.
+// The target has the shape of the input, factors broadcast to it. Their dtypes may differ from that of the input, as
+// may those of results: losses are computed in `loss_dtype`.
 inline void check_operands(const Tensor& written, const Tensor& input, const Tensor& target,
                            std::initializer_list<const Tensor*> factors, diopiReduction_t reduction) {
     check_reduction(reduction);

@@ -84,7 +84,7 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
     return guarded("diopiNLLLossV2Backward", ctx, [&] {
         nll_backward(tensor("grad_input", grad_input, kFloating), tensor("grad_output", grad_output, kFloating),
                      tensor("input", input, kFloating), tensor("target", target, kInt64),
-                     optional_tensor("weight", weight, kFloating), optional_tensor("totalWeight", totalWeight, kFloating),
-                     reduction, ignore_index);
+                     optional_tensor("weight", weight, kFloating),
+                     optional_tensor("totalWeight", totalWeight, kFloating), reduction, ignore_index);
     });
 }

@@ -79,7 +79,7 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
         const View incoming_view = permuted(incoming_tensor, order);
         const bool is_wanted = !gradient_tensor.is_null();
         const View gradient_view = permuted(is_wanted ? gradient_tensor : input_tensor, order);
-        channel_of_sample_gradients(is_wanted ? gradient_view.tensor() : gradient_tensor, grad_scale_tensor, grad_bias_tensor, incoming_view.tensor(),
-                                    x_view.tensor(), scale_tensor, eps);
+        channel_of_sample_gradients(is_wanted ? gradient_view.tensor() : gradient_tensor, grad_scale_tensor,
+                                    grad_bias_tensor, incoming_view.tensor(), x_view.tensor(), scale_tensor, eps);
     });
 }

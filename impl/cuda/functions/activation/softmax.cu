@@ -203,7 +203,7 @@ void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Ten
     if (out.numel == 0) {
         return;
     }
-    dispatch<kFloating>(out.dtype, [&](auto sample) {
+    dispatch<kFloating>(softmax_dtype(out, first), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> a(first);
         const Input<S> b(backward ? second : Tensor());

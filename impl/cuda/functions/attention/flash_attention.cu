@@ -41,8 +41,8 @@ std::vector<int64_t> indices(const Tensor& tensor) {
         // Lists of lengths that hosts keep in their own memory.
         for (int64_t i = 0; i < tensor.numel; ++i) {
             const int64_t at = i * tensor.strides[0];
-            values[static_cast<size_t>(i)] = tensor.dtype == Dtype::kInt32 ? tensor.elements<Int32>()[at].value
-                                                                           : tensor.elements<Int64>()[at].value;
+            values[static_cast<size_t>(i)] =
+                tensor.dtype == Dtype::kInt32 ? tensor.elements<Int32>()[at].value : tensor.elements<Int64>()[at].value;
         }
         return values;
     }
