@@ -1090,17 +1090,17 @@ diopi_configs = {
         tag=["diopiNLLLossV2"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(reduction=["none", "mean", "mean", "sum"], ignore_index=[-100, -100, -100, 1]),
+        para=dict(reduction=["none", "mean", "mean", "sum", "sum"], ignore_index=[-100, -100, -100, 1, -100]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), (), (), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4))},
+                {"ins": ["out"], "shape": ((4,), (), (), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4), (4, 3))},
                 {
                     "ins": ["target"],
-                    "shape": ((4,), (), (3,), (3,)),
+                    "shape": ((4,), (), (3,), (3,), (4,)),
                     "dtype": [np.int64],
-                    "value": ([0, 2, -100, 1], 2, -100, 1),
+                    "value": ([0, 2, -100, 1], 2, -100, 1, [0, 2, 1, 1]),
                 },
             ],
         ),
