@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from host_calls import calls
 
 from diopigen.conformance.runner import run
 from diopigen.ir.model import Interface
 
 
+@pytest.mark.suite
 def test_every_call_form_of_hosts_succeeds(libraries: tuple[Path, Path], interface: Interface) -> None:
     """No call is refused, and each gives what the oracle of its function knows."""
     cases = [call.case for call in calls(interface)]
