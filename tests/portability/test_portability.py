@@ -53,6 +53,9 @@ def test_the_table_is_aligned_and_names_what_failed() -> None:
         "3 configurations, 1 skipped: 20 cases, 2 failed, in 2 configurations\n"
     )
     assert "| libraries: bare | 1.0.0 (avx2) | 10 | 8 | 0 | 2 | 62 |\n" in table.markdown(rows, "Chip 1")
+    page = (ROOT / "docs/portability.md").read_text(encoding="utf-8")
+    head = page.split(table.SECTION)[0]
+    assert table.in_page(page, rows, "Chip 1") == head + table.SECTION + table.markdown(rows, "Chip 1")
     assert json.loads(table.to_json(rows, "Chip 1"))["rows"][1]["failures"] == list(failed.failures)
     assert [row.good for row in rows] == [True, False, True, False]
 

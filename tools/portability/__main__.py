@@ -37,6 +37,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="list the configurations")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
+    parser.add_argument("--docs", action="store_true", help="write the table to docs/portability.md")
     options = parser.parse_args()
     if (options.lib is None) != (options.runtime is None):
         parser.error("--lib and --runtime go together")
@@ -66,6 +67,9 @@ def main() -> int:
         options.json.write_text(table.to_json(rows, name), encoding="utf-8")
     if options.markdown:
         options.markdown.write_text(table.markdown(rows, name), encoding="utf-8")
+    if options.docs:
+        page = ROOT / "docs/portability.md"
+        page.write_text(table.in_page(page.read_text(encoding="utf-8"), rows, name), encoding="utf-8")
     print(table.text(rows, name), end="")
     return 0 if all(row.good for row in rows) and any(not row.skipped for row in rows) else 1
 

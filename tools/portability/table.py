@@ -31,6 +31,14 @@ def markdown(rows: Sequence[Row], processor: str) -> str:
     )
 
 
+SECTION = "## The table\n"
+
+
+def in_page(page: str, rows: Sequence[Row], processor: str) -> str:
+    """A page whose last section is the table, with this table."""
+    return page[: page.index(SECTION)] + SECTION + markdown(rows, processor)
+
+
 def to_json(rows: Sequence[Row], processor: str) -> str:
     """All that is known."""
     return json.dumps({"processor": processor, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
