@@ -41,8 +41,8 @@ def available() -> None:
 
 
 def libraries(jobs: int) -> Libraries:
-    """Builds runtime, simulated device, dispatch library, CPU library and a scaffolded vendor, warnings as errors. Returns
-    the CPU library with its runtime."""
+    """Builds runtime, simulated device, dispatch library, CPU library and a scaffolded vendor, warnings as errors.
+    Returns the CPU library with its runtime."""
     available()
     log = FOLDER / "build.log"
     log.unlink(missing_ok=True)
