@@ -130,7 +130,8 @@ def build_droplet() -> tuple[Path, Path]:
     if shutil.which("ccache") is None:
         options.append("-DDIOPIGEN_PRECOMPILE=ON")
     run("configure", ["cmake", "-S", TREE, "-B", TREE / "build", *options])
-    run("droplet", ["cmake", "--build", TREE / "build", "--parallel", JOBS])
+    targets = ("diopi_impl", "diopi_dispatch", "diopigen_runtime_shared")
+    run("droplet", ["cmake", "--build", TREE / "build", "--parallel", JOBS, "--target", *targets])
     return TREE / "build/libdiopi_impl.so", TREE / "build/dispatch/libdiopi_dispatch.so"
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from artefacts import artefact
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,7 @@ def test_every_command_of_the_page_is_shell() -> None:
     assert done.returncode == 0 and len(blocks()) >= 14, done.stderr
 
 
+@pytest.mark.slow
 def test_the_page_is_true(tmp_path: Path) -> None:
     reference = artefact("libdiopi_impl.so")
     script = ["set -e", "set -o pipefail"]
