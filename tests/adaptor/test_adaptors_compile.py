@@ -60,7 +60,7 @@ def _cases() -> Iterator[Any]:
             yield pytest.param(vendor, compiler, standard, marks=() if often else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("vendor", "compiler", "standard"), _cases())
+@pytest.mark.parametrize(("vendor", "compiler", "standard"), list(_cases()))
 def test_shims_compile(vendor: str, compiler: str, standard: str, interface: Interface, tmp_path: Path) -> None:
     source = write(interface, whole(interface) if vendor == "whole" else real(vendor, interface), tmp_path)
     how = (f"-std={standard}", "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror", *INCLUDES)
