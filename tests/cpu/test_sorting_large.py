@@ -60,6 +60,26 @@ def test_sort(cpu: CpuLibrary, dtype: Any, shape: tuple[int, ...], descending: b
     np.testing.assert_array_equal(places, expected)
 
 
+PATTERNS = {
+    "rising": lambda i: i, "falling": lambda i: -i, "one": lambda i: i * 0 + 7, "two": lambda i: i % 2,
+    "low digit": lambda i: i * 37 % 256, "high digit": lambda i: (i * 37 % 64) << 24,
+    "two digits": lambda i: (i * 37 % 64) << 24 | i * 11 % 200, "far": lambda i: (i * 37 % 1001 - 500) << 50,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("count", [47, 48, 49, 1000, 32_768, 32_769, 70_000])
+def test_sort_by_digits(cpu: CpuLibrary, pattern: str, count: int) -> None:
+    """Lengths at which the way of sorting changes, and keys that differ in some digits only."""
+    x = PATTERNS[pattern](np.arange(count, dtype=np.int64))
+    for descending in (False, True):
+        expected = order_of(x, descending)
+        out, places = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        cpu.call("diopiSort", out, places, x, -1, descending, None)
+        np.testing.assert_array_equal(places, expected)
+        np.testing.assert_array_equal(out, x[expected])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int8])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("k", [1, 3, 100, 257])

@@ -31,6 +31,8 @@ std::string version() {
 #endif
 #if defined(DIOPI_CPU_HIGHWAY)
     text += ", Highway";
+#else
+    text += ", radix sort";
 #endif
     return text + ")";
 }

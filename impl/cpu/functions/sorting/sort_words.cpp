@@ -8,6 +8,8 @@
 
 #if defined(DIOPI_CPU_HIGHWAY)
 #include <hwy/contrib/sort/vqsort.h>
+#else
+#include "radix_sort.h"
 #endif
 
 namespace diopi::cpu {
@@ -15,24 +17,37 @@ namespace diopi::cpu {
 namespace {
 
 #if defined(DIOPI_CPU_HIGHWAY)
-// Vector quicksort, by the best instructions that the machine has.
-void sort_alone(uint64_t* words, int64_t count) {
+// Vector quicksort, by the best instructions that the machine has; in place.
+constexpr bool kHasScratch = false;
+
+void sort_alone(uint64_t* words, uint64_t* /*scratch*/, int64_t count) {
     const hwy::Sorter sorter;
     sorter(words, static_cast<size_t>(count), hwy::SortAscending());
 }
 
-void sort_alone(LongWord* words, int64_t count) {
+void sort_alone(LongWord* words, LongWord* /*scratch*/, int64_t count) {
     static_assert(sizeof(LongWord) == sizeof(hwy::uint128_t) && alignof(LongWord) == alignof(hwy::uint128_t),
                   "a LongWord is Highway's number of 128 bits");
     const hwy::Sorter sorter;
     sorter(reinterpret_cast<hwy::uint128_t*>(words), static_cast<size_t>(count), hwy::SortAscending());
 }
 #else
+constexpr bool kHasScratch = true;
+
 template <typename Word>
-void sort_alone(Word* words, int64_t count) {
-    std::sort(words, words + count);
+void sort_alone(Word* words, Word* scratch, int64_t count) {
+    RadixSort<Word>::sort(words, scratch, count);
 }
 #endif
+
+template <typename Word>
+void sort_by_this_thread(Word* words, int64_t count) {
+    Buffer memory;
+    if (kHasScratch) {
+        memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
+    }
+    sort_alone(words, static_cast<Word*>(memory.data()), count);
+}
 
 // How many of the first `count` words of two sorted arrays together come from the first one.
 template <typename Word>
@@ -76,20 +91,20 @@ void sort_together(Word* words, int64_t count) {
         runs *= 2;
     }
     if (runs == 1) {
-        sort_alone(words, count);
+        sort_by_this_thread(words, count);
         return;
     }
-    // Each thread sorts a run; then pairs of runs are merged, segment by segment.
-    int64_t run = ((count + runs - 1) / runs + kSegment - 1) / kSegment * kSegment;
-    parallel_for((count + run - 1) / run, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t k = begin; k < end; ++k) {
-            sort_alone(words + k * run, std::min(run, count - k * run));
-        }
-    });
     Buffer memory;
     memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
     Word* from = words;
     Word* to = static_cast<Word*>(memory.data());
+    // Each thread sorts a run; then pairs of runs are merged, segment by segment.
+    int64_t run = ((count + runs - 1) / runs + kSegment - 1) / kSegment * kSegment;
+    parallel_for((count + run - 1) / run, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+            sort_alone(from + k * run, to + k * run, std::min(run, count - k * run));
+        }
+    });
     for (; run < count; run *= 2) {
         parallel_for((count + kSegment - 1) / kSegment, 1, [&](int64_t begin, int64_t end) {
             for (int64_t segment = begin; segment < end; ++segment) {
@@ -111,8 +126,8 @@ void sort_together(Word* words, int64_t count) {
 
 }  // namespace
 
-void sort_words(uint64_t* words, int64_t count) { sort_alone(words, count); }
-void sort_words(LongWord* words, int64_t count) { sort_alone(words, count); }
+void sort_words(uint64_t* words, int64_t count) { sort_by_this_thread(words, count); }
+void sort_words(LongWord* words, int64_t count) { sort_by_this_thread(words, count); }
 void sort_words_together(uint64_t* words, int64_t count) { sort_together(words, count); }
 void sort_words_together(LongWord* words, int64_t count) { sort_together(words, count); }
 
