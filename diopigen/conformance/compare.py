@@ -15,11 +15,19 @@ itself may be off by (`own_error`), and a, b and tiny follow from the operator's
                     denormals for zero
     reduction       a = 1, b = (8 + 2 * sqrt(n)) * eps32 / eps for halves, which are added up in float32; n terms
     matmul, convolution   as reduction
+    attention       as reduction, and c * narrowed with c = eps / 2, the largest relative error of one rounding to the
+                    output's dtype, which is that of the operands
     approximate     a = b = 64 (halves: a = 1 and b = 64 * eps32 / eps)
 
 The sum of n rounded terms is off by sqrt(n) roundings as a rule and by n at worst; the bound lies between, and an error
 in one term of the sum is far above it. NaN and infinities must be in the same places. Where the exact result lies
 beyond the largest number, or the terms do, infinity is accepted beside numbers within the bound.
+
+`narrowed`, the sum of |p| |v| over the terms p v of a result, is what the class `attention` adds: matrix units multiply
+operands of one dtype, so a kernel rounds the factor p, which it has computed in float32, to the dtype of v. Each term
+is then off by at most eps / 2 of itself. The factors are at most 1, and fall below the normal numbers of float16: there
+a rounding is off by eps / 2 of the smallest normal number, which the oracle adds to |p|. In gradients the factors are
+the probabilities and the gradients of the scores.
 """
 
 from __future__ import annotations
@@ -53,10 +61,12 @@ class Bound:
     relative: float
     scaled: float
     tiny: float
+    narrowed: float = 0.0
+    """The factor c of what a kernel may round to the operands' dtype on its way."""
 
     def times(self, factor: float) -> Bound:
         """The bound widened by a factor."""
-        return Bound(self.relative * factor, self.scaled * factor, self.tiny * factor)
+        return Bound(self.relative * factor, self.scaled * factor, self.tiny * factor, self.narrowed * factor)
 
 
 _ROUNDINGS = 8
@@ -106,8 +116,9 @@ def bound_of(tolerance: str | None, dtype: str, terms: int = 1, precision: str |
         return Bound(eps, eps, 2 * denormal)
     is_half = real in ("float16", "bfloat16")
     inner = epsilon("float32") if is_half else eps
-    if tolerance in ("reduction", "matmul", "convolution"):
-        return Bound(eps, (8 + 2 * math.sqrt(terms)) * inner, smallest)
+    if tolerance in ("reduction", "matmul", "convolution", "attention"):
+        narrowed = eps / 2 if tolerance == "attention" else 0.0
+        return Bound(eps, (8 + 2 * math.sqrt(terms)) * inner, smallest, narrowed)
     if tolerance == "approximate":
         return Bound(eps if is_half else 64 * eps, 64 * inner, smallest)
     if is_half:
@@ -174,7 +185,8 @@ def _by_parts(
         values = part_of(expected.values, part)
         assert values is not None
         scale, free, or_nan = (part_of(array, part) for array in (expected.scale, expected.free, expected.or_nan))
-        some = replace(expected, values=values, scale=scale, free=free, or_nan=or_nan)
+        narrowed = part_of(expected.narrowed, part)
+        some = replace(expected, values=values, scale=scale, free=free, or_nan=or_nan, narrowed=narrowed)
         fault = compare(flat[part], dtype, some, tolerance, parameter, factor)
         if fault is not None:
             place = f"elements {start} to {min(start + _PART, stored.size) - 1} of {list(shape)}, counted in a row"
@@ -204,6 +216,8 @@ def _judged(wrong: Array, expected: Expected) -> Array:
 def _limits(values: Array, expected: Expected, bound: Bound, tolerance: str | None) -> Array:
     size = np.abs(values)
     library = bound.relative * size + bound.scaled * _scale(size, expected) + bound.tiny
+    if expected.narrowed is not None:
+        library = library + bound.narrowed * expected.narrowed
     return np.asarray(library + own_error(expected, tolerance))
 
 

@@ -154,7 +154,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
 
 _WEIGHED = frozenset({"attention_llm_ext", "detection_mmcv"})
 """Families whose operators may leave out what has the weight 0."""
-_JUDGED = frozenset({"reduction", "rounding", "transcendental", "matmul"})
+_JUDGED = frozenset({"reduction", "rounding", "transcendental", "matmul", "attention"})
 """Tolerances beside `exact` whose operators have agreed results for infinities and NaN."""
 
 

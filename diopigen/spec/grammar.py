@@ -36,6 +36,7 @@ TOLERANCES = (
     "reduction",
     "matmul",
     "convolution",
+    "attention",
     "approximate",
     "random",
 )

@@ -25,8 +25,9 @@ class Expected:
     """What an output must hold.
 
     `values` are exact integers, bools, or floats before the last rounding. `scale` is the size of what was added up
-    (default: the size of the result), `terms` how many numbers: both widen the bound. `precision` is the dtype that
-    the computation ran in where it is less precise than the output. Where `free` holds, any value is accepted,
+    (default: the size of the result), `terms` how many numbers: both widen the bound. `narrowed` is the size of terms
+    of which the class of the operator lets a kernel round one factor to the operands' dtype. `precision` is the dtype
+    that the computation ran in where it is less precise than the output. Where `free` holds, any value is accepted,
     where `or_nan` holds, NaN beside the value of a float.
     """
 
@@ -37,6 +38,7 @@ class Expected:
     signed_zero: bool = True
     free: Array | None = None
     or_nan: Array | None = None
+    narrowed: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

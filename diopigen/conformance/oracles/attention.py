@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array
+from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
 from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
 
 
@@ -80,8 +80,15 @@ class Scores:
         return np.asarray(np.where(self.is_blind, np.inf, self.maximum + np.log(self.sums)))
 
 
-def weighted(scores: Scores, v: Array) -> tuple[Array, Array]:
-    """The weighted sums of the values, [queries, heads, d], and the size of their terms."""
+def _narrowed(factor: Array, dtype: str, among: Array | bool = True) -> Array:
+    """What a rounding to a dtype is relative to: the factor's size, or the smallest normal number where it is below
+    that, for factors that are at most 1 before they are divided by their sum."""
+    return np.asarray(np.where(among, np.abs(factor) + SMALLEST_NORMAL[dtype], 0))
+
+
+def weighted(scores: Scores, v: Array, dtype: str) -> tuple[Array, Array, Array]:
+    """The weighted sums of values of a dtype, [queries, heads, d], the size of their terms, and what roundings of the
+    probabilities to that dtype are relative to."""
     p = scores.probabilities
     shared = np.repeat(v, p.shape[0] // max(v.shape[1], 1), axis=1)
     # An error in a score changes its probability in proportion, and all the others through the sum.
@@ -89,17 +96,20 @@ def weighted(scores: Scores, v: Array) -> tuple[Array, Array]:
     return (
         np.asarray(np.einsum("hqk,khd->qhd", p, shared)),
         np.asarray(np.einsum("hqk,khd->qhd", unsure, np.abs(shared))),
+        np.asarray(np.einsum("hqk,khd->qhd", _narrowed(p, dtype, scores.seen), np.abs(shared))),
     )
 
 
 Pair = tuple[Array, Array]
 """Values, and the size of the terms that they are made of."""
-Triple = tuple[Array, Array, Array]
-"""The same, and the sum of the squares of the terms that dropout draws."""
+Sums = tuple[Array, Array, Array, Array]
+"""The same, the sum of the squares of the terms that dropout draws, and what roundings of one factor to the operands'
+dtype are relative to."""
 
 
 def gradients(
     scale: float,
+    dtype: str,
     p: Array,
     unsure: Array,
     q: Array,
@@ -107,8 +117,8 @@ def gradients(
     v: Array,
     out: Array,
     grad_out: Array,
-) -> tuple[Triple, Triple, Triple]:
-    """Gradients with respect to q, k and v for probabilities `p` with the relative uncertainty `unsure`."""
+) -> tuple[Sums, Sums, Sums]:
+    """Gradients with respect to q, k and v, of a dtype, for probabilities `p` of relative uncertainty `unsure`."""
     heads, kv_heads = q.shape[1], k.shape[1]
     group = heads // max(kv_heads, 1)
     keys, values = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
@@ -123,21 +133,26 @@ def gradients(
     to_score = scale * p * (to_p - centre)
     to_score_size = abs(scale) * p * (2 + unsure) * (to_p_size + centre_size)
     drawn = (scale * p * to_p) ** 2
+    seen = p > 0
+    narrow_p, narrow_score = _narrowed(p, dtype, seen), abs(scale) * _narrowed(p * (to_p - centre), dtype, seen)
     return (
         (
             np.einsum("hqk,khd->qhd", to_score, keys),
             np.einsum("hqk,khd->qhd", to_score_size, np.abs(keys)),
             np.einsum("hqk,khd->qhd", drawn, keys**2),
+            np.einsum("hqk,khd->qhd", narrow_score, np.abs(keys)),
         ),
         (
             to_kv(np.einsum("hqk,qhd->khd", to_score, q)),
             to_kv(np.einsum("hqk,qhd->khd", to_score_size, np.abs(q))),
             to_kv(np.einsum("hqk,qhd->khd", drawn, q**2)),
+            to_kv(np.einsum("hqk,qhd->khd", narrow_score, np.abs(q))),
         ),
         (
             to_kv(np.einsum("hqk,qhd->khd", p, grad_out)),
             to_kv(np.einsum("hqk,qhd->khd", p * (2 + unsure), np.abs(grad_out))),
             to_kv(np.einsum("hqk,qhd->khd", p**2, grad_out**2)),
+            to_kv(np.einsum("hqk,qhd->khd", narrow_p, np.abs(grad_out))),
         ),
     )
 
@@ -229,13 +244,13 @@ def _attention(call: Call) -> Answer:
     out_name = "attention_out" if "attention_out" in call.dtypes else "out"
     dropout = _option(call, "p_dropout", "dropout_p")
     q = call.wide("q")
-    values, size, deviation = np.zeros(q.shape), np.zeros(q.shape), np.zeros(q.shape)
+    values, size, narrowed, deviation = (np.zeros(q.shape) for _ in range(4))
     log_sums = np.zeros(call.shapes["softmax_lse"])
     log_sizes, free = np.zeros(log_sums.shape), np.ones(log_sums.shape, dtype=bool)
     for part in _parts(call):
         scores = _scores(call, part)
         v = call.wide("v")[part.keys]
-        values[part.queries], size[part.queries] = weighted(scores, v)
+        values[part.queries], size[part.queries], narrowed[part.queries] = weighted(scores, v, call.dtype("v"))
         shared = np.repeat(v, q.shape[-2] // max(v.shape[1], 1), axis=1)
         variance = np.einsum("hqk,khd->qhd", scores.probabilities**2, shared**2)
         deviation[part.queries] = np.sqrt(odds(dropout) * variance)
@@ -250,7 +265,7 @@ def _attention(call: Call) -> Answer:
         log_sums = np.where(free, call.wide("softmax_lse"), log_sums)
     answer: dict[str, Expected | Law] = {
         "softmax_lse": Expected(log_sums, log_sizes, terms),
-        out_name: Expected(values, size, terms) if dropout == 0 else scattered(values, deviation),
+        out_name: scattered(values, deviation) if dropout else Expected(values, size, terms, narrowed=narrowed),
     }
     if call.values.get("return_debug_mask"):
         answer["debug_attn_mask"] = _kept(call, dropout)
@@ -303,6 +318,7 @@ def _attention_backward(call: Call) -> Answer:
         lambda part: _scores(call, part),
         probabilities,
         _option(call, "softmax_scale", "scale"),
+        call.dtype("q"),
     )
     dropout = _option(call, "p_dropout", "dropout_p")
     return {
@@ -317,16 +333,18 @@ def all_gradients(
     scores_of: Callable[[Part], Scores],
     probabilities: Callable[[Part, Scores], Pair],
     scale: float,
+    dtype: str,
 ) -> dict[str, tuple[Expected, Array]]:
-    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out, and the sums
-    of the squares of what dropout draws.
+    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out of a dtype, and
+    the sums of the squares of what dropout draws.
     """
-    sums = {name: tuple(np.zeros(arrays[name].shape) for _ in range(3)) for name in ("q", "k", "v")}
+    sums = {name: tuple(np.zeros(arrays[name].shape) for _ in range(4)) for name in ("q", "k", "v")}
     for part in parts:
         scores = scores_of(part)
         p, unsure = probabilities(part, scores)
         results = gradients(
             scale,
+            dtype,
             p,
             unsure,
             *(arrays[name][part.keys if name in "kv" else part.queries] for name in ("q", "k", "v", "out", "grad_out")),
@@ -336,4 +354,7 @@ def all_gradients(
             for total, one in zip(sums[name], found, strict=True):
                 total[place] += one
     terms = arrays["q"].shape[-1] + max(arrays["q"].shape[-3], arrays["k"].shape[-3]) * arrays["q"].shape[-2]
-    return {name: (Expected(values, size, terms), drawn) for name, (values, size, drawn) in sums.items()}
+    return {
+        name: (Expected(values, size, terms, narrowed=narrowed), drawn)
+        for name, (values, size, drawn, narrowed) in sums.items()
+    }

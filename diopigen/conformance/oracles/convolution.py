@@ -64,6 +64,51 @@ class _Filters:
         ]
         return np.stack(sums, axis=-1).reshape(self.weight.shape)
 
+    # ---- sizes by norms --------------------------------------------------------------------------------------------
+    #
+    # Winograd's and Fourier's algorithms add and subtract elements of a channel that a result does not depend on: their
+    # error is bounded by norms of the channel and the filter, |x|_max * sum |w|, and no longer by sum |x| |w|. They
+    # serve filters that move by one element and have no gaps.
+
+    @property
+    def has_transforms(self) -> bool:
+        """Whether Winograd's or Fourier's algorithm can compute this convolution."""
+        return set(self.sliding.steps) | set(self.sliding.spreads) == {1}
+
+    def _by_group(self, channels: Array) -> Array:
+        return channels.reshape(channels.shape[0], self.groups, channels.shape[1] // self.groups)
+
+    def size_of_responses(self, images: Array, places: Dims) -> Array:
+        """The bound of `responses` by norms."""
+        weights = np.abs(self.grouped(self.weight)).sum(axis=-1)
+        found = np.einsum("ngc,gkc->ngk", self._by_group(_largest(images)), weights)
+        return np.broadcast_to(
+            _over(found.reshape(len(images), -1), len(places)), (*images.shape[:1], len(self.weight), *places)
+        )
+
+    def size_of_placed(self, responses: Array, sizes: Dims) -> Array:
+        """The bound of `placed` by norms."""
+        weights = np.abs(self.grouped(self.weight)).sum(axis=-1)
+        found = np.einsum("ngk,gkc->ngc", self._by_group(_largest(responses)), weights).reshape(len(responses), -1)
+        return np.broadcast_to(_over(found, len(sizes)), (*found.shape, *sizes))
+
+    def size_of_correlated(self, images: Array, responses: Array) -> Array:
+        """The bound of `correlated` by norms."""
+        sums = np.abs(responses).sum(axis=tuple(range(2, responses.ndim)))
+        found = np.einsum("ngk,ngc->gkc", self._by_group(sums), self._by_group(_largest(images)))
+        shape = self.weight.shape
+        return np.broadcast_to(_over(found.reshape(shape[:2]), len(shape) - 2), shape)
+
+
+def _largest(images: Array) -> Array:
+    """The largest size of an element, [N, C]."""
+    return np.asarray(np.abs(images).max(axis=tuple(range(2, images.ndim)), initial=0))
+
+
+def _over(values: Array, dims: int) -> Array:
+    """Values with so many dimensions of size 1 behind."""
+    return values.reshape(*values.shape, *(1,) * dims)
+
 
 def _filters(call: Call) -> _Filters:
     weight = call.wide("weight")
@@ -72,10 +117,11 @@ def _filters(call: Call) -> _Filters:
     return _Filters(weight, int(call["groups"]), Sliding(window, steps, pads, spreads))
 
 
-def _sums(function: Callable[..., Array], *operands: Array, terms: int) -> Expected:
-    """A sum of products, with its size if nothing cancelled."""
-    sizes = (np.abs(operand) for operand in operands)
-    return Expected(function(product, *operands), function(size_of_product, *sizes), terms)
+def _sums(function: Callable[..., Array], *operands: Array, terms: int, size: Array | None = None) -> Expected:
+    """A sum of products, with its size if nothing cancelled, or a larger one that its algorithms are bound by."""
+    if size is None:
+        size = function(size_of_product, *(np.abs(operand) for operand in operands))
+    return Expected(function(product, *operands), size, terms)
 
 
 def _with_bias(call: Call, product: Expected) -> Answer:
@@ -88,12 +134,14 @@ def _with_bias(call: Call, product: Expected) -> Answer:
 
 def _respond(filters: _Filters, images: Array, places: Dims) -> Expected:
     terms = filters.weight.shape[1] * filters.sliding.volume
-    return _sums(lambda by, x, w: filters.responses(by, x, places, w), images, filters.weight, terms=terms)
+    size = filters.size_of_responses(images, places) if filters.has_transforms else None
+    return _sums(lambda by, x, w: filters.responses(by, x, places, w), images, filters.weight, terms=terms, size=size)
 
 
 def _place(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
     terms = filters.weight.shape[0] // filters.groups * filters.sliding.volume
-    return _sums(lambda by, y, w: filters.placed(by, y, sizes, w), responses, filters.weight, terms=terms)
+    size = filters.size_of_placed(responses, sizes) if filters.has_transforms else None
+    return _sums(lambda by, y, w: filters.placed(by, y, sizes, w), responses, filters.weight, terms=terms, size=size)
 
 
 def _gradients(call: Call, grad_input: Expected, images: Array, responses: Array, filters: _Filters) -> Answer:
@@ -101,11 +149,12 @@ def _gradients(call: Call, grad_input: Expected, images: Array, responses: Array
     arriving = call.wide("grad_output")
     terms = responses.shape[0] * math.prod(responses.shape[2:])
     dims = (0, *range(2, arriving.ndim))
-    size = arriving.shape[0] * math.prod(arriving.shape[2:])
+    added = arriving.shape[0] * math.prod(arriving.shape[2:])
+    size = filters.size_of_correlated(images, responses) if filters.has_transforms else None
     found = {
         "grad_input": grad_input,
-        "grad_weight": _sums(filters.correlated, images, responses, terms=terms),
-        "grad_bias": _sums(lambda _, gradient: np.asarray(gradient.sum(axis=dims)), arriving, terms=size),
+        "grad_weight": _sums(filters.correlated, images, responses, terms=terms, size=size),
+        "grad_bias": _sums(lambda _, gradient: np.asarray(gradient.sum(axis=dims)), arriving, terms=added),
     }
     return {name: value for name, value in found.items() if name in call.shapes}
 

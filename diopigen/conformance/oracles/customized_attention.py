@@ -95,11 +95,12 @@ def _customized(call: Call) -> Answer:
     heads, is_joined = q.shape[-2], "cum_seq_q" in call.values
     shape = (q.shape[0], heads) if is_joined else (q.shape[0], heads, q.shape[1])
     maxima, sums, sizes, seen = (np.zeros(shape) for _ in range(4))
-    values, size, deviation = np.zeros(q.shape), np.zeros(q.shape), np.zeros(q.shape)
+    values, size, narrowed, deviation = (np.zeros(q.shape) for _ in range(4))
     dropout = float(call["p_dropout"])
     for part in _parts(call):
         scores = _scores(call, part)
-        values[part.queries], size[part.queries] = weighted(scores, v[part.keys])
+        own = weighted(scores, v[part.keys], call.dtype("v"))
+        values[part.queries], size[part.queries], narrowed[part.queries] = own
         shared = np.repeat(v[part.keys], heads // v.shape[-2], axis=1)
         variance = np.einsum("hqk,khd->qhd", scores.probabilities**2, shared**2)
         deviation[part.queries] = np.sqrt(odds(dropout) * variance)
@@ -108,9 +109,10 @@ def _customized(call: Call) -> Answer:
             array[part.queries] = one.T if is_joined else one
     empty = Expected(np.zeros(0))
     terms = q.shape[-1] + call["k"].shape[0] + call["k"].shape[1]
-    values, size, deviation = (_returned(call, array, "q") for array in (values, size, deviation))
+    values, size, narrowed, deviation = (_returned(call, array, "q") for array in (values, size, narrowed, deviation))
+    expected = Expected(values, size, terms, narrowed=narrowed)
     return {
-        "attention_out": Expected(values, size, terms) if dropout == 0 else scattered(values, deviation),
+        "attention_out": expected if dropout == 0 else scattered(values, deviation),
         "dropout_mask": Allocated(Expected(np.zeros(0, dtype=np.int64)) if dropout == 0 else Law(_any_values), "uint8"),
         "softmax_max": Allocated(_copies(maxima, sizes, seen != 0), "float32"),
         # An error in a score changes the sum in proportion.
@@ -134,11 +136,18 @@ def _customized_backward(call: Call) -> Answer:
     names = {"q": "q", "k": "k", "v": "v", "out": "attention_out", "grad_out": "grad_output"}
     arrays = {name: _arranged(call, param) for name, param in names.items()}
     found = all_gradients(
-        arrays, _parts(call), lambda part: _scores(call, part), probabilities, float(call["softmax_scale"])
+        arrays,
+        _parts(call),
+        lambda part: _scores(call, part),
+        probabilities,
+        float(call["softmax_scale"]),
+        call.dtype("q"),
     )
-    return {
-        f"grad_{name}": Expected(
-            _returned(call, one.values, name), _returned(call, np.asarray(one.scale), name), one.terms
+
+    def returned(name: str, one: Expected) -> Expected:
+        values, scale, narrowed = (
+            _returned(call, np.asarray(array), name) for array in (one.values, one.scale, one.narrowed)
         )
-        for name, (one, _) in found.items()
-    }
+        return Expected(values, scale, one.terms, narrowed=narrowed)
+
+    return {f"grad_{name}": returned(name, one) for name, (one, _) in found.items()}

@@ -117,27 +117,28 @@ def _token_scores(call: Call) -> Answer:
 def _token_values(call: Call) -> Answer:
     logits, v = call.wide("logics"), call.wide("v")
     shape = call.shapes["out"]
-    found, size = np.zeros(shape, v.dtype), np.zeros(shape, v.dtype)
+    found, size, narrowed = (np.zeros(shape, v.dtype) for _ in range(3))
     for b in range(shape[0]):
         slots, columns = _slots(call, b)
         scores = logits[:, None, columns]
         seen = np.ones(scores.shape, dtype=bool)
-        sums, sizes = weighted(Scores(scores, np.abs(scores), seen), v[slots])
-        found[b], size[b] = sums[0], sizes[0]
-    return {"out": Expected(found, size, shape[2] + int(call["max_input_len"]))}
+        sums = weighted(Scores(scores, np.abs(scores), seen), v[slots], call.dtype("v"))
+        found[b], size[b], narrowed[b] = (one[0] for one in sums)
+    return {"out": Expected(found, size, shape[2] + int(call["max_input_len"]), narrowed=narrowed)}
 
 
 @oracle("ContextAttentionInference")
 def _context(call: Call) -> Answer:
     q, k, v = (call.wide(name) for name in ("q", "k", "v"))
     found = call.wide("context_attention_out").copy()
-    size = np.abs(found)
+    size, narrowed = np.abs(found), np.zeros(found.shape)
     for start, length in zip(call["b_start_loc"], call["b_seq_len"], strict=True):
         rows = slice(int(start), int(start) + int(length))
         seen = visible(int(length), int(length), -1, 0)
         scores = Scores.of(q[rows], k[rows], 1 / math.sqrt(q.shape[2]), seen)
-        found[rows], size[rows] = weighted(scores, v[rows])
-    return {"context_attention_out": Expected(found, size, q.shape[2] + int(call["max_input_len"]))}
+        found[rows], size[rows], narrowed[rows] = weighted(scores, v[rows], call.dtype("v"))
+    terms = q.shape[2] + int(call["max_input_len"])
+    return {"context_attention_out": Expected(found, size, terms, narrowed=narrowed)}
 
 
 @oracle("PagedAttention")
@@ -150,14 +151,14 @@ def _paged(call: Call) -> Answer:
     hidden = np.zeros((len(q), heads, 1, max(lengths, default=0)), dtype=bool)
     if call.given("attenMask"):
         hidden = np.broadcast_to(np.asarray(call["attenMask"]).astype(bool), hidden.shape)
-    found, size = np.zeros_like(q), np.zeros_like(q)
+    found, size, narrowed = (np.zeros_like(q) for _ in range(3))
     for b, length in enumerate(lengths):
         tokens = np.arange(length)
         rows = call["block_table"][b].astype(np.int64)[tokens // block] * block + tokens % block
         scores = Scores.of(q[b], k[rows], 1 / math.sqrt(dim), ~hidden[b, :, :, :length])
-        found[b], size[b] = weighted(scores, v[rows])
-    shape = call["q"].shape
-    return {"out": Expected(found.reshape(shape), size.reshape(shape), dim + hidden.shape[3])}
+        found[b], size[b], narrowed[b] = weighted(scores, v[rows], call.dtype("v"))
+    shape, terms = call["q"].shape, dim + hidden.shape[3]
+    return {"out": Expected(found.reshape(shape), size.reshape(shape), terms, narrowed=narrowed.reshape(shape))}
 
 
 @oracle("PromptFlashAttention")
@@ -168,13 +169,14 @@ def _prompt(call: Call) -> Answer:
     hidden = np.zeros((len(q), heads, longest, longest), dtype=bool)
     if call.given("atten_mask"):
         hidden = np.broadcast_to(np.asarray(call["atten_mask"]).astype(bool), hidden.shape)
-    found, size = np.zeros_like(q), np.zeros_like(q)
+    found, size, narrowed = (np.zeros_like(q) for _ in range(3))
     for b, length in enumerate(int(length) for length in call["actual_seq_lengths"]):
         seen = ~hidden[b, :, :length, :length]
         scores = Scores.of(q[b, :length], k[b, :length], 1 / math.sqrt(dim), seen)
-        found[b, :length], size[b, :length] = weighted(scores, v[b, :length])
+        own = (b, slice(0, length))
+        found[own], size[own], narrowed[own] = weighted(scores, v[own], call.dtype("value"))
     shape = call["query"].shape
-    return {"out": Expected(found.reshape(shape), size.reshape(shape), dim + longest)}
+    return {"out": Expected(found.reshape(shape), size.reshape(shape), dim + longest, narrowed=narrowed.reshape(shape))}
 
 
 @oracle("MatmulAllReduce")
