@@ -111,6 +111,14 @@ NO_NULL: dict[str, tuple[str, ...]] = {
 }
 """Optional tensors that other arguments ask for, or that come in pairs."""
 
+NO_BOUNDS: dict[str, tuple[str, ...]] = {
+    "SliceScatter": ("step",),
+    "SliceBackward": ("step",),
+    "UnfoldBackward": ("size", "step"),
+    "RoiAlignBackward": ("pooled_height", "pooled_width"),
+}
+"""Numbers that the shape of an operand follows: a recipe with another number needs another operand."""
+
 SPARSE = {"SpMM": "input"}
 """Operands in compressed sparse rows; a case draws them dense and keeps a part of the elements."""
 

@@ -39,9 +39,9 @@ _BROADCASTS: tuple[tuple[tuple[int, ...], ...], ...] = (
 
 def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
     """The cases of an elementwise operator; none for others."""
-    if function.kernel is None or not _tensors(function) or function.operator in NO_AXES:
+    if function.kernel is None or not tensors(function) or function.operator in NO_AXES:
         return
-    maker = _Maker(function, resolver)
+    maker = Maker(function, resolver)
     dtypes = lead_dtypes(function)
     for step, dtype in enumerate(dtypes):
         yield from maker.case("plain", "plain", dtype, step)
@@ -70,22 +70,25 @@ _STRUCTURES: tuple[tuple[str, tuple[int, ...], tuple[str, str]], ...] = (
 """Axis, shape, layout of what is read and of what is only written."""
 
 
-def _tensors(function: Function) -> list[Parameter]:
+def tensors(function: Function) -> list[Parameter]:
+    """The parameters that are tensors."""
     return [p for p in function.params if p.type == "tensor"]
 
 
-class _Maker:
+class Maker:
+    """Makes arguments of an elementwise operator for given shapes and dtypes."""
+
     def __init__(self, function: Function, resolver: Resolver) -> None:
         self.function = function
         self.resolver = resolver
-        self.operands = [p for p in _tensors(function) if p.is_read]
+        self.operands = [p for p in tensors(function) if p.is_read]
         self.free = [p for p in self.operands if shape_rule(p) in ("any", "broadcastable")]
 
     def recipe(self, shapes: Mapping[str, tuple[int, ...]], shape: tuple[int, ...]) -> dict[str, Argument]:
         """Arguments with the given shapes, `shape` for all others, and values from the operator's domain."""
         domain = DOMAINS.get(self.function.operator, {})
         found: dict[str, Argument] = {}
-        for param in _tensors(self.function):
+        for param in tensors(self.function):
             if not param.is_read and shape_rule(param) not in ("any", ""):
                 continue
             own = shapes.get(param.name, shape)
@@ -174,7 +177,7 @@ class _Maker:
                 arguments = self.resolved({}, _PLAIN, Choice(dtype))
             except Unfit:
                 continue
-            target = next((p for p in _tensors(function) if p.is_written), None)
+            target = next((p for p in tensors(function) if p.is_written), None)
             if target is None:
                 return
             if target.is_read:
@@ -246,7 +249,7 @@ class _Maker:
                 arguments = self.resolved({}, _PLAIN, Choice(dtype))
             except Unfit:
                 continue
-            name = next(p.name for p in _tensors(self.function) if p.is_written)
+            name = next(p.name for p in tensors(self.function) if p.is_written)
             value = arguments[name]
             if isinstance(value, Operand) and value.dtype == dtype:
                 arguments[name] = replace(value, dtype=to_float(dtype) if dtype == "uint8" else "float32")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from diopigen.conformance import axes, layouts, reach, refusals, variations
+from diopigen.conformance import axes, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.dtypes import STORAGE, category
@@ -82,7 +82,7 @@ def select(
     return cases
 
 
-AXES = ("recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, "distribution", "error", MODEL_AXIS)
+AXES = ("recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, "distribution", "error", MODEL_AXIS)
 
 
 def small_calls(interface: Interface, tables: Sequence[Model]) -> Mapping[str, Sequence[Case]]:
@@ -145,6 +145,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     made += _carried_over(function, resolver, recipes, {case.dtype for case in made})
     made += layouts.cases(function, resolver, recipes)
     made += variations.cases(function, resolver, recipes)
+    made += boundary.cases(function, resolver, recipes)
     made += _distribution_cases(function, resolver, recipes)
     for case in (
         *made,
