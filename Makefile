@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation portability portability-share clean
+.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
@@ -27,6 +27,7 @@ help:
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time"
 	@echo "make mutation   plant faults into the CPU library and count those that the conformance suite finds"
+	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
 	@echo "make clean      remove builds and .venv"
 
@@ -136,6 +137,9 @@ bench: released
 
 mutation: released
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
+
+variants: released
+	@$(BIN)/diopigen conformance variants $(JUDGED) --json build/variants.json
 
 # docs/portability.md. The whole takes hours of two cores where nothing is built yet; rows that are good are kept.
 portability: $(VENV)/ready

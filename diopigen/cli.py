@@ -19,6 +19,7 @@ from diopigen.commands import (
     conformance,
     conformance_mutation,
     conformance_reports,
+    conformance_variants,
     elementwise,
     headers,
     scaffold,
@@ -74,6 +75,7 @@ conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_reports.coverage)
 conformance.conformance.add_command(conformance_reports.device_configs)
 conformance.conformance.add_command(conformance_mutation.mutate)
+conformance.conformance.add_command(conformance_variants.variants)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

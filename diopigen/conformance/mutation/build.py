@@ -18,16 +18,22 @@ from diopigen.ir.model import Interface
 
 LIBRARY_NAME = "libdiopi_mutant.so"
 SOURCES = Path(__file__).with_name("library")
+FAULTS = SOURCES / "faults"
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fno-math-errno", "-Wall", "-Wextra", "-Werror")
 
 
-def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1) -> Path:
+def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1, behaviours: Path = FAULTS) -> Path:
     """The library in `folder`, compiled by $CXX, c++, g++ or clang++ unless it is there from the same sources.
+    `behaviours` is a folder with the sources of what may happen to a call on its way.
 
     Raises `Failure` where there is no compiler, or where it refuses the sources.
     """
     files = {"forward.cpp": forwarding(interface, templates)}
-    files.update({str(p.relative_to(SOURCES)): p.read_bytes() for p in sorted(SOURCES.rglob("*")) if p.suffix in _KEPT})
+    sources = [path for path in SOURCES.iterdir() if path.is_file()]
+    sources += [path for path in behaviours.rglob("*") if path.is_file()]
+    for path in sorted(path for path in sources if path.suffix in _KEPT):
+        own = path.relative_to(SOURCES if path.parent == SOURCES else behaviours.parent)
+        files[str(own)] = path.read_bytes()
     for planned in emit_headers(interface, templates).files:
         files[f"include/{Path(planned.path).parent.name}/{Path(planned.path).name}"] = planned.content
     compiler = _compiler()

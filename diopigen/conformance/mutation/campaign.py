@@ -124,7 +124,7 @@ class Campaign:
         started = time.monotonic()
         functions = [name for name in mutant.functions if name in self.cases]
         cases = [case for name in functions for case in self.cases[name]]
-        with _counts(len(self.order)) as (file, acts):
+        with counters(len(self.order)) as (file, acts):
             environment = {**self.environment, "DIOPI_MUTANT": mutant.name, "DIOPI_MUTANT_ACTS": str(file)}
             judge = Judge(
                 cases, self.interface, self.mutant, self.runtime,
@@ -166,7 +166,7 @@ def _chunks(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
 
 
 @contextmanager
-def _counts(functions: int) -> Iterator[tuple[Path, Acts]]:
+def counters(functions: int) -> Iterator[tuple[Path, Acts]]:
     """A file in which a mutant library counts, per function, and a way to read it: it outlives a crash."""
     size = 16 * functions
     with tempfile.NamedTemporaryFile(prefix="diopigen-acts-") as file:

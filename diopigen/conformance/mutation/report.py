@@ -70,7 +70,7 @@ def _by_kind(planted: Sequence[Verdict]) -> str:
         groups[verdict.mutant.kind].append(verdict)
     rows = [_row(kind, members) for kind, members in groups.items()]
     rows.append(_row("total", planted))
-    return _table(["kind of fault", "faults", "killed", "partly", "survived", "not reached", "places", "killed"], rows)
+    return table(["kind of fault", "faults", "killed", "partly", "survived", "not reached", "places", "killed"], rows)
 
 
 def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
@@ -95,7 +95,7 @@ def _by_family(planted: Sequence[Verdict]) -> str:
         faults, functions = {name for name, _ in members}, {trial.function for _, trial in members}
         share = f"{killed / len(members):.1%}"
         rows.append([family, str(len(functions)), str(len(faults)), str(len(members)), str(killed), share])
-    return _table(["family", "functions", "faults", "places", "killed", ""], sorted(rows))
+    return table(["family", "functions", "faults", "places", "killed", ""], sorted(rows))
 
 
 def _found_as(planted: Sequence[Verdict]) -> str:
@@ -104,10 +104,11 @@ def _found_as(planted: Sequence[Verdict]) -> str:
     for kind, count in kinds.most_common():
         example = next(t.case for v in planted for t in v.trials if t.found_as == kind)
         rows.append([kind, str(count), example])
-    return _table(["found as", "places", "for example by"], rows, left=(0, 2))
+    return table(["found as", "places", "for example by"], rows, left=(0, 2))
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """Rows under a header; columns are right-aligned but for those in `left`."""
     widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
     lines = []
     for row in [header, *rows]:

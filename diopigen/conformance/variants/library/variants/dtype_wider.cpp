@@ -1,0 +1,67 @@
+// Whole operators in the next wider dtype: operands are widened, the true function computes, results are rounded once
+// to nearest and to even.
+#include <map>
+
+#include "../work.h"
+
+namespace diopi::variants {
+
+namespace {
+
+struct Widening {
+    diopiDtype_t from, to;
+};
+
+// Calls with every tensor of a narrow dtype exchanged for a copy in a wider one.
+mutant::Behaviour widened(std::vector<Widening> widenings) {
+    return [=](Call& call) {
+        const mutant::Signature& signature = call.signature();
+        std::map<const char*, View> narrow;
+        std::vector<std::pair<const char*, View>> wide;
+        for (int i = 0; i < signature.count; ++i) {
+            const mutant::Parameter& parameter = signature.parameters[i];
+            if (parameter.type != mutant::Type::tensor) continue;
+            const View view = call.tensor(parameter.name);
+            for (const Widening& widening : widenings) {
+                if (!view.valid() || view.dtype() != widening.from) continue;
+                const View copy(call.copyOf(view, widening.to));
+                if (!copy.valid()) return call.forward();
+                narrow[parameter.name] = view;
+                wide.emplace_back(parameter.name, copy);
+            }
+        }
+        for (const auto& [name, copy] : wide) call.setTensor(name, copy.handle());
+        const diopiError_t status = call.forward();
+        for (const auto& [name, copy] : wide) {
+            const View& view = narrow[name];
+            call.setTensor(name, view.handle());
+            if (status != diopiSuccess || !call.parameter(name)->isWritten()) continue;
+            for (int64_t i = 0; i < view.count(); ++i) view.setReal(i, copy.real(i));
+            call.acted();
+        }
+        // What the wider dtype is refused for says nothing of the narrow one.
+        return status == diopiSuccess ? status : call.forward();
+    };
+}
+
+// Operators that say the same in every floating dtype, with numbers that the dtype of the operands does not round.
+const char* const kOperators =
+    "Softmax LogSoftmax SoftmaxBackward LogSoftmaxBackward Sum Mean Std Norm Cumsum Prod LayerNorm GroupNorm "
+    "LayerNormBackward GroupNormBackward BatchNormBackward RMSNorm RMSNormBackward Mm Bmm Addmm Baddbmm Matmul Linear "
+    "Convolution2d Convolution2dBackward ConvTranspose2d Gelu GeluBackward Silu SiluBackward Sigmoid SigmoidBackward "
+    "Tanh "
+    "TanhBackward Exp Log Sqrt Rsqrt Reciprocal MSELoss BCEWithLogits CrossEntropyLoss NLLLoss SmoothL1Loss AvgPool2d "
+    "AdaptiveAvgPool2d AdaptiveAvgPool2dBackward AvgPool2dBackward UpsampleLinear UpsampleLinearBackward GridSample "
+    "EmbeddingBackward Addcmul Addcdiv LerpTensor";
+
+const Registration registration(
+    "dtype",
+    {{"halves-through-float32", "operators of halves compute in float32 and round their results to nearest and to even",
+      named(kOperators),
+      widened({{diopi_dtype_float16, diopi_dtype_float32}, {diopi_dtype_bfloat16, diopi_dtype_float32}})},
+     {"float32-through-float64", "operators of float32 compute in float64 and round their results", named(kOperators),
+      widened({{diopi_dtype_float32, diopi_dtype_float64}})}});
+
+}  // namespace
+
+}  // namespace diopi::variants

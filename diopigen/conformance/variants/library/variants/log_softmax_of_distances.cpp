@@ -1,0 +1,17 @@
+// The logarithm of softmax as (x - maximum) - log(sum).
+#include "../log_softmax.h"
+
+namespace diopi::variants {
+
+namespace {
+
+const Registration registration("softmax",
+                                {{"log-softmax-of-distances", "the logarithm of softmax is (x - maximum) - log(sum)",
+                                  named("LogSoftmax"), replaced([](Work& work) {
+                                      return logSoftmax(
+                                          work, [](auto x, auto maximum, auto logSum) { return x - maximum - logSum; });
+                                  })}});
+
+}  // namespace
+
+}  // namespace diopi::variants
