@@ -110,7 +110,7 @@ nightly: $(VENV)/torch
 	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
-	@$(MAKE) --no-print-directory conformance cuda
+	@$(MAKE) --no-print-directory conformance variants cuda
 
 lint: $(VENV)/ready
 	@$(BIN)/ruff check .

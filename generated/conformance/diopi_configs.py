@@ -5438,14 +5438,14 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         requires_backward=[0],
-        para=dict(dim=[-3], descending=[True], pStable=[True]),
+        para=dict(dim=[-3, 1], descending=[True, False], pStable=[True, False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
                     "requires_grad": [True],
-                    "shape": ((4, 2, 3),),
+                    "shape": ((4, 2, 3), (3, 8)),
                     "gen_fn": dict(fn="Genfunc.randint", low=0, high=3),
                 },
             ],
@@ -5558,6 +5558,21 @@ diopi_configs = {
                     "value": ([1.0, float("nan"), float("inf"), -2.0],),
                 },
             ],
+        ),
+    ),
+    "topk_3": dict(
+        name=["topk"],
+        interface=["torch"],
+        tag=["diopiTopk"],
+        dtype=[np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(k=[4], dim=[1], largest=[True], sorted=[True]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2, 9),), "gen_fn": dict(fn="Genfunc.randint", low=0, high=3)}],
         ),
     ),
     "transpose": dict(
@@ -6295,6 +6310,21 @@ diopi_configs = {
             ],
         ),
     ),
+    "argsort_4": dict(
+        name=["argsort"],
+        interface=["torch"],
+        tag=["diopiArgsort"],
+        dtype=[np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(stable=[False], dim=[1], descending=[True]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((3, 8),), "gen_fn": dict(fn="Genfunc.randint", low=0, high=3)}],
+        ),
+    ),
     "adadelta": dict(
         name=["adadelta"],
         interface=["CustomizedTest"],
@@ -6461,6 +6491,22 @@ diopi_configs = {
                 {"ins": ["out"], "shape": ((2, 3), (), (), (2, 3))},
                 {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3), (2, 3), (2, 3))},
                 {"ins": ["target"], "shape": ((2, 3), (2, 3), (2, 3), (2, 3))},
+            ],
+        ),
+    ),
+    "smooth_l1_loss_2": dict(
+        name=["smooth_l1_loss"],
+        interface=["torch.nn.functional"],
+        tag=["diopiSmoothL1Loss"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(reduction=["none"], beta=[0.5]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((5,),)},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((5,),), "value": ([0.5, -0.5, 1.5, 0.0, -2.0],)},
+                {"ins": ["target"], "shape": ((5,),), "value": ([0.0, 0.0, 1.0, 0.5, -2.0],)},
             ],
         ),
     ),

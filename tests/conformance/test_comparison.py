@@ -69,6 +69,16 @@ def test_the_scale_widens_the_bound_where_terms_cancel() -> None:
     assert judge([1e-3], [0.0], "float32", "rounding", scale=np.array([1.0])) is not None
 
 
+@pytest.mark.parametrize(("dtype", "half_epsilon"), [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
+def test_attention_may_round_one_factor_to_the_dtype_of_the_operands(dtype: str, half_epsilon: float) -> None:
+    # Terms of the size 64 that cancel to 1: one rounding of a factor of each is allowed to attention alone.
+    options = {"scale": np.array([64.0]), "narrowed": np.array([64.0])}
+    once = 1 + 64 * half_epsilon
+    assert judge([once], [1.0], dtype, "attention", **options) is None
+    assert judge([once], [1.0], dtype, "reduction", **options) is not None
+    assert judge([1 + 4 * 64 * half_epsilon], [1.0], dtype, "attention", **options) is not None
+
+
 def test_nan_and_infinity_must_stand_where_they_stand() -> None:
     for wanted in (1.0, math.inf, -math.inf, math.nan):
         for actual in (1.0, math.inf, -math.inf, math.nan):

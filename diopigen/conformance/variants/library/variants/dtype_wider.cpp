@@ -30,17 +30,19 @@ mutant::Behaviour widened(std::vector<Widening> widenings) {
                 wide.emplace_back(parameter.name, copy);
             }
         }
-        for (const auto& [name, copy] : wide) call.setTensor(name, copy.handle());
+        // The call as it is says what is refused; an in-place form overwrites its operand, of which there is a copy.
         const diopiError_t status = call.forward();
+        if (status != diopiSuccess) return status;
+        for (const auto& [name, copy] : wide) call.setTensor(name, copy.handle());
+        const diopiError_t widely = call.forward();
         for (const auto& [name, copy] : wide) {
             const View& view = narrow[name];
             call.setTensor(name, view.handle());
-            if (status != diopiSuccess || !call.parameter(name)->isWritten()) continue;
+            if (widely != diopiSuccess || !call.parameter(name)->isWritten()) continue;
             for (int64_t i = 0; i < view.count(); ++i) view.setReal(i, copy.real(i));
             call.acted();
         }
-        // What the wider dtype is refused for says nothing of the narrow one.
-        return status == diopiSuccess ? status : call.forward();
+        return status;
     };
 }
 

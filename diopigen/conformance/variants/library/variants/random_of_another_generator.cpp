@@ -46,6 +46,7 @@ bool uniform(Work& work, Stream& stream) {
 bool normal(Work& work, Stream& stream) {
     const bool inPlace = work.call().hasPrefix("NormalInp");
     const View out = work.call().tensor(inPlace ? "inout" : "out");
+    if (!out.isFloating()) return false;
     const Array<double> means = work.read<double>("mean"), deviations = work.read<double>("std");
     if (means.count() > 1 && deviations.count() > 1 && means.shape != deviations.shape) return false;
     for (int64_t i = 0; i < out.count(); ++i) {

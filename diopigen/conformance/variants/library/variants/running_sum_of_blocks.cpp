@@ -17,7 +17,7 @@ bool compute(Work& work) {
         const Array<T> input = work.read<T>(source);
         std::vector<T> out(input.values.size());
         for (auto line : linesOf(input.shape, work.integer("dim"))) {
-            if (backward) line.assign(line.rbegin(), line.rend());
+            if (backward) std::reverse(line.begin(), line.end());
             T before = 0;
             for (size_t first = 0; first < line.size(); first += kBlock) {
                 T own = 0;
