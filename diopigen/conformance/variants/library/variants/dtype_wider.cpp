@@ -32,7 +32,7 @@ mutant::Behaviour widened(std::vector<Widening> widenings) {
         }
         // The call as it is says what is refused; an in-place form overwrites its operand, of which there is a copy.
         const diopiError_t status = call.forward();
-        if (status != diopiSuccess) return status;
+        if (status != diopiSuccess || wide.empty()) return status;
         for (const auto& [name, copy] : wide) call.setTensor(name, copy.handle());
         const diopiError_t widely = call.forward();
         for (const auto& [name, copy] : wide) {
