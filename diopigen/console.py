@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from diopigen.diagnostics import Severity, Sink
+from diopigen.diagnostics import Severity, Sink, prevents_work
 
 if TYPE_CHECKING:
     from diopigen.api import Workspace
@@ -111,7 +111,7 @@ class Session:
         return made
 
     def finish(self, summary: str = "", *, clean: str = "") -> NoReturn:
-        """Shows the findings and ends the command with 0 or 1.
+        """Shows the findings and ends the command with 0 or 1, or with 2 where one says that work could not be done.
 
         `summary` closes a run that did its work, `clean` one that found neither errors nor warnings.
         """
@@ -124,7 +124,7 @@ class Session:
         closing = summary or ("" if warned else clean)
         if closing and as_text and not failed:
             click.echo(closing)
-        sys.exit(1 if failed else 0)
+        sys.exit(2 if any(map(prevents_work, found)) else 1 if failed else 0)
 
 
 def show_findings(found: Sequence[Any], output_format: str) -> None:

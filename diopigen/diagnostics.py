@@ -72,6 +72,18 @@ class Diagnostic:
         return (span.file, span.line, span.column, _RANK[self.severity], self.code, self.message)
 
 
+_NOT_DONE = frozenset({"file-not-text", "file-not-utf8", "file-too-large", "output-locked", "output-no-space"})
+
+
+def prevents_work(diagnostic: Diagnostic) -> bool:
+    """Whether a finding says that something could not be read or written at all, and not what is wrong in it: the
+    command then ends with 2. Ids of such rules end in `-unreadable` or `-unwritable`, but for a few."""
+    code = diagnostic.code
+    return diagnostic.severity is Severity.ERROR and (
+        code in _NOT_DONE or code.endswith(("-unreadable", "-unwritable"))
+    )
+
+
 class Failure(Exception):
     """Work cannot go on. Carries the diagnostics that say why; the command line prints them and exits with 2."""
 

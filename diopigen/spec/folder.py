@@ -31,7 +31,7 @@ def entries_below(root: Path) -> list[Found]:
 
 def _walk(root: Path) -> Iterator[Found]:
     # Links back to the root or above it would bring in what does not belong to it.
-    entered = {_identity(folder) for folder in root.resolve().parents}
+    entered = {_identity(folder) for folder in Path(os.path.realpath(root)).parents}
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

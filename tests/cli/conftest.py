@@ -25,14 +25,21 @@ def vendor(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adaptors:
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in this process get the spec that was read for the first of them."""
+
+    def load(where: api.Workspace, sink: Sink, *, check: bool = True) -> Loaded:
+        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, check=check)
+
+    monkeypatch.setattr(api, "load", load)
+
+
+@pytest.fixture
+def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], read_once: None) -> Adaptors:
     """Runs the command where a vendor's impl/ stands; gives what it printed to both streams.
 
     In this process, where the spec is read once for all tests; `run` shows the same from the shell.
     """
-
-    def load(where: api.Workspace, sink: Sink, *, check: bool = True) -> Loaded:
-        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, check=check)
 
     def call(vendor: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
         return command([f"impl/{vendor.name}", *arguments], vendor.parent.parent, code)
@@ -46,7 +53,6 @@ def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         assert (ended.value.code or 0) == code, done
         return done.out, done.err
 
-    monkeypatch.setattr(api, "load", load)
     call.command = command  # type: ignore[attr-defined]
     return call
 

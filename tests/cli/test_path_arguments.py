@@ -1,0 +1,134 @@
+"""Every path that a command takes, missing, of the wrong type or not readable: exit code 2 and the path in a line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from test_generate import ROOT
+
+from diopigen.cli import cli, main
+
+SMALL = ["--spec", str(ROOT / "tests/data/miniature"), "--target", "headers"]
+SPEC = ["--spec", str(ROOT / "specs")]
+HEADER = str(ROOT / "generated/include/diopi/diopirt.h")
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _binary(path: Path) -> None:
+    path.write_bytes(b"\x7fELF\0\0\xff")
+
+
+def _below_a_file(path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.touch()
+
+
+BAD: dict[str, dict[str, Callable[[Path], object]]] = {
+    "file": {
+        "missing": lambda path: None,
+        "a folder": Path.mkdir,
+        "a pipe": _pipe,
+        "binary": _binary,
+        "below a file": _below_a_file,
+        "a circle": lambda path: path.symlink_to(path),
+    },
+    "folder": {
+        "missing": lambda path: None,
+        "a file": Path.touch,
+        "a pipe": _pipe,
+        "below a file": _below_a_file,
+        "a circle": lambda path: path.symlink_to(path),
+    },
+    "any": {
+        "missing": lambda path: None,
+        "an empty folder": Path.mkdir,
+        "a pipe": _pipe,
+        "binary": _binary,
+        "below a file": _below_a_file,
+    },
+    "new folder": {"a file": Path.touch, "a pipe": _pipe, "below a file": _below_a_file},
+    "new file": {"a folder": Path.mkdir, "below a file": _below_a_file},
+}
+"""What is at the path, by what the command wants there. The path itself has a folder of its own."""
+
+VENDOR = "{vendor}"
+TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
+    ("check", "--spec"): ("folder", ["check", "--spec", "{}"]),
+    ("check", "--templates"): ("unused", []),
+    ("generate", "--spec"): ("folder", ["generate", "--out", "{out}", "--spec", "{}"]),
+    ("generate", "--templates"): ("folder", ["generate", "--out", "{out}", "--templates", "{}", *SMALL]),
+    ("generate", "--out"): ("new folder", ["generate", "--out", "{}", *SMALL]),
+    ("generate", "--stamp"): ("new file", ["generate", "--out", "{out}", "--stamp", "{}", *SMALL]),
+    ("generate", "--depfile"): (
+        "new file",
+        ["generate", "--out", "{out}", "--stamp", "{out}/s", "--depfile", "{}", *SMALL],
+    ),
+    ("explain", "--spec"): ("folder", ["explain", "diopiAdd", "--spec", "{}"]),
+    ("check-proto", "headers"): ("file", ["check-proto", "{}", *SPEC]),
+    ("check-impl", "directory"): ("folder", ["check-impl", "{}", *SPEC]),
+    ("check-impl", "--proto"): ("file", ["check-impl", VENDOR, "--proto", "{}", *SPEC]),
+    ("import-proto", "headers"): ("file", ["import-proto", "{}", "--out", "{out}"]),
+    ("import-proto", "--out"): ("new folder", ["import-proto", HEADER, "--out", "{}"]),
+    ("breaking", "--against"): ("any", ["breaking", "--against", "{}", *SPEC]),
+    ("breaking", "--new"): ("any", ["breaking", "--against", HEADER, "--new", "{}"]),
+    ("scaffold", "--out"): ("new folder", ["scaffold", "--vendor", "chip", "--out", "{}", *SPEC]),
+    ("adaptors", "directory"): ("folder", ["adaptors", "{}", "--vendor", "chip", "--out", "{out}", *SPEC]),
+    ("adaptors", "--config"): ("file", ["adaptors", VENDOR, "--config", "{}", "--out", "{out}", *SPEC]),
+    ("adaptors", "--proto"): ("file", ["adaptors", VENDOR, "--proto", "{}", "--out", "{out}", *SPEC]),
+    ("adaptors", "--out"): ("new folder", ["adaptors", VENDOR, "--out", "{}", *SPEC]),
+    ("coverage", "directory"): ("folder", ["coverage", "{}", *SPEC]),
+    ("coverage", "--proto"): ("file", ["coverage", VENDOR, "--proto", "{}", *SPEC]),
+    ("coverage", "--html"): ("new file", ["coverage", VENDOR, "--html", "{}", *SPEC]),
+    ("coverage", "--json"): ("new file", ["coverage", VENDOR, "--json", "{}", *SPEC]),
+    ("chip", "file"): ("file", ["chip", "{}", *SPEC]),
+    ("elementwise", "directory"): ("folder", ["elementwise", "{}", *SPEC]),
+    ("elementwise", "--chip"): ("file", ["elementwise", VENDOR, "--chip", "{}", *SPEC]),
+    ("doctor", "directory"): ("folder", ["doctor", "{}", *SPEC]),
+    ("doctor", "--lib"): ("file", ["doctor", VENDOR, "--lib", "{}", *SPEC]),
+    ("doctor", "--adaptors"): ("folder", ["doctor", VENDOR, "--adaptors", "{}", *SPEC]),
+    ("doctor", "--proto"): ("file", ["doctor", VENDOR, "--proto", "{}", *SPEC]),
+    ("sync", "directory"): ("folder", ["sync", "{}", *SPEC]),
+    ("sync", "--proto"): ("file", ["sync", VENDOR, "--proto", "{}", *SPEC]),
+    ("report show", "file"): ("file", ["conformance", "report", "{}", *SPEC]),
+    ("report merge", "files"): ("file", ["conformance", "report", "merge", "{}", *SPEC]),
+    ("device-configs", "file"): ("file", ["conformance", "device-configs", "{}", *SPEC]),
+    ("list", "--spec"): ("folder", ["conformance", "list", "--spec", "{}"]),
+}
+CASES = [
+    pytest.param(arguments, make, id=f"{' '.join(name)}: {what}")
+    for name, (kind, arguments) in TAKEN.items()
+    if kind != "unused"
+    for what, make in BAD[kind].items()
+]
+
+
+@pytest.mark.parametrize(("arguments", "make"), CASES)
+def test_a_path_that_does_not_do(
+    arguments: list[str],
+    make: Callable[[Path], object],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    read_once: None,
+) -> None:
+    functions = tmp_path / "impl/chip/functions"
+    functions.mkdir(parents=True)
+    (functions / "f.cpp").write_text("namespace impl {\nnamespace chip {\n}  // namespace chip\n}  // namespace impl\n")
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in/named"
+    make(path)
+    words = {"{out}": str(tmp_path / "out"), VENDOR: str(functions.parent), "{}": str(path)}
+    for old, new in words.items():
+        arguments = [argument.replace(old, new) for argument in arguments]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr()
+    assert ended.value.code == 2, said.err
+    assert str(tmp_path / "in") in said.err
+    assert "internal" not in said.err and "Traceback" not in said.err
