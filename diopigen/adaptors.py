@@ -192,7 +192,7 @@ def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[
 
 def shims(interface: Interface, where: Workspace, resolved: ResolvedConfig) -> Plan:
     """The files of a vendor: its shims, and the mark that keeps other vendors out of the folder."""
-    plan = emit_adaptors(interface, resolved, where.templates)
+    plan = emit_adaptors(interface.settled(), resolved, where.templates)
     mark = json.dumps({"vendor": resolved.vendor}) + "\n"
     return Plan((*plan.files, PlannedFile(MARK, mark.encode(), (resolved.file,), "adaptors")))
 

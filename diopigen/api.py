@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.check.rule import check_interface
-from diopigen.diagnostics import Sink, failure, nearest
+from diopigen.diagnostics import Failure, Sink, failure, nearest
 from diopigen.emit.plan import Plan, merge_plans
 from diopigen.ir.load import Loaded, load_interface
 from diopigen.ir.model import Interface
@@ -97,7 +97,8 @@ def _no_collection() -> Iterator[None]:
 
 
 def targets() -> Mapping[str, Emitter]:
-    """The emitters by target: every module of `diopigen.emit` that has `TARGET` and `emit`."""
+    """The emitters by target: every module of `diopigen.emit` that has `TARGET` and `emit`. One that can do with
+    functions whose directions, dtypes and shapes are open has `DRAFTS`; the others get no drafts."""
     import diopigen.emit
 
     found: dict[str, Emitter] = {}
@@ -105,8 +106,31 @@ def targets() -> Mapping[str, Emitter]:
         module = importlib.import_module(f"diopigen.emit.{info.name}")
         target = getattr(module, "TARGET", None)
         if target is not None:
-            found[target] = module.emit
+            found[target] = module.emit if getattr(module, "DRAFTS", False) else _without_drafts(module.emit)
     return found
+
+
+def _without_drafts(emit: Emitter) -> Emitter:
+    """An emitter for what is settled: all but C declarations needs directions, dtypes and shapes."""
+    return lambda interface, templates: emit(interface.settled(), templates)
+
+
+def check_targets(interface: Interface, where: Workspace, sink: Sink) -> None:
+    """Reports what keeps a target from being generated: an expression that has no C++, glue for an operator that is
+    gone. Each emitter knows its own rules, so that all of them are run; of the files nothing is kept."""
+    plans = []
+    for emit in targets().values():
+        try:
+            plans.append(emit(interface, where.templates))
+        except Failure as fault:
+            sink.extend(fault.diagnostics)
+    try:
+        merge_plans(plans, sink)
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
+    from diopigen.emit.adaptors import check_composites
+
+    check_composites(interface, sink)
 
 
 def plan(interface: Interface, where: Workspace, sink: Sink, chosen: Iterable[str] = ()) -> Plan:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from diopigen.diagnostics import Severity, Sink, prevents_work
+from diopigen.diagnostics import Severity, Sink, Span, prevents_work
 
 if TYPE_CHECKING:
     from diopigen.api import Workspace
     from diopigen.conformance.model import Case
     from diopigen.ir.load import Loaded
     from diopigen.ir.models import Model
+
+RULES = {"draft-open": "What is open in entries that are drafts is filled in, in time."}
 
 FORMATS = ("text", "json", "github", "sarif", "junit")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -48,12 +50,27 @@ class Session:
             where = self.workspace()
 
             def work() -> Loaded:
-                return api.load(where, self.sink)
+                found = self.sink if fresh else Sink()
+                loaded = api.load(where, found)
+                if not fresh:
+                    self._extend_with_drafts_counted(found)
+                return loaded
 
             self._loaded = work() if fresh else self.cached("interface", (where.spec,), (where.spec_name,), work)
             if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
                 self.finish()
         return self._loaded
+
+    def _extend_with_drafts_counted(self, found: Sink) -> None:
+        """Takes over findings, and in place of what is open in drafts one note: only `check` is about that."""
+        from diopigen.check.rule import OPEN
+
+        waiting = [one for one in found.sorted() if one.code in OPEN and one.severity is Severity.WARNING]
+        self.sink.extend(one for one in found.sorted() if one not in waiting)
+        if waiting:
+            where = {one.message.partition(":")[0] for one in waiting}
+            message = f"{len(waiting)} places of {len(where)} functions that are drafts are open"
+            self.sink.note("draft-open", message, Span(self.workspace().spec_name, 0, 0), fix="see `diopigen check`")
 
     def models(self, *, fresh: bool = False) -> Sequence[Model]:
         """The model tables of the spec, by name; findings end the command with 1. As for the cache see `load`."""
@@ -109,6 +126,11 @@ class Session:
         if len(self.sink) == before and cache.key_of(folders, words) == key:
             cache.write(kind, key, made)
         return made
+
+    def give_up(self) -> NoReturn:
+        """Shows the findings that keep the command from doing its work, and ends it with 2."""
+        show_findings(self.sink.sorted(), self.output_format)
+        sys.exit(2)
 
     def finish(self, summary: str = "", *, clean: str = "") -> NoReturn:
         """Shows the findings and ends the command with 0 or 1, or with 2 where one says that work could not be done.

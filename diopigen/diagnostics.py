@@ -141,14 +141,46 @@ class Sink:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like `name` (edit similarity at least 0.6, case ignored), or None."""
-    import difflib  # only when something is misspelt: every command pays for what stands at the top
+    """The candidate that `name` is most likely a slip of, or None; case is ignored, and so is a prefix `diopi`.
 
-    by_lower: dict[str, str] = {}
+    A slip is one edit (a character more, less, another, or two exchanged), two where the longer name has eight
+    characters or more; names of three characters are slips of each other only where two are exchanged.
+    """
+    wanted = _bare(name)
+    best: tuple[int, str] | None = None
     for candidate in sorted(candidates):
-        by_lower.setdefault(candidate.lower(), candidate)
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
+        other = _bare(candidate)
+        longer = max(len(wanted), len(other))
+        limit = 2 if longer >= 8 else 1 if longer > 3 or sorted(wanted) == sorted(other) else 0
+        if best is not None:
+            limit = min(limit, best[0] - 1)
+        distance = _edits(wanted, other, limit)
+        if distance is not None:
+            best = (distance, candidate)
+    return best[1] if best else None
+
+
+def _bare(name: str) -> str:
+    return name.lower().removeprefix("diopi")
+
+
+def _edits(one: str, two: str, limit: int) -> int | None:
+    """How many edits lie between two texts (optimal string alignment), or None for more than `limit`."""
+    if limit < 0 or abs(len(one) - len(two)) > limit:
+        return None
+    before: list[int] = []
+    above = list(range(len(two) + 1))
+    for i, character in enumerate(one, 1):
+        row = [i]
+        for j, other in enumerate(two, 1):
+            edits = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (character != other))
+            if i > 1 and j > 1 and character == two[j - 2] and one[i - 2] == other:
+                edits = min(edits, before[j - 2] + 1)
+            row.append(edits)
+        if min(row) > limit:
+            return None
+        before, above = above, row
+    return above[-1] if above[-1] <= limit else None
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,23 +14,32 @@ from diopigen.emit import headers as emit_headers
 from diopigen.emit.first_spec import spec_files
 from diopigen.emit.plan import Plan
 from diopigen.header.cdecl import CInterface
-from diopigen.header.clang import parse_headers
+from diopigen.header.clang import Language, parse_headers
 from diopigen.header.doc_drift import doc_drift
 from diopigen.header.interface_diff import compare_functions, compare_interfaces
 from diopigen.header.json_reader import read_interface_json
 from diopigen.header.signature import c_interface
 from diopigen.header.vendor import VendorSources, check_impl, scan_vendor
 from diopigen.ir.load import load_interface
-from diopigen.ir.model import Interface
+from diopigen.ir.model import DtypeList, DtypeRule, Interface, Parameter
+from diopigen.spec.expression import to_text
 
 LABEL = "the spec"
+_SAME = re.compile(r"same\((\w+)\)")
 
 
 def check_headers(
-    interface: Interface, paths: Sequence[Path], sink: Sink, *, language: str = "c++", docs: bool = True
+    interface: Interface,
+    paths: Sequence[Path],
+    sink: Sink,
+    *,
+    language: str = "c++",
+    docs: bool = True,
+    include_dirs: Sequence[Path] = (),
 ) -> int:
     """Compares headers with the spec, and their comments with their declarations; gives the functions compared."""
-    actual = parse_headers(paths, language="c" if language == "c" else "c++", sink=sink, docs=docs)
+    chosen: Language = "c" if language == "c" else "c++"
+    actual = parse_headers(paths, language=chosen, sink=sink, docs=docs, include_dirs=include_dirs)
     if actual is None:
         return 0
     known = {header.file for header in interface.headers}
@@ -43,8 +53,8 @@ def check_headers(
     else:
         compare_functions(expected, actual, sink, expected_label=LABEL)
     if docs:
-        directions = {(f.name, p.name): p.direction for f in interface.functions for p in f.params}
-        doc_drift(actual, sink, directions)
+        directions = {(f.name, p.name): p.direction for f in interface.functions for p in f.params if p.direction}
+        doc_drift(actual, sink, directions, listed_dtypes(interface))
     return len(actual.functions)
 
 
@@ -91,13 +101,30 @@ def read_any(path: Path, sink: Sink) -> CInterface | None:
             fix = "name a spec folder, a diopi.json, a header or a folder of headers"
             sink.error("interface-unreadable", "holds neither a spec nor headers", Span(str(path)), fix=fix)
             return None
-        return parse_headers(headers, sink=sink, docs=False)
+        return parse_headers(headers, sink=sink)
     if path.suffix == ".json":
         return read_interface_json(path, sink)
-    return parse_headers([path], sink=sink, docs=False)
+    return parse_headers([path], sink=sink)
 
 
-def first_spec(paths: Sequence[Path], sink: Sink) -> Plan | None:
+def listed_dtypes(interface: Interface) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The dtypes of each (function, parameter) that the spec lists, also where one is that of another parameter."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for function in interface.functions:
+        params = {param.name: param for param in function.params}
+        for param in function.params:
+            source: Parameter | None = param
+            seen: set[str] = set()
+            while source is not None and source.name not in seen and isinstance(source.dtype, DtypeRule):
+                seen.add(source.name)
+                same = _SAME.fullmatch(to_text(source.dtype.formula.expression))
+                source = params.get(same[1]) if same else None
+            if source is not None and isinstance(source.dtype, DtypeList):
+                found[function.name, param.name] = source.dtype.dtypes
+    return found
+
+
+def first_spec(paths: Sequence[Path], sink: Sink, include_dirs: Sequence[Path] = ()) -> Plan | None:
     """The files of a first spec for the headers at `paths`; None after an error."""
-    actual = parse_headers(paths, sink=sink)
+    actual = parse_headers(paths, sink=sink, include_dirs=include_dirs)
     return None if actual is None else spec_files(actual, [path.name for path in paths], sink)

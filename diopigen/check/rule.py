@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import diopigen.check
-from diopigen.diagnostics import Sink
+from diopigen.diagnostics import Sink, Span
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.types import TYPES
 
@@ -48,6 +48,16 @@ class Subject:
 
     def knows_type(self, name: str) -> bool:
         return name in TYPES or name in self.named_types
+
+
+OPEN = frozenset({"missing-direction", "missing-dtype", "missing-shape", "missing-count", "irregular-order"})
+"""The rules about what a C header cannot say. In an entry with `draft: true` their findings are warnings."""
+
+
+def open_place(function: Function, sink: Sink, rule: str, message: str, span: Span, fix: str) -> None:
+    """Reports what an entry does not say yet: an error, or a warning in a draft."""
+    assert rule in OPEN
+    (sink.warning if function.draft else sink.error)(rule, message, span, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

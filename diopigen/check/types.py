@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.check.rule import Subject
+from diopigen.check.rule import Subject, open_place
 from diopigen.diagnostics import Sink, did_you_mean
 from diopigen.ir.model import Function, Parameter
 from diopigen.ir.types import INTEGERS, TYPES
@@ -69,14 +69,16 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         return
     if info.needs_count and param.count is None:
         message = f"{function.name}: array '{param.name}' has no 'count'"
-        sink.error("missing-count", message, param.span, fix="name the parameter that holds its length, or the length")
+        fix = "name the parameter that holds its length, or the length"
+        open_place(function, sink, "missing-count", message, param.span, fix)
     if info.has_shape and param.dtype is None and "dtype" not in param.spans:
         message = f"{function.name}: tensor '{param.name}' has no 'dtype'"
-        sink.error("missing-dtype", message, param.span, fix="add 'dtype' with a list or a rule")
+        open_place(function, sink, "missing-dtype", message, param.span, "add 'dtype' with a list or a rule")
     only_written = param.direction in ("out", "partial_out")
     if info.has_shape and param.shape is None and "shape" not in param.spans and only_written:
         message = f"{function.name}: output '{param.name}' has no 'shape'"
-        sink.error("missing-shape", message, param.span, fix="add 'shape' with a rule or a list of dimensions")
+        fix = "add 'shape' with a rule or a list of dimensions"
+        open_place(function, sink, "missing-shape", message, param.span, fix)
 
 
 def _check_default(subject: Subject, function: Function, param: Parameter, sink: Sink) -> None:

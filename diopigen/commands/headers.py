@@ -15,15 +15,22 @@ if TYPE_CHECKING:
 GENERATED_HEADERS = "generated/include/diopi"
 
 
+include_option = click.option(
+    "-I", "--include", "include_dirs", multiple=True, metavar="DIR", help="Search this folder for included headers."
+)
+
+
 @click.command("check-proto")
 @click.argument("headers", nargs=-1, metavar="[HEADER]...")
 @click.option("--language", type=click.Choice(("c", "c++")), default="c++", show_default=True, help="Parse as.")
 @click.option("--no-docs", is_flag=True, help="Leave the comments out.")
+@include_option
 @common_options
 def check_proto(
     headers: tuple[str, ...],
     language: str,
     no_docs: bool,
+    include_dirs: tuple[str, ...],
     spec: str | None,
     templates: str | None,
     output_format: str,
@@ -41,7 +48,10 @@ def check_proto(
     paths = [Path(header) for header in headers] or sorted(Path(GENERATED_HEADERS).glob("*.h"))
     if not paths:
         raise click.UsageError(f"{GENERATED_HEADERS} holds no headers: name some, or run `diopigen generate` first")
-    count = proto.check_headers(interface, paths, session.sink, language=language, docs=not no_docs)
+    folders = _folders(include_dirs)
+    count = proto.check_headers(
+        interface, paths, session.sink, language=language, docs=not no_docs, include_dirs=folders
+    )
     session.finish(clean=f"{count} functions in {len(paths)} headers: all as the spec says")
 
 
@@ -77,11 +87,13 @@ def check_impl(
 @click.argument("headers", nargs=-1, required=True, metavar="HEADER...")
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="Folder to write.")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@include_option
 @common_options
 def import_proto(
     headers: tuple[str, ...],
     out: str,
     force: bool,
+    include_dirs: tuple[str, ...],
     spec: str | None,
     templates: str | None,
     output_format: str,
@@ -96,12 +108,19 @@ def import_proto(
     from diopigen.output.apply import apply
 
     session = Session(spec, templates, output_format, strict)
-    plan = proto.first_spec([Path(header) for header in headers], session.sink)
+    plan = proto.first_spec([Path(header) for header in headers], session.sink, _folders(include_dirs))
     if plan is None:
-        session.finish()
+        session.give_up()
     result = apply(plan, Path(out), session.sink, force=force, command="diopigen import-proto")
     files = f"{out}: {len(result.written)} files written; next: diopigen check --spec {out}"
     session.finish(files)
+
+
+def _folders(names: tuple[str, ...]) -> list[Path]:
+    for name in names:
+        if not Path(name).is_dir():
+            raise click.UsageError(f"-I: '{name}' is no folder")
+    return [Path(name) for name in names]
 
 
 @click.command()
@@ -120,6 +139,7 @@ def breaking(
     old_side = proto.read_any(Path(against), session.sink)
     new_side: CInterface | None
     new_side = proto.read_any(Path(new), session.sink) if new else c_interface(session.load().interface)
-    if old_side is not None and new_side is not None:
-        breaking_changes(old_side, new_side, session.sink)
+    if old_side is None or new_side is None:
+        session.give_up()
+    breaking_changes(old_side, new_side, session.sink)
     session.finish(clean=f"{against}: nothing breaks")

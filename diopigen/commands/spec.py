@@ -12,13 +12,15 @@ from diopigen.console import Session, common_options
 @click.command()
 @common_options
 def check(spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
-    """Check the spec against every rule (diopigen explain --rules lists them)."""
+    """Check the spec against every rule (diopigen explain --rules lists them), those of all targets and of the model
+    tables included: what passes here can be generated."""
     from diopigen import api
 
     session = Session(spec, templates, output_format, strict)
     interface = session.load(fresh=True).interface
     models = session.models(fresh=True)
     api.check_models(interface, models, session.sink)
+    api.check_targets(interface, session.workspace(), session.sink)
     summary = f"{len(interface.functions)} functions in {len(interface.files)} files"
     session.finish(clean=f"{summary}, {len(models)} model tables: nothing found")
 

@@ -85,6 +85,8 @@ def doctor(
     from diopigen.adaptors import Vendor, read_vendor, vendor_name
     from diopigen.vendor.doctor import Patient, examine, find_library, find_shims
 
+    if shims_folder and not Path(shims_folder).is_dir():
+        raise click.UsageError(f"--adaptors: '{shims_folder}' is no folder")
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Fault, Results
-from diopigen.diagnostics import Failure, Sink, Span, failure
-from diopigen.spec.text_file import read_regular, unreadable
+from diopigen.diagnostics import Sink, Span, failure
+from diopigen.spec.json_form import Form, FormFault, read_json
 
+_CODE = "report-unreadable"
+_FIX = "name a file that `conformance run --json` wrote"
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
 
 
@@ -70,59 +70,52 @@ def sample(cases: Sequence[Case], count: int) -> list[Case]:
 
 def read_results(path: Path) -> Results:
     """Results that `report.to_json` wrote. Their cases have no arguments. Raises `Failure` for any other file."""
-    try:
-        content = read_regular(path)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, unreadable(error)) from None
-    try:
-        whole = json.loads(content)
-    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
-        raise _unreadable(path, f"is no JSON: {error}") from None
+    whole = read_json(path, _CODE, _FIX)
     try:
         return _results(whole)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        detail = f"has no {error}" if isinstance(error, KeyError) else str(error)
-        raise _unreadable(path, f"holds no results of a run: {detail}") from None
+    except FormFault as error:
+        raise failure(_CODE, f"holds no results of a run: {error}", Span(str(path)), _FIX) from None
 
 
-def _unreadable(path: Path, message: str) -> Failure:
-    return failure("report-unreadable", message, Span(str(path)), "name a file that `conformance run --json` wrote")
-
-
-def _results(whole: Any) -> Results:
-    if not isinstance(whole, Mapping):
-        raise TypeError("it is no JSON object")
-    results = tuple(_result(record) for record in whole["cases"])
-    shard = str(whole.get("shard", ""))
-    if shard and _SHARD.match(shard) is None:
-        raise ValueError(f"'{shard}' is no shard")
+def _results(whole: Form) -> Results:
+    results = tuple(_result(record) for record in whole["cases"].items())
+    shard = whole.get("shard", "")
+    if shard.text() and _SHARD.match(shard.text()) is None:
+        raise shard.fault("a shard, such as '1/4'")
     return _counted(
         results,
-        seconds=float(whole["seconds"]),
-        seed=int(whole["seed"]),
-        library=str(whole["library"]),
-        vendor=str(whole["vendor"]),
-        version=str(whole["version"]),
-        runtime=str(whole.get("runtime", "")),
-        shard=shard,
-        endings=tuple(Ending(str(one["message"]), str(one["printed"])) for one in whole.get("endings", ())),
-        not_run=int(whole.get("not_run", 0)),
+        seconds=whole["seconds"].number(),
+        seed=whole["seed"].whole(0),
+        library=whole["library"].text(),
+        vendor=whole["vendor"].text(),
+        version=whole["version"].text(),
+        runtime=whole.get("runtime", "").text(),
+        shard=shard.text(),
+        endings=tuple(Ending(one["message"].text(), one["printed"].text()) for one in whole.get("endings", []).items()),
+        not_run=whole.get("not_run", 0).whole(0),
     )
 
 
-def _result(record: Mapping[str, Any]) -> CaseResult:
+def _result(record: Form) -> CaseResult:
     excuse = None
     if "exception" in record:
         given = record["exception"]
-        excuse = Excuse(str(given["kind"]), str(given["reason"]), str(given["where"]), float(given["factor"]))
-    case_id, function, family, dtype, axis = (str(record[n]) for n in ("id", "function", "family", "dtype", "axis"))
+        kind, reason, where = (given[name].text() for name in ("kind", "reason", "where"))
+        excuse = Excuse(kind, reason, where, given["factor"].number())
+    case_id, function, family, dtype, axis = (
+        record[name].text() for name in ("id", "function", "family", "dtype", "axis")
+    )
     case = Case(case_id, function, family, dtype, axis, {}, excuse=excuse)
-    outcome = str(record["outcome"])
-    if outcome not in OUTCOMES:
-        raise ValueError(f"there is no outcome '{outcome}'")
-    faults = tuple(Fault(**{name: str(text) for name, text in fault.items()}) for fault in record.get("faults", ()))
-    operands, reason = tuple(map(str, record.get("operands", ()))), str(record.get("reason", ""))
-    return CaseResult(case, outcome, float(record["seconds"]), faults, operands, reason)
+    outcome = record["outcome"]
+    if outcome.text() not in OUTCOMES:
+        raise outcome.fault("an outcome")
+    faults = tuple(
+        Fault(*(fault[name].text() for name in ("kind", "parameter", "message", "expected", "actual")))
+        for fault in record.get("faults", []).items()
+    )
+    operands = tuple(operand.text() for operand in record.get("operands", []).items())
+    reason = record.get("reason", "").text()
+    return CaseResult(case, outcome.text(), record["seconds"].number(), faults, operands, reason)
 
 
 def _counted(

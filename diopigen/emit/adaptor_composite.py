@@ -74,6 +74,9 @@ def composite_names(interface: Interface) -> frozenset[str]:
 def composite_definition(function: Function, interface: Interface) -> str:
     """The definition of the public function. A kernel that cannot be composed raises `Failure` at its place."""
     written = [param for param in function.params if param.type == "tensor" and param.is_written]
+    if not written:
+        message = f"{function.name} is composed of other operators, but writes no tensor"
+        raise failure("adaptors-composite", message, function.span, "give its output the direction 'out'")
     out = next((param for param in written if param.name in ("out", "attention_out")), written[0])
     lines = [f'Composite c(helpers, ctx, "{function.name}", "{out.name}", {out.name});']
     lines += _demands(function, out, interface)
@@ -128,15 +131,20 @@ def _checks(function: Function) -> Iterator[str]:
 def _promotion(function: Function, out: Parameter, interface: Interface) -> str:
     """The statement that sets the dtype to compute in: that of the output of the operator's first function."""
     family = [other for other in interface.functions if other.operator == function.operator]
-    base = next(param for other in family for param in other.params if param.direction == "out")
-    assert isinstance(base.dtype, DtypeRule)
+    base = next((param for other in family for param in other.params if param.direction == "out"), None)
+    if base is None or not isinstance(base.dtype, DtypeRule):
+        message = f"no output of {function.operator} has a rule for its dtype, in which {function.name} could compute"
+        raise failure("adaptors-composite", message, function.span, "write such a rule, as in promote(input, other)")
     names = [name for name in rule_operands(base.dtype.formula.expression) if function.param(name) is not None]
     return f"c.computeIn({out.name}, {{{', '.join(f'c.operand({name})' for name in names)}}});"
 
 
 def _from_kernel(function: Function) -> Iterator[str]:
-    assert function.kernel is not None
     kernel = function.kernel
+    if kernel is None:
+        message = f"{function.name} is composed from its kernel, and has none"
+        fix = "restore the kernel, or take the function from the composites in diopigen/emit/adaptor_composite.py"
+        raise failure("adaptors-composite", message, function.span, fix)
     lets = {name: formula.expression for name, formula in kernel.lets}
     used = _names_in([*lets.values(), *(formula.expression for _, formula in kernel.results)])
     names: dict[str, str] = {}

@@ -12,6 +12,7 @@ from typing import Any
 from diopigen.config.grammar import is_operator
 from diopigen.config.model import ResolvedConfig
 from diopigen.config.subject import HELPERS
+from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.adaptor_composite import composite_definition, composite_names
 from diopigen.emit.adaptor_rules import RuleTable
 from diopigen.emit.adaptor_shim import declaration, shim
@@ -50,6 +51,19 @@ _COMPOSITE_NAMES = (
 def composite_functions(interface: Interface) -> frozenset[str]:
     """The functions that have a composite implementation."""
     return composite_names(interface)
+
+
+def check_composites(interface: Interface, sink: Sink) -> None:
+    """Reports every composite that the spec's kernels do not allow, whichever vendor will ask for it."""
+    settled = interface.settled()
+    composable = composite_functions(settled)
+    for function in settled.functions:
+        if function.name not in composable:
+            continue
+        try:
+            composite_definition(function, settled)
+        except Failure as fault:
+            sink.extend(fault.diagnostics)
 
 
 def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Path) -> Plan:

@@ -1,17 +1,22 @@
 """A first spec from parsed headers: everything that C says, and an open place for everything that it does not.
 
 Nothing is guessed. A tensor that may be written has no direction unless its comment says `out` or `in,out`, tensors
-have no dtype, outputs no shape: `diopigen check` names each of these places, and a person fills them in.
+have the dtypes that their comment lists (`type = [...]`) or none, outputs no shape. An entry with such places is marked
+`draft: true`: `diopigen check` names each of them as a warning, and a person fills them in.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from diopigen.diagnostics import Sink
 from diopigen.emit.plan import Plan, PlannedFile
-from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam
+from diopigen.header.cdecl import CDocParam, CEnum, CFunction, CInterface, CParam, documented_params
+from diopigen.header.compare import quoted as listed
+from diopigen.header.doc_drift import DTYPE_WORDS
+from diopigen.header.doxygen import DTYPE_LIST
+from diopigen.ir.types import TYPES
 
 RULES = {
     "import-unsupported": "A declaration that the grammar cannot hold is left out of an imported spec and named.",
@@ -77,11 +82,13 @@ def spec_files(interface: CInterface, headers: Sequence[str], sink: Sink) -> Pla
         PlannedFile("headers.yaml", _headers(kept, headers, types_header).encode(), (), _EMITTER),
     ]
     enums = {enum.name for enum in interface.enums} | {typedef.name for typedef in interface.typedefs}
+    comments = _Comments(interface, frozenset(_known_dtypes(interface.enums)), sink)
     for header in headers:
         own = [function for function in kept if function.header == header]
         if own:
             stem = header.removesuffix(".h")
-            files.append(PlannedFile(f"ops/{stem}.yaml", _operators(stem, header, own, enums).encode(), (), _EMITTER))
+            text = _operators(stem, header, own, enums, comments)
+            files.append(PlannedFile(f"ops/{stem}.yaml", text.encode(), (), _EMITTER))
     return Plan(tuple(files))
 
 
@@ -166,7 +173,28 @@ def _headers(functions: Sequence[CFunction], headers: Sequence[str], types_heade
     return "\n".join(lines) + "\n"
 
 
-def _operators(family: str, header: str, functions: Sequence[CFunction], named: set[str]) -> str:
+class _Comments:
+    """What comments say of parameters: their text, direction and dtypes, also where another function's comment does."""
+
+    def __init__(self, interface: CInterface, dtypes: Collection[str], sink: Sink) -> None:
+        self._by_name = {function.name: function for function in interface.functions}
+        self._dtypes = dtypes
+        self._sink = sink
+
+    def params(self, function: CFunction) -> Mapping[str, CDocParam]:
+        return documented_params(self._by_name, function)
+
+    def dtypes(self, function: CFunction, entry: CDocParam) -> list[str]:
+        """The dtypes that are listed, by the names of the spec; empty, with a warning, where one is unknown."""
+        named = [DTYPE_WORDS.get(word, word) for word in entry.dtypes]
+        unknown = [word for word in named if word not in self._dtypes]
+        if unknown:
+            message = f"the dtypes of '{entry.name}' of {function.name} are left out: {listed(unknown)} unknown"
+            self._sink.warning("import-unsupported", message, entry.span, fix="fill them in by hand")
+        return [] if unknown else list(dict.fromkeys(named))
+
+
+def _operators(family: str, header: str, functions: Sequence[CFunction], named: set[str], comments: _Comments) -> str:
     lines = [f"family: {family}", f"header: {header}", f"doc: {_OPEN}", "operators:"]
     for function in functions:
         doc = function.doc.brief if function.doc and function.doc.brief.strip() else _OPEN
@@ -182,8 +210,12 @@ def _operators(family: str, header: str, functions: Sequence[CFunction], named: 
             lines.append("    linkage: strong")
         if function.deprecated:
             lines.append("    deprecated: To be explained.")
+        documented = comments.params(function)
+        keys = [_param(function, params, position, named, documented, comments) for position in range(len(params))]
+        if _is_open(keys):
+            lines.append("    draft: true")
         lines += ["    params:"] if params else ["    params: []"]
-        lines += [_param(function, params, position, named) for position in range(len(params))]
+        lines += ["      - {" + ", ".join(f"{key}: {value}" for key, value in one.items()) + "}" for one in keys]
     return "\n".join(lines) + "\n"
 
 
@@ -192,16 +224,46 @@ def _sentence(text: str) -> str:
     return flat if flat.endswith(".") else f"{flat}."
 
 
-def _param(function: CFunction, params: Sequence[CParam], position: int, named: set[str]) -> str:
+def _is_open(params: Sequence[Mapping[str, str]]) -> bool:
+    """Whether something stays open that `diopigen check` asks for."""
+    seen_input = False
+    for keys in params:
+        info = TYPES.get(keys["type"])
+        if info is None:
+            continue
+        direction = keys.get("direction", "")
+        written = direction in ("out", "partial_out") and info.has_shape
+        if (info.needs_direction and not direction) or (info.needs_count and "count" not in keys):
+            return True
+        if (info.has_shape and "dtype" not in keys) or (written and ("shape" not in keys or seen_input)):
+            return True
+        seen_input = seen_input or (info.has_shape and direction == "in")
+    return False
+
+
+def _param(
+    function: CFunction,
+    params: Sequence[CParam],
+    position: int,
+    named: set[str],
+    documented: Mapping[str, CDocParam],
+    comments: _Comments,
+) -> dict[str, str]:
     param = params[position]
-    documented = {p.name: p for p in function.doc.params} if function.doc else {}
     known = documented.get(param.name)
     tag = known.direction.replace(" ", "") if known else ""
     keys = {"name": param.name or f"unnamed{position}", **_type_keys(param.type, tag, params, position, named)}
     if not param.name:
         keys["unnamed"] = "true"
-    keys["doc"] = quoted(_sentence(known.text)) if known and known.text.strip() else _OPEN
-    return "      - {" + ", ".join(f"{key}: {value}" for key, value in keys.items()) + "}"
+    info = TYPES.get(keys["type"])
+    dtypes = comments.dtypes(function, known) if known and info and info.has_dtype else []
+    if dtypes:
+        keys["dtype"] = f"[{', '.join(dtypes)}]"
+    text = known.text if known else ""
+    if dtypes:
+        text = DTYPE_LIST.sub("", text).strip()  # said by the key
+    keys["doc"] = quoted(_sentence(text)) if text.strip(" .") else _OPEN
+    return keys
 
 
 def _type_keys(c_type: str, tag: str, params: Sequence[CParam], position: int, named: set[str]) -> dict[str, str]:

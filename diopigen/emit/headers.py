@@ -12,6 +12,7 @@ from diopigen.header.signature import c_function, opaque_structs
 from diopigen.ir.model import Function, Header, Interface, StructType
 
 TARGET = "headers"
+DRAFTS = True
 
 
 def function_doc(function: Function) -> str:

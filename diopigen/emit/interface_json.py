@@ -14,6 +14,7 @@ from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Kernel
 from diopigen.spec.expression import to_text
 
 TARGET = "json"
+DRAFTS = True
 FORMAT = 1
 
 

@@ -39,7 +39,9 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
     except jinja2.TemplateNotFound as error:
         if not folder.is_dir():
             message = f"'{folder}' is no folder of templates"
-            raise failure("template-missing", message, Span(str(folder)), "name one, or leave --templates out") from None
+            raise failure(
+                "template-missing", message, Span(str(folder)), "name one, or leave --templates out"
+            ) from None
         message = f"template {error.name} does not exist"
         raise failure("template-missing", message, Span(f"templates/{name}"), "restore it from the package") from None
     except jinja2.TemplateSyntaxError as error:

@@ -17,10 +17,11 @@ from diopigen.header.compare import (
     quoted,
 )
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
-from diopigen.header.type_expr import parse_type
+from diopigen.header.type_expr import accepts, parse_type
 
 RULES: Rules = {
     # What is compiled against the old version fails with the new one.
+    "function-renamed": Rule(ERROR, "a function has another name: callers of the old one do not link"),
     "function-removed": Rule(ERROR, "a function is gone: callers do not link, or find a null pointer"),
     "parameter-removed": Rule(ERROR, "a function takes a parameter less"),
     "parameter-added": Rule(ERROR, "a function takes a parameter more"),
@@ -37,7 +38,10 @@ RULES: Rules = {
     "typedef-changed": Rule(ERROR, "a typedef stands for another type"),
     # Sources need an edit or a look, binaries go on working.
     "parameter-renamed": Rule(WARNING, "a parameter has another name"),
-    "parameter-const-changed": Rule(WARNING, "a parameter that is passed by value gained or lost const"),
+    "parameter-const-removed": Rule(WARNING, "a parameter takes no pointer to const any more: sources need an edit"),
+    "return-const-changed": Rule(
+        WARNING, "a function returns a pointer with const elsewhere: sources may need an edit"
+    ),
     "struct-member-renamed": Rule(WARNING, "a struct's member has another name at the same place"),
     "typedef-removed": Rule(WARNING, "a typedef is gone"),
     "macro-removed": Rule(WARNING, "a macro is gone"),
@@ -46,6 +50,8 @@ RULES: Rules = {
     # Nothing breaks.
     "function-added": Rule(NOTE, "a function is new"),
     "function-restored": Rule(NOTE, "a function is no longer deprecated"),
+    "parameter-const-changed": Rule(NOTE, "a parameter that is passed by value gained or lost const"),
+    "parameter-const-added": Rule(NOTE, "a parameter points to const now: callers pass it what they passed"),
     "parameter-type-respelled": Rule(NOTE, "a parameter's type is written in another way and is the same"),
     "enum-added": Rule(NOTE, "an enum is new"),
     "enum-value-added": Rule(NOTE, "an enumerator is new"),
@@ -78,29 +84,60 @@ class _Changes:
     def functions(self) -> None:
         old = {function.name: function for function in self._old.functions}
         new = {function.name: function for function in self._new.functions}
-        added = [name for name in new if name not in old]
+        added = {name: function for name, function in new.items() if name not in old}
+        removed = {name: function for name, function in old.items() if name not in new}
+        renamed = self._renamed(removed, added)
         for name, function in old.items():
+            until = "marked deprecated, until the next major version"
             if name in new:
                 self._function(function, new[name])
-                continue
-            like = nearest_function(name, added)
-            kept = f"keep '{name}' beside '{like}'" if like else f"keep '{name}'"
-            self._report(
-                "function-removed",
-                f"'{name}' was removed",
-                self._places.missing_function(self._old, function),
-                notes=_was(function.span),
-                fix=f"{kept}, marked deprecated, until the next major version",
-            )
-        for name in added:
-            self._report("function-added", f"'{name}' is new", new[name].span)
+            elif name in renamed:
+                now = added.pop(renamed[name])
+                message = f"'{name}' was renamed to '{now.name}'"
+                fix = f"keep '{name}' too, {until}"
+                self._report("function-renamed", message, now.span, notes=_was(function.span), fix=fix)
+            else:
+                place = self._places.without(self._old, function)
+                message, notes = f"'{name}' was removed", _was(function.span)
+                self._report("function-removed", message, place, notes=notes, fix=f"keep '{name}', {until}")
+        for name, function in added.items():
+            self._report("function-added", f"'{name}' is new", function.span)
+
+    def _renamed(self, removed: dict[str, CFunction], added: dict[str, CFunction]) -> dict[str, str]:
+        """Old names to new ones: of the same parameters and result, and for the same purpose or nearly called so."""
+        found: dict[str, str] = {}
+        left = dict(added)
+        for by_purpose in (True, False):
+            for name, function in removed.items():
+                if name in found:
+                    continue
+                alike = [other for other in left if self._same_signature(function, left[other])]
+                if by_purpose:
+                    said = function.purpose
+                    alike = [other for other in alike if said and left[other].purpose == said]
+                like = nearest_function(name, alike) or (alike[0] if by_purpose and len(alike) == 1 else None)
+                if like is not None:
+                    found[name] = like
+                    del left[like]
+        return found
+
+    def _same_signature(self, old: CFunction, new: CFunction) -> bool:
+        if [param.name for param in old.params] != [param.name for param in new.params] or old.weak != new.weak:
+            return False
+        pairs = (self._types.of_params(one, two) for one, two in zip(old.params, new.params, strict=True))
+        before, after = self._types.of_returns(old, new)
+        return before == after and all(one == two for one, two in pairs)
 
     def _function(self, old: CFunction, new: CFunction) -> None:
         name, notes = new.name, _was(old.span)
         before, after = self._types.of_returns(old, new)
         if before != after and parse_type(old.returns) != parse_type(new.returns):
             message = f"'{name}' returned '{old.returns}' and now returns '{new.returns}'"
-            self._report("return-type-changed", message, new.span, notes=notes, fix=_new_function(name))
+            if before.without_const() != after.without_const():
+                self._report("return-type-changed", message, new.span, notes=notes, fix=_new_function(name))
+            else:
+                fix = "say in the release notes what callers keep the result in"
+                self._report("return-const-changed", message, new.span, notes=notes, fix=fix)
         self._params(old, new)
         if old.weak and not new.weak:
             message = f"'{name}' was weak and is strong now"
@@ -166,8 +203,15 @@ class _Changes:
         if before == after:
             self._report("parameter-type-respelled", text, span, notes=notes)
         elif before.without_top_const() == after.without_top_const():
-            fix = "nothing to do for callers; say it in the release notes"
+            fix = "nothing: const on a value is no part of a function's type"
             self._report("parameter-const-changed", text, span, notes=notes, fix=fix)
+        elif before.without_const() == after.without_const():
+            if accepts(after, before):
+                fix = "nothing for callers; `diopigen sync` gives definitions the new type"
+                self._report("parameter-const-added", text, span, notes=notes, fix=fix)
+            else:
+                fix = "restore const where nothing is written, so that callers with const data compile"
+                self._report("parameter-const-removed", text, span, notes=notes, fix=fix)
         else:
             self._report("parameter-type-changed", text, span, notes=notes, fix=_new_function(function.name))
 

@@ -7,6 +7,7 @@ these values are equal. Spans are left out of comparisons.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diopigen.diagnostics import Span
@@ -45,7 +46,8 @@ class CParam:
 class CFunction:
     """A function declaration. `weak` is the linkage attribute, `deprecated` the attribute.
 
-    `header` is the base name of the file that declares it (`functions.h`), empty where it is unknown.
+    `header` is the base name of the file that declares it (`functions.h`), empty where it is unknown. `purpose` is what
+    it does in a sentence, empty where it is not said.
     """
 
     name: str
@@ -57,26 +59,37 @@ class CFunction:
     doc: CDoc | None = field(default=None, compare=False)
     header: str = field(default="", compare=False)
     resolved_returns: str = field(default="", compare=False)
+    stated: str = field(default="", compare=False)
+
+    @property
+    def purpose(self) -> str:
+        return self.stated or (self.doc.brief if self.doc else "")
 
 
 @dataclass(frozen=True, slots=True)
 class CDocParam:
-    """A documented parameter: `direction` is what stands in `@param[...]`, empty where there is none."""
+    """A documented parameter: `direction` is what stands in `@param[...]`, empty where there is none, and `dtypes` what
+    stands in `type = [...]`."""
 
     name: str
     direction: str
     text: str
     span: Span | None = field(default=None, compare=False)
+    dtypes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CDoc:
-    """A Doxygen comment: its brief text, its parameters in order, and the functions that it refers to."""
+    """A Doxygen comment: its brief text, its parameters in order, and the functions that it names.
+
+    `elsewhere` are those in whose comments it says that other parameters are documented.
+    """
 
     brief: str
     params: tuple[CDocParam, ...]
     references: tuple[tuple[str, Span], ...] = ()
     span: Span | None = None
+    elsewhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +154,22 @@ class CInterface:
     files: tuple[str, ...] = field(default=(), compare=False)
     macro_spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
     visible: frozenset[str] = field(default=frozenset(), compare=False)
+
+
+def documented_params(by_name: Mapping[str, CFunction], function: CFunction) -> dict[str, CDocParam]:
+    """What is documented of the parameters of a function by name, in its own comment or in one that it refers to."""
+    names = {param.name for param in function.params}
+    found: dict[str, CDocParam] = {}
+    waiting, seen = [function], {function.name}
+    while waiting:
+        doc = waiting.pop(0).doc
+        if doc is None:
+            continue
+        for entry in doc.params:
+            if entry.name in names:
+                found.setdefault(entry.name, entry)
+        for name in doc.elsewhere:
+            if name in by_name and name not in seen:
+                seen.add(name)
+                waiting.append(by_name[name])
+    return found

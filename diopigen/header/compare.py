@@ -50,6 +50,18 @@ class Places:
                 return Span(file)
         return Span(self._actual.files[0]) if self._actual.files else None
 
+    def without(self, expected: CInterface, missing: CFunction) -> Span | None:
+        """The file, without a line, that has the functions which stood around the missing one."""
+        neighbours = [function for function in expected.functions if function.header == missing.header]
+        index = next(index for index, function in enumerate(neighbours) if function.name == missing.name)
+        near = sorted(range(len(neighbours)), key=lambda other: abs(other - index))
+        for other in near:
+            found = self._functions.get(neighbours[other].name)
+            if found is not None and found.span is not None:
+                return Span(found.span.file, 0, 0)
+        place = self.file(missing.header)
+        return Span(place.file, 0, 0) if place else None
+
     def missing_function(self, expected: CInterface, missing: CFunction) -> Span | None:
         """The neighbour after which the function should stand, or the first line of its header."""
         neighbour: Span | None = None

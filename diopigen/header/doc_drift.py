@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from diopigen.diagnostics import Note, Sink, nearest
-from diopigen.header.cdecl import CDoc, CDocParam, CFunction, CInterface, CParam
-from diopigen.header.compare import moved, nearest_function
-from diopigen.header.rules import WARNING, Reporter, Rule, Rules
+from diopigen.header.cdecl import CDocParam, CFunction, CInterface, CParam, documented_params
+from diopigen.header.compare import nearest_function, quoted
+from diopigen.header.rules import NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import TypeExpr, parse_type, resolve, typedef_table
 
 RULES: Rules = {
@@ -15,7 +15,8 @@ RULES: Rules = {
     "doc-undocumented-parameter": Rule(WARNING, "a comment leaves out a parameter of its function"),
     "doc-direction": Rule(WARNING, "a comment gives a parameter the wrong direction, or no direction at all"),
     "doc-duplicate-parameter": Rule(WARNING, "a comment documents a parameter twice"),
-    "doc-parameter-order": Rule(WARNING, "a comment documents the parameters in another order"),
+    "doc-dtypes": Rule(WARNING, "a comment lists other dtypes for a parameter than the spec"),
+    "doc-missing": Rule(WARNING, "a function has no comment"),
     "doc-unknown-reference": Rule(WARNING, "a comment names a function that does not exist"),
 }
 
@@ -29,37 +30,62 @@ _ALLOWED = {
     "inout": ("inout",),
     "partial_out": ("inout", "out"),
 }
+DTYPE_WORDS = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64"}
+"""C's names for what the spec calls by width."""
+
 _WRITTEN = {"in": "[in]", "out": "[out]", "inout": "[in,out]"}
 
 
-def doc_drift(interface: CInterface, sink: Sink, directions: Mapping[tuple[str, str], str] | None = None) -> None:
-    """Reports where comments disagree with the functions that they stand before.
+Parameters = Mapping[tuple[str, str], str]
+"""What the spec says of (function, parameter)."""
 
-    `directions` maps (function, parameter) to the true direction: "in", "out", "inout" or "partial_out".
-    A function without any comment is no finding: nothing there can mislead. The interface must have been read
-    with its comments (`parse_headers(..., docs=True)`).
+
+def doc_drift(
+    interface: CInterface,
+    sink: Sink,
+    directions: Parameters | None = None,
+    dtypes: Mapping[tuple[str, str], Collection[str]] | None = None,
+) -> None:
+    """Reports where comments disagree with the functions that they are written before.
+
+    `directions` maps (function, parameter) to the true direction: "in", "out", "inout" or "partial_out"; `dtypes` to
+    all dtypes that the parameter can have. The order in which parameters are documented is free, and a parameter may be
+    documented in the comment of another function that this one refers to. The interface must have been read with its
+    comments (`parse_headers(..., docs=True)`).
     """
-    drift = _Drift(interface, sink, directions or {})
+    drift = _Drift(interface, sink, directions or {}, dtypes or {})
     for function in interface.functions:
-        if function.doc is not None:
-            drift.check(function, function.doc)
+        drift.check(function)
 
 
 class _Drift:
-    def __init__(self, interface: CInterface, sink: Sink, directions: Mapping[tuple[str, str], str]) -> None:
+    def __init__(
+        self,
+        interface: CInterface,
+        sink: Sink,
+        directions: Parameters,
+        dtypes: Mapping[tuple[str, str], Collection[str]],
+    ) -> None:
         self._report = Reporter(RULES, sink)
+        self._by_name = {function.name: function for function in interface.functions}
         self._directions = directions
+        self._dtypes = dtypes
         self._typedefs = typedef_table(interface)
-        self._functions = {function.name for function in interface.functions}
+        self._functions = set(self._by_name)
         self._known = self._functions | interface.visible
         self._known |= {enum.name for enum in interface.enums} | {struct.name for struct in interface.structs}
         self._known |= {typedef.name for typedef in interface.typedefs}
         self._known |= {name for enum in interface.enums for name, _ in enum.values}
         self._known |= {name for name, _ in interface.macros}
 
-    def check(self, function: CFunction, doc: CDoc) -> None:
+    def check(self, function: CFunction) -> None:
+        doc = function.doc
+        if doc is None:
+            fix = "say before it what it does, and what its parameters are"
+            self._report("doc-missing", f"'{function.name}' has no comment", function.span, fix=fix)
+            return
         params = {param.name: param for param in function.params if param.name}
-        documented = {entry.name for entry in doc.params}
+        documented = documented_params(self._by_name, function)
         undocumented = [name for name in params if name not in documented]
         first: dict[str, CDocParam] = {}
         for entry in doc.params:
@@ -75,14 +101,12 @@ class _Drift:
             else:
                 first[entry.name] = entry
                 self._direction(function, params[entry.name], entry)
+                self._dtype_list(function, entry)
         for name in undocumented:
-            message = f"'{function.name}': parameter '{name}' is not documented"
+            where = f", nor by {quoted(doc.elsewhere)}" if doc.elsewhere else ""
+            message = f"'{function.name}': parameter '{name}' is not documented{where}"
             span = params[name].span or function.span
             self._report("doc-undocumented-parameter", message, span, fix=f"add '@param {name}' to the comment")
-        for move in moved(list(params), list(first)):
-            right = f"after '{move.expected_after}'" if move.expected_after else "first"
-            message = f"'{function.name}': parameter '{move.name}' is documented out of order"
-            self._report("doc-parameter-order", message, first[move.name].span, fix=f"document it {right}")
         for name, span in doc.references:
             if name not in self._known:
                 like = nearest_function(name, self._functions)
@@ -91,9 +115,13 @@ class _Drift:
                 self._report("doc-unknown-reference", message, span, fix=fix)
 
     def _direction(self, function: CFunction, param: CParam, entry: CDocParam) -> None:
-        if not entry.direction:
-            return
         label = f"'{function.name}': parameter '{param.name}'"
+        if not entry.direction:
+            known = self._directions.get((function.name, param.name))
+            words = _WRITTEN[_ALLOWED[known][0]] if known else "[in], [out] or [in,out]"
+            message = f"{label} is documented without a direction"
+            self._report("doc-direction", message, entry.span, fix=f"write @param{words}")
+            return
         said = _DIRECTIONS.get("".join(entry.direction.split()).lower())
         if said is None:
             message = f"{label} is documented as [{entry.direction}], which is no direction"
@@ -114,6 +142,24 @@ class _Drift:
         if reason:
             message = f"{written}, but '{param.type}' {reason}"
             self._report("doc-direction", message, entry.span, fix="write [in]")
+
+    def _dtype_list(self, function: CFunction, entry: CDocParam) -> None:
+        curated = self._dtypes.get((function.name, entry.name))
+        if not entry.dtypes or curated is None:
+            return
+        said = [DTYPE_WORDS.get(word, word) for word in entry.dtypes]
+        more = [word for word in dict.fromkeys(said) if word not in curated]
+        less = [word for word in curated if word not in said]
+        if not more and not less:
+            return
+        parts = [f"{', '.join(more)} only in the comment"] * bool(more) + [
+            f"{', '.join(less)} only in the spec"
+        ] * bool(less)
+        message = f"'{function.name}': dtypes of parameter '{entry.name}' differ: {'; '.join(parts)}"
+        # A list that is too short keeps nobody from a call that works.
+        severity = None if more else NOTE
+        fix = "correct the list in the comment, or the dtypes in the spec"
+        self._report("doc-dtypes", message, entry.span, fix=fix, severity=severity)
 
 
 def _never_written(kind: TypeExpr) -> str | None:

@@ -30,6 +30,10 @@ _BLOCK = re.compile(
 )
 _FUNCTION = re.compile(r"diopi(?<!\w.{5})[A-Z0-9]\w*", re.ASCII)
 _REF = re.compile(rf"[@\\]ref[ \t]+(?:::)?({_NAME})\(\)", re.ASCII)
+# "Other parameters refer to diopiRelu()", in any command.
+_ELSEWHERE = re.compile(r"\bparam(?:eter)?s?\b[^.\n]{0,40}?\brefers?\s+to\s+(?:[@\\]ref\s+)?(diopi\w+)", re.IGNORECASE)
+DTYPE_LIST = re.compile(r"\btypes?\s*=\s*\[([^\]]*)\]\.?")
+"""The dtypes of a parameter, as comments list them."""
 _INLINE = re.compile(r"[@\\](?<![\\@\w].)(?:ref|link|p|c|a|b|e|em)[ \t]+", re.ASCII)
 _OPENING = re.compile(r"/\*[*!]*<?(?!/)|//[/!]*<?")
 _BLOCK_DECORATION = re.compile(r"\n[ \t]*\*+(?!/)")
@@ -69,13 +73,16 @@ def parse_comment(raw: str, start: Span) -> CDoc:
         elif block["names"]:
             words = _paragraph(text, block.end(), end).lstrip(",: ")
             direction = (block["direction"] or "").strip()
+            listed = DTYPE_LIST.search(words)
+            dtypes = tuple(filter(None, re.split(r"[,\s]+", listed[1]))) if listed else ()
             offset = block.start("names")
             for name in block["names"].split(","):
-                params.append(CDocParam(name, direction, words, span(offset, len(name))))
+                params.append(CDocParam(name, direction, words, span(offset, len(name)), dtypes))
                 offset += len(name) + 1
     last = span(len(raw), 0)
     whole = Span(start.file, start.line, start.column, last.line, last.column)
-    return CDoc(brief, tuple(params), _references(text, span), whole)
+    elsewhere = tuple(dict.fromkeys(_ELSEWHERE.findall(text))) if "refer" in text else ()
+    return CDoc(brief, tuple(params), _references(text, span), whole, elsewhere)
 
 
 def _undecorated(raw: str) -> str:

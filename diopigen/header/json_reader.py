@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
-from typing import Any
 
-from diopigen.diagnostics import Sink, Span
+from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.header.cdecl import CEnum, CField, CFunction, CInterface, CParam, CStruct, CTypedef, canonical_type
+from diopigen.spec.json_form import Form, FormFault, read_json
 
 FORMATS = (1,)
 
@@ -15,76 +15,100 @@ JSON_RULES = {
     "interface-unreadable": "What is compared with is a spec folder, a diopi.json, a header or a folder of headers.",
 }
 
+_CODE = "interface-unreadable"
+_NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+_TYPE = re.compile(r"[A-Za-z_][\w ]*(?: ?\*+(?: const)?)*(?:\[\d+\])?\Z", re.ASCII)
+_LINKAGES = ("weak", "strong")
+
 
 def read_interface_json(path: Path, sink: Sink) -> CInterface | None:
     """The interface that a `diopi.json` holds; None where it is no such file (reported)."""
     here = Span(str(path))
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        sink.error("interface-unreadable", f"cannot be read: {reason}", here, fix="name a diopi.json")
+        document = read_json(path, _CODE, "name a diopi.json, or generate it again")
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
         return None
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        column = getattr(error, "colno", 1)
-        message = f"is not JSON: {getattr(error, 'msg', 'nested too deeply')}"
-        sink.error("interface-unreadable", message, Span(str(path), line, column), fix="generate it again")
-        return None
-    version = document.get("format") if isinstance(document, dict) else None
-    if version not in FORMATS:
+    version = document.value.get("format") if isinstance(document.value, dict) else None
+    if type(version) is not int or version not in FORMATS:
         message = f"is no diopi.json of a known format (found {version!r})"
-        sink.error("interface-unreadable", message, here, fix="generate it with `diopigen generate --target json`")
+        sink.error(_CODE, message, here, fix="generate it with `diopigen generate --target json`")
         return None
     try:
         return _interface(document, here)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = f"is damaged: {type(error).__name__} at {error}"
-        sink.error("interface-unreadable", message, here, fix="generate it again")
+    except FormFault as error:
+        sink.error(_CODE, f"is damaged: {error}", here, fix="generate it again")
         return None
 
 
-def _interface(document: dict[str, Any], here: Span) -> CInterface:
+def _interface(document: Form, here: Span) -> CInterface:
     functions = tuple(
-        _function(function, header["file"], here) for header in document["headers"] for function in header["functions"]
+        _function(function, header["file"].text(), here)
+        for header in document["headers"].items()
+        for function in header["functions"].items()
     )
-    enums = tuple(CEnum(e["name"], tuple(e["values"].items()), span=here) for e in document["enums"])
+    enums = tuple(
+        CEnum(_name(e["name"]), tuple((name, value.whole()) for name, value in e["values"].entries()), span=here)
+        for e in document["enums"].items()
+    )
     structs = tuple(
         CStruct(
-            s["name"],
+            _name(s["name"]),
             False,
-            s["size"],
-            s["align"],
-            tuple(CField(f["name"], canonical_type(f["c_type"]), f["offset"]) for f in s["fields"]),
+            s["size"].whole(0),
+            s["align"].whole(0),
+            tuple(CField(f["name"].text(), _type(f["c_type"]), f["offset"].whole(0)) for f in s["fields"].items()),
             here,
         )
-        for s in document["structs"]
+        for s in document["structs"].items()
     )
+    handles = [(_name(handle["name"]), _type(handle["c_type"])) for handle in document["handles"].items()]
     typedefs = (
         *(CTypedef(enum.name, enum.name, here) for enum in enums),
         *(CTypedef(struct.name, struct.name, here) for struct in structs),
-        *(CTypedef(h["name"], canonical_type(h["c_type"]), here) for h in document["handles"]),
+        *(CTypedef(name, c_type, here) for name, c_type in handles),
     )
     opaque: dict[str, None] = {}
-    for handle in document["handles"]:
-        words = handle["c_type"].replace("*", " ").split()
-        if "struct" in words:
+    for handle in document["handles"].items():
+        words = handle["c_type"].text().replace("*", " ").split()
+        if "struct" in words[:-1]:
             opaque.setdefault(words[words.index("struct") + 1])
     structs += tuple(CStruct(name, True, span=here) for name in opaque)
-    macros = tuple((name, body) for name, body in document["macros"].items())
+    macros = tuple((name, body.text()) for name, body in document["macros"].entries())
     return CInterface(functions, enums, structs, typedefs, macros)
 
 
-def _function(entry: dict[str, Any], header: str, here: Span) -> CFunction:
-    params = [CParam("" if p.get("unnamed") else p["name"], p["c_type"], here) for p in entry.get("params", ())]
-    if entry.get("context"):
+def _function(entry: Form, header: str, here: Span) -> CFunction:
+    params = [_param(param, here) for param in entry.get("params", []).items()]
+    if entry.get("context", False).truth():
         params.insert(0, CParam("ctx", "diopiContextHandle_t", here))
+    linkage = entry["linkage"]
+    if linkage.text() not in _LINKAGES:
+        raise linkage.fault(" or ".join(f"'{word}'" for word in _LINKAGES))
     return CFunction(
-        entry["name"],
-        entry["returns"],
+        _name(entry["name"]),
+        _type(entry["returns"]),
         tuple(params),
-        entry["linkage"] == "weak",
+        linkage.text() == "weak",
         "deprecated" in entry,
         here,
         header=header,
+        stated=entry.get("doc", "").text(),
     )
+
+
+def _param(param: Form, here: Span) -> CParam:
+    name = "" if param.get("unnamed", False).truth() else _name(param["name"])
+    return CParam(name, _type(param["c_type"]), here)
+
+
+def _name(form: Form) -> str:
+    if not _NAME.match(form.text()):
+        raise form.fault("a name in C")
+    return form.text()
+
+
+def _type(form: Form) -> str:
+    if not _TYPE.match(form.text()):
+        raise form.fault("a type in C")
+    return canonical_type(form.text())

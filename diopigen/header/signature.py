@@ -80,7 +80,16 @@ def c_function(function: Function) -> CFunction:
     returns = "const char *" if function.returns == "string" else "diopiError_t"
     deprecated = function.deprecated is not None
     params = c_params(function)
-    return CFunction(function.name, returns, params, function.weak, deprecated, function.span, header=function.header)
+    return CFunction(
+        function.name,
+        returns,
+        params,
+        function.weak,
+        deprecated,
+        function.span,
+        header=function.header,
+        stated=function.doc,
+    )
 
 
 def c_interface(interface: Interface) -> CInterface:

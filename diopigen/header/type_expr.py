@@ -69,6 +69,18 @@ class TypeExpr:
         return TypeExpr(self.base, False, (False,) * len(self.pointers))
 
 
+def accepts(parameter: TypeExpr, argument: TypeExpr) -> bool:
+    """Whether C converts an argument to a parameter by adding const alone: behind the outermost pointer only, as C
+    (unlike C++) converts nothing deeper."""
+    if parameter.without_const() != argument.without_const() or not parameter.pointers:
+        return parameter.without_top_const() == argument.without_top_const()
+    inner, given = (parameter.pointers[:-1], parameter.const), (argument.pointers[:-1], argument.const)
+    if parameter.pointers[:-1]:
+        deeper = (*inner[0][:-1], inner[1]) == (*given[0][:-1], given[1])
+        return deeper and parameter.pointee_const >= argument.pointee_const
+    return parameter.const >= argument.const
+
+
 def parse_type(spelling: str) -> TypeExpr:
     """Reads a type in any spelling. An array counts as the pointer that it decays to as a parameter."""
     text = canonical_type(spelling)

@@ -7,7 +7,7 @@ it came from. Spans point at the entry or key that a value came from, so that a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from diopigen.diagnostics import Span
@@ -195,6 +195,8 @@ class Function:
     returns: str = "status"
     context: bool = True
     irregular_order: str | None = None
+    draft: bool = False
+    """Whether directions, dtypes and shapes may be open: what needs them leaves the function out."""
     source: str | None = None
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
@@ -399,6 +401,16 @@ class Interface:
     def functions(self) -> tuple[Function, ...]:
         """All functions, header by header, in order."""
         return tuple(function for header in self.headers for function in header.functions)
+
+    def settled(self) -> Interface:
+        """The interface without its drafts."""
+        if not any(function.draft for function in self.functions):
+            return self
+        headers = (
+            replace(header, functions=tuple(function for function in header.functions if not function.draft))
+            for header in self.headers
+        )
+        return replace(self, headers=tuple(headers))
 
     def function(self, name: str) -> Function | None:
         """The function of that C name, or None."""

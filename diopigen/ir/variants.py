@@ -94,6 +94,7 @@ def _function(
         returns=text_of(operator.get("returns")) or "status",
         context=flag_of(operator.get("context"), True),
         irregular_order=optional_text(operator.get("irregular_order")),
+        draft=flag_of(operator.get("draft")),
         source=optional_text(operator.get("source")),
         spans=key_spans(operator) | key_spans(variant),
     )

@@ -122,6 +122,7 @@ OPERATOR = RecordShape(
         "returns": Field(TextShape(choices=("status", "string")), "status (diopiError_t) or string"),
         "context": Field(FLAG, "false where the C function takes no context"),
         "irregular_order": Field(TEXT, "why an output stands behind an input"),
+        "draft": Field(FLAG, "true while directions, dtypes or shapes are open: check warns of them, headers follow"),
         "source": Field(TEXT, "what defines the result"),
     },
 )

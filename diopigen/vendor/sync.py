@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Span
-from diopigen.emit.c_text import call_lines, declarator
+from diopigen.emit.c_text import call_lines
 from diopigen.header.cdecl import CFunction
-
-_NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+from diopigen.vendor.parameters import mended_params, plain, written_params
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +64,20 @@ def _offset(text: str, span: Span) -> int:
 
 def _mended(text: str, offset: int, function: CFunction) -> str:
     """The text with the parameters of one definition replaced; unchanged where they cannot be found."""
-    # Of the same length, so that places stay what they are; parentheses in comments and strings do not count.
-    plain = _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    start = plain.find(function.name, max(0, offset - 1))
-    opening = plain.find("(", start)
+    bare = plain(text)  # parentheses in comments and strings do not count
+    start = bare.find(function.name, max(0, offset - 1))
+    opening = bare.find("(", start)
     if start < 0 or opening < 0:
         return text
     depth = 0
-    for closing in range(opening, len(plain)):
-        depth += {"(": 1, ")": -1}.get(plain[closing], 0)
+    for closing in range(opening, len(bare)):
+        depth += {"(": 1, ")": -1}.get(bare[closing], 0)
         if depth == 0:
             break
     else:
         return text
     line = text.rfind("\n", 0, start) + 1
     rest = text[closing + 1 : text.find("\n", closing)] if "\n" in text[closing:] else text[closing + 1 :]
-    params = [declarator(param.type, param.name) for param in function.params]
+    params = mended_params(written_params(text[opening + 1 : closing]), function.params)
     head = call_lines(text[line:opening], params, rest)
     return text[:line] + head + text[closing + 1 + len(rest) :]

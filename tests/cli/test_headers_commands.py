@@ -129,7 +129,7 @@ def test_a_removed_function_breaks_and_a_renamed_parameter_warns(copied: Path, t
 
 
 @pytest.mark.parametrize(
-    ("content", "code"), [(b"{", 1), (b"[]", 1), (b'{"format": 99}', 1), (b'{"format": 1}', 1), (b"\xff", 1)]
+    ("content", "code"), [(b"{", 2), (b"[]", 2), (b'{"format": 99}', 2), (b'{"format": 1}', 2), (b"\xff", 2)]
 )
 def test_a_damaged_json_is_a_finding(tmp_path: Path, content: bytes, code: int) -> None:
     (tmp_path / "old.json").write_bytes(content)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from test_damaged_json import damaged
 
 from diopigen.cli import cli
 from diopigen.conformance.cases import select
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Fault, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Fault, Results
 from diopigen.conformance.report import to_json, to_junit
 from diopigen.conformance.shards import Shard, merge, parse_shard, part, read_results, sample
 from diopigen.diagnostics import Failure, Sink
@@ -166,3 +167,17 @@ def test_the_commands_shard_run_merge_and_show(
     assert command("report", "--failures", "0", out["json"])[0] == 1
     code, text = command("report", "merge", files[0])
     assert (code, "no file holds shard 2/2" in text) == (1, True)
+
+
+def test_results_with_a_value_missing_or_of_another_kind_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    whole = json.loads(to_json(replace(results(*WHOLE, shard="1/2"), endings=(Ending("leaked", "text"),))))
+    for what, document in damaged(whole):
+        path.write_text(json.dumps(document))
+        try:
+            read_results(path)
+        except Failure as fault:
+            (finding,) = fault.diagnostics
+            assert finding.code == "report-unreadable", what
+            for word in ("TypeError", "NoneType", "dict", "subscript", "object has no attribute", "argument"):
+                assert word not in finding.message, (what, finding.message)

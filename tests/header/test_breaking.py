@@ -17,14 +17,30 @@ KEEP = "until the next major version"
 # Rule: (old header, new header, findings).
 CASES: dict[str, tuple[str, str, list[str]]] = {
     "function-removed": (
-        "void diopiA(void);\nvoid diopiSoftmax(void);\nvoid diopiZ(void);\n",
-        "void diopiA(void);\nvoid diopiSoftMax(void);\n",
+        "void diopiA(void);\nvoid diopiRelu(int a);\nvoid diopiZ(void);\n",
+        "void diopiA(void);\nvoid diopiArgmax(int a);\n",
         [
-            "new/a.h:1:6: error function-removed: 'diopiSoftmax' was removed"
-            f" | keep 'diopiSoftmax' beside 'diopiSoftMax', marked deprecated, {KEEP} | old/a.h:2:6: it was here",
-            "new/a.h:2:6: note function-added: 'diopiSoftMax' is new",
-            "new/a.h:1:6: error function-removed: 'diopiZ' was removed"
+            "new/a.h:0:0: error function-removed: 'diopiRelu' was removed"
+            f" | keep 'diopiRelu', marked deprecated, {KEEP} | old/a.h:2:6: it was here",
+            "new/a.h:2:6: note function-added: 'diopiArgmax' is new",
+            "new/a.h:0:0: error function-removed: 'diopiZ' was removed"
             f" | keep 'diopiZ', marked deprecated, {KEEP} | old/a.h:3:6: it was here",
+        ],
+    ),
+    "function-renamed": (
+        "void diopiA(int a);\n/** Rectifies. */\nvoid diopiRelu(int a);\nvoid diopiSoftmax(int n);\n"
+        "void diopiLog(int a);\n",
+        "/** Rectifies. */\nvoid diopiPositivePart(int a);\nvoid diopiA(int a);\nvoid diopiSoftMax(int n);\n"
+        "void diopiLogg(int b);\n",
+        [
+            "new/a.h:2:6: error function-renamed: 'diopiRelu' was renamed to 'diopiPositivePart'"
+            f" | keep 'diopiRelu' too, marked deprecated, {KEEP} | old/a.h:3:6: it was here",
+            "new/a.h:4:6: error function-renamed: 'diopiSoftmax' was renamed to 'diopiSoftMax'"
+            f" | keep 'diopiSoftmax' too, marked deprecated, {KEEP} | old/a.h:4:6: it was here",
+            # Nearly the same name, but another parameter.
+            "new/a.h:0:0: error function-removed: 'diopiLog' was removed"
+            f" | keep 'diopiLog', marked deprecated, {KEEP} | old/a.h:5:6: it was here",
+            "new/a.h:5:6: note function-added: 'diopiLogg' is new",
         ],
     ),
     "parameter-removed": (
@@ -61,15 +77,44 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         ],
     ),
     "parameter-type-changed": (
-        "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(H a, const int* b, int64_t c);\n",
-        "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(C a, int* b, int32_t c);\n",
+        "void f(int64_t c);\n",
+        "void f(int32_t c);\n",
         [
-            "new/a.h:3:10: error parameter-type-changed: 'f': parameter 'a' was 'H' and is 'C' now"
-            " | restore 'f', and add the new form as a function of another name | old/a.h:3:10: it was here",
-            "new/a.h:3:18: error parameter-type-changed: 'f': parameter 'b' was 'const int *' and is 'int *' now"
-            " | restore 'f', and add the new form as a function of another name | old/a.h:3:24: it was here",
-            "new/a.h:3:29: error parameter-type-changed: 'f': parameter 'c' was 'int64_t' and is 'int32_t' now"
-            " | restore 'f', and add the new form as a function of another name | old/a.h:3:35: it was here",
+            "new/a.h:1:16: error parameter-type-changed: 'f': parameter 'c' was 'int64_t' and is 'int32_t' now"
+            " | restore 'f', and add the new form as a function of another name | old/a.h:1:16: it was here",
+        ],
+    ),
+    "parameter-const-added": (
+        "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(H a, int* b, int** c);\n",
+        "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(C a, const int* b, int* const* c);\n",
+        [
+            "new/a.h:3:10: note parameter-const-added: 'f': parameter 'a' was 'H' and is 'C' now"
+            " | nothing for callers; `diopigen sync` gives definitions the new type | old/a.h:3:10: it was here",
+            "new/a.h:3:24: note parameter-const-added: 'f': parameter 'b' was 'int *' and is 'const int *' now"
+            " | nothing for callers; `diopigen sync` gives definitions the new type | old/a.h:3:18: it was here",
+            "new/a.h:3:39: note parameter-const-added: 'f': parameter 'c' was 'int **' and is 'int *const *' now"
+            " | nothing for callers; `diopigen sync` gives definitions the new type | old/a.h:3:27: it was here",
+        ],
+    ),
+    "parameter-const-removed": (
+        "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(C a, int** b);\n",
+        "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(H a, const int** b);\n",
+        [
+            "new/a.h:3:10: warning parameter-const-removed: 'f': parameter 'a' was 'C' and is 'H' now"
+            " | restore const where nothing is written, so that callers with const data compile"
+            " | old/a.h:3:10: it was here",
+            # Callers with an `int**` do not compile either.
+            "new/a.h:3:25: warning parameter-const-removed: 'f': parameter 'b' was 'int **' and is 'const int **' now"
+            " | restore const where nothing is written, so that callers with const data compile"
+            " | old/a.h:3:19: it was here",
+        ],
+    ),
+    "return-const-changed": (
+        "char* f(void);\n",
+        "const char* f(void);\n",
+        [
+            "new/a.h:1:13: warning return-const-changed: 'f' returned 'char *' and now returns 'const char *'"
+            " | say in the release notes what callers keep the result in | old/a.h:1:7: it was here"
         ],
     ),
     "return-type-changed": (
@@ -168,10 +213,10 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "void f(const bool a, int* b);\n",
         "void f(bool a, int* const b);\n",
         [
-            "new/a.h:1:13: warning parameter-const-changed: 'f': parameter 'a' was 'const bool' and is 'bool' now"
-            " | nothing to do for callers; say it in the release notes | old/a.h:1:19: it was here",
-            "new/a.h:1:27: warning parameter-const-changed: 'f': parameter 'b' was 'int *' and is 'int *const' now"
-            " | nothing to do for callers; say it in the release notes | old/a.h:1:27: it was here",
+            "new/a.h:1:13: note parameter-const-changed: 'f': parameter 'a' was 'const bool' and is 'bool' now"
+            " | nothing: const on a value is no part of a function's type | old/a.h:1:19: it was here",
+            "new/a.h:1:27: note parameter-const-changed: 'f': parameter 'b' was 'int *' and is 'int *const' now"
+            " | nothing: const on a value is no part of a function's type | old/a.h:1:27: it was here",
         ],
     ),
     "struct-member-renamed": (
@@ -243,7 +288,7 @@ def read(path: Path, text: str) -> CInterface:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     sink = Sink()
-    found = parse_headers([path], language="c", sink=sink, docs=False)
+    found = parse_headers([path], language="c", sink=sink)
     assert shown(sink) == []
     assert found is not None
     return found

@@ -23,15 +23,15 @@ CASES: dict[str, tuple[str, dict[tuple[str, str], str] | None, list[str]]] = {
     "doc-unknown-parameter": (
         """\
 /**
- * @param inptu 输入
- * @param zzz no such thing
+ * @param[in] inptu 输入
+ * @param[in] zzz no such thing
  */
 void diopiF(int input);
 """,
         None,
         [
-            "a.h:6:11: warning doc-unknown-parameter: 'diopiF' has no parameter 'inptu' | did you mean 'input'?",
-            "a.h:7:11: warning doc-unknown-parameter: 'diopiF' has no parameter 'zzz' | remove it",
+            "a.h:6:15: warning doc-unknown-parameter: 'diopiF' has no parameter 'inptu' | did you mean 'input'?",
+            "a.h:7:15: warning doc-unknown-parameter: 'diopiF' has no parameter 'zzz' | remove it",
             "a.h:9:17: warning doc-undocumented-parameter: 'diopiF': parameter 'input' is not documented"
             " | add '@param input' to the comment",
         ],
@@ -40,16 +40,20 @@ void diopiF(int input);
         """\
 /** @brief Nothing about parameters. */
 void diopiF(Tensor out, int);
-void diopiNoComment(int a);
-/// @param a the a
+/// @param[in] a the a
 void diopiG(int a,
             int b);
+/// @param[out] out the result
+/// @sa Other parameters refer to diopiG(), diopiF().
+void diopiH(Tensor out, int a, int b);
 """,
         None,
         [
             "a.h:6:20: warning doc-undocumented-parameter: 'diopiF': parameter 'out' is not documented"
             " | add '@param out' to the comment",
-            "a.h:10:17: warning doc-undocumented-parameter: 'diopiG': parameter 'b' is not documented"
+            "a.h:9:17: warning doc-undocumented-parameter: 'diopiG': parameter 'b' is not documented"
+            " | add '@param b' to the comment",
+            "a.h:12:36: warning doc-undocumented-parameter: 'diopiH': parameter 'b' is not documented, nor by 'diopiG'"
             " | add '@param b' to the comment",
         ],
     ),
@@ -65,7 +69,7 @@ void diopiG(int a,
  * @param[out] text const
  * @param[out] count fine
  * @param[out] handles fine: the handles can be replaced
- * @param plain no direction is no wrong one
+ * @param plain no direction
  */
 void diopiF(Tensor out, ConstTensor input, ConstTensor other, int64_t n, diopiSize_t size, Tensor* list,
             const char* text, int64_t* count, ConstTensor* handles, int plain);
@@ -82,22 +86,42 @@ void diopiF(Tensor out, ConstTensor input, ConstTensor other, int64_t n, diopiSi
             " which is no direction | write [in], [out] or [in,out]",
             "a.h:12:16: warning doc-direction: 'diopiF': parameter 'text' is documented as [out],"
             " but 'const char *' points to what is const | write [in]",
+            "a.h:15:11: warning doc-direction: 'diopiF': parameter 'plain' is documented without a direction"
+            " | write @param[in], [out] or [in,out]",
         ],
     ),
     "doc-duplicate-parameter": (
-        "/**\n * @param a first\n * @param a,b again\n */\nvoid diopiF(int a, int b);\n",
+        "/**\n * @param[in] a first\n * @param[in] a,b again\n */\nvoid diopiF(int a, int b);\n",
         None,
         [
-            "a.h:7:11: warning doc-duplicate-parameter: 'diopiF': parameter 'a' is documented twice"
-            " | remove one of the two | a.h:6:11: first here"
+            "a.h:7:15: warning doc-duplicate-parameter: 'diopiF': parameter 'a' is documented twice"
+            " | remove one of the two | a.h:6:15: first here"
         ],
     ),
-    "doc-parameter-order": (
-        "/**\n * @param b\n * @param c\n * @param a\n */\nvoid diopiF(int a, int b, int c);\n",
+    "doc-dtypes": (
+        """\
+/**
+ * @param[in] a Values. type = [float32, double, int8]
+ * @param[in] b Values. type=[half,float,int64].
+ * @param[in] c Values. type = [float32]
+ * @param[in] d Values. type = [bool]
+ */
+void diopiF(Tensor a, Tensor b, Tensor c, Tensor d);
+""",
         None,
         [
-            "a.h:8:11: warning doc-parameter-order: 'diopiF': parameter 'a' is documented out of order"
-            " | document it first"
+            "a.h:6:15: warning doc-dtypes: 'diopiF': dtypes of parameter 'a' differ: int8 only in the comment;"
+            " float16 only in the spec | correct the list in the comment, or the dtypes in the spec",
+            "a.h:8:15: note doc-dtypes: 'diopiF': dtypes of parameter 'c' differ: float16 only in the spec"
+            " | correct the list in the comment, or the dtypes in the spec",
+        ],
+    ),
+    "doc-missing": (
+        "/** Something. */\nvoid diopiF(void);\nvoid diopiG(int a);\n",
+        None,
+        [
+            "a.h:7:6: warning doc-missing: 'diopiG' has no comment"
+            " | say before it what it does, and what its parameters are"
         ],
     ),
     "doc-unknown-reference": (
@@ -147,7 +171,12 @@ def drift(text: str, directions: dict[tuple[str, str], str] | None) -> list[str]
     found = parse_headers([Path("a.h")], sink=sink)
     assert shown(sink) == []
     assert found is not None
-    doc_drift(found, sink, directions)
+    dtypes = {
+        ("diopiF", "a"): ("float16", "float32", "float64"),
+        ("diopiF", "b"): ("int64", "float16", "float32"),
+        ("diopiF", "c"): ("float16", "float32"),
+    }
+    doc_drift(found, sink, directions, dtypes)
     return shown(sink)
 
 

@@ -212,5 +212,5 @@ def test_importing_the_package_does_not_import_clang() -> None:
 def test_no_rule_id_stands_for_two_rules() -> None:
     tables = [clang.RULES, interface_diff.RULES, breaking.RULES, doc_drift.RULES, vendor.RULES]
     ids = [rule for table in tables for rule in table]
-    assert len(ids) == len(set(ids)) == 3 + 18 + 31 + 6 + 7
+    assert len(ids) == len(set(ids))
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule) for rule in ids)

@@ -23,11 +23,11 @@ typedef const struct Tensor* ConstTensorHandle;
 CASES: dict[str, tuple[str, str, list[str]]] = {
     "missing-function": (
         "void diopiA(int n);\nint diopiAdd(const char* name, bool flag);\nvoid diopiC(void);\n",
-        "void diopiA(int n);\nvoid diopiC(void);\nvoid diopiAdt(void);\n",
+        "void diopiA(int n);\nvoid diopiC(void);\nvoid diopiAddd(void);\n",
         [
             "a.h:1:6: error missing-function: 'diopiAdd' is missing"
-            " | declare 'int diopiAdd(const char *name, bool flag)' | a.h:3:6: 'diopiAdt' is only here",
-            "a.h:3:6: error extra-function: 'diopiAdt' is not in the spec | rename it to 'diopiAdd', or remove it",
+            " | declare 'int diopiAdd(const char *name, bool flag)' | a.h:3:6: 'diopiAddd' is only here",
+            "a.h:3:6: error extra-function: 'diopiAddd' is not in the spec | rename it to 'diopiAdd', or remove it",
         ],
     ),
     "extra-function": (

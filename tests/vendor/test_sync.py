@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from diopigen.cli import cli
+from diopigen.vendor.parameters import written_params
 
 BEFORE = """#include <diopi/functions.h>
 
@@ -68,7 +70,7 @@ def test_a_diff_and_what_is_applied(tmp_path: Path) -> None:
 
 def test_a_tree_that_is_not_there(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["sync", str(tmp_path / "nowhere")])
-    assert done.exit_code == 1 and "error[vendor-unreadable]" in done.output
+    assert done.exit_code == 2 and "error[vendor-unreadable]" in done.output
 
 
 def test_scaffold_for_a_model(tmp_path: Path) -> None:
@@ -79,3 +81,57 @@ def test_scaffold_for_a_model(tmp_path: Path) -> None:
     assert {"Convolution2d", "BatchNormBackward", "Relu", "Addmm"} <= names and "LayerNorm" not in names
     done = CliRunner().invoke(cli, [*arguments, "--model", "resnet"])
     assert done.exit_code == 2 and "there is no model 'resnet'; did you mean 'resnet50'?" in done.output
+
+
+UNUSED = """#include <diopi/functions.h>
+extern "C" {
+diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t) { return diopiNoImplement; }
+diopiError_t diopiExp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, float /* input */) { return use(out); }
+diopiError_t diopiAdd(diopiContextHandle_t c, diopiTensorHandle_t result, diopiConstTensorHandle_t input,
+                      diopiConstTensorHandle_t, [[maybe_unused]] double alpha) {
+    return use(c, result, input);
+}
+diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return use(ctx, out, input);
+}
+}
+"""
+SYNCED = """diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t /*input*/) { return diopiNoImplement; }
+diopiError_t diopiExp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t out, diopiConstTensorHandle_t /*input*/) { return use(out); }
+diopiError_t diopiAdd(diopiContextHandle_t c, diopiTensorHandle_t result, diopiConstTensorHandle_t input,
+                      diopiConstTensorHandle_t, [[maybe_unused]] const diopiScalar_t* alpha) {
+    return use(c, result, input);
+}
+diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
+"""  # noqa: E501
+
+
+def test_what_has_no_name_gets_none_and_the_names_of_a_body_stay(tmp_path: Path) -> None:
+    path = tree(tmp_path, UNUSED)
+    code, _ = sync(path, "--apply")
+    after = path.read_text()
+    assert code == 0
+    signatures = " ".join(SYNCED.split())
+    assert signatures in " ".join(after.split()).replace("( ", "(")
+    assert sync(path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("void", []),
+        ("int64_t", [("int64_t", "")]),
+        ("unsigned int", [("unsigned int", "")]),
+        ("unsigned n", [("unsigned", "n")]),
+        ("const int64_t * p , struct T*", [("const int64_t *", "p"), ("T *", "")]),
+        ("const bool* const", [("const bool *const", "")]),
+        ("int64_t d = f(1, 2), diopiSize_t", [("int64_t", "d"), ("diopiSize_t", "")]),
+        ("std::array<int, 2> a, ns::T", [("std::array<int, 2>", "a"), ("ns::T", "")]),
+        ("const float x[3], diopiDtype_t /* dtype, (all) */", [("const float *", "x"), ("diopiDtype_t", "")]),
+        ("[[maybe_unused]] T* __attribute__((unused)) p", [("T *", "p")]),
+    ],
+)
+def test_parameters_as_vendors_write_them(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(param.type, param.name) for param in written_params(text)] == expected

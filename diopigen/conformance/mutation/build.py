@@ -28,7 +28,7 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
 
     Raises `Failure` where there is no compiler, or where it refuses the sources.
     """
-    files = {"forward.cpp": forwarding(interface, templates)}
+    files = {"forward.cpp": forwarding(interface.settled(), templates)}
     sources = [path for path in SOURCES.iterdir() if path.is_file()]
     sources += [path for path in behaviours.rglob("*") if path.is_file()]
     for path in sorted(path for path in sources if path.suffix in _KEPT):

@@ -1,0 +1,24 @@
+"""Drafts: entries that say that something is open."""
+
+from __future__ import annotations
+
+from diopigen.check import directions, types
+from diopigen.check.rule import OPEN, Subject
+from diopigen.diagnostics import Sink
+
+RULES = {"draft-done": "An entry is called a draft only while one of its directions, dtypes or shapes is open."}
+
+
+def check(subject: Subject, sink: Sink) -> None:
+    """Applies the rules of this family."""
+    drafts = tuple(function for function in subject.functions if function.draft)
+    if not drafts:
+        return
+    found = Sink()
+    for family in (directions, types):
+        family.check(subject, found)
+    waiting = {finding.message.partition(":")[0] for finding in found.sorted() if finding.code in OPEN}
+    for function in drafts:
+        if function.name not in waiting:
+            message = f"{function.name} is called a draft, but nothing in it is open"
+            sink.warning("draft-done", message, function.at("draft"), fix="remove 'draft'")

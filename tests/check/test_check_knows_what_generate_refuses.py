@@ -1,0 +1,65 @@
+"""What `check` passes can be generated: operators taken away or given another name, and faults that emitters find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from diopigen import api
+from diopigen.check.rule import check_interface
+from diopigen.diagnostics import Failure, Severity, Sink
+from diopigen.ir.model import Function, Interface
+
+
+def with_functions(interface: Interface, change: dict[str, Function | None]) -> Interface:
+    """The interface with some functions replaced, or taken away for None."""
+    headers = []
+    for header in interface.headers:
+        functions = (change.get(function.name, function) for function in header.functions)
+        headers.append(replace(header, functions=tuple(one for one in functions if one is not None)))
+    return replace(interface, headers=tuple(headers))
+
+
+def refusals(interface: Interface, where: api.Workspace) -> list[str]:
+    """What `generate` refuses, by target."""
+    found = []
+    for target in api.targets():
+        try:
+            api.plan(interface, where, Sink(), [target])
+        except Failure as fault:
+            found += [diagnostic.message for diagnostic in fault.diagnostics]
+    return found
+
+
+def checked(interface: Interface, where: api.Workspace) -> list[str]:
+    sink = Sink()
+    check_interface(interface, sink)
+    api.check_targets(interface, where, sink)
+    return [found.message for found in sink.sorted() if found.severity is Severity.ERROR]
+
+
+# Of glue, composites, attention, a kernel alone, and the queries of tensors.
+@pytest.mark.parametrize("operator", ["Abs", "Addcmul", "FlashAttention", "Sign"])
+@pytest.mark.parametrize("renamed", [False, True])
+def test_an_operator_that_is_gone_or_renamed(
+    operator: str, renamed: bool, interface: Interface, workspace: api.Workspace
+) -> None:
+    change: dict[str, Function | None] = {}
+    for function in interface.functions:
+        if function.operator == operator:
+            other = function.name.replace(operator, f"{operator}Anew")
+            change[function.name] = replace(function, name=other, operator=f"{operator}Anew") if renamed else None
+    broken = with_functions(interface, change)
+    assert set(refusals(broken, workspace)) <= set(checked(broken, workspace))
+
+
+def test_a_composite_that_loses_its_kernel_is_known(interface: Interface, workspace: api.Workspace) -> None:
+    function = interface.function("diopiSilu")
+    assert function is not None
+    broken = with_functions(interface, {"diopiSilu": replace(function, kernel=None)})
+    assert "diopiSilu is composed from its kernel, and has none" in checked(broken, workspace)
+
+
+def test_the_spec_as_it_is_has_neither(interface: Interface, workspace: api.Workspace) -> None:
+    assert refusals(interface, workspace) == [] == checked(interface, workspace)
