@@ -18,7 +18,8 @@ def with_functions(interface: Interface, change: dict[str, Function | None]) -> 
     for header in interface.headers:
         functions = (change.get(function.name, function) for function in header.functions)
         headers.append(replace(header, functions=tuple(one for one in functions if one is not None)))
-    return replace(interface, headers=tuple(headers))
+    names = {one.name: interface.file_of[old] for old, one in change.items() if one is not None}
+    return replace(interface, headers=tuple(headers), file_of={**interface.file_of, **names})
 
 
 def refusals(interface: Interface, where: api.Workspace) -> list[str]:
