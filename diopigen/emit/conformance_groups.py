@@ -294,7 +294,9 @@ def _spelt(tensor: TensorRecipe) -> Literal:
     """Literal values; a permutation is the numbers from the last to the first, a definite matrix has its size plus one
     on its diagonal and one elsewhere."""
     if not isinstance(tensor.values, Drawn):
-        return _listed(tensor.values)
+        values = _listed(tensor.values)
+        # One value may stand for all elements.
+        return values if isinstance(values, list) else _shaped([values] * math.prod(tensor.shape), tensor.shape)
     count = math.prod(tensor.shape)
     if tensor.values.distribution == "definite":
         n = tensor.shape[-1]
