@@ -25,7 +25,7 @@ help:
 	@echo "make types      mypy"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
-	@echo "make bench      measure the promises about time"
+	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
 	@echo "make mutation   plant faults into the CPU library and count those that the conformance suite finds"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
@@ -129,11 +129,12 @@ generated: $(VENV)/ready
 	@$(BIN)/diopigen adaptors impl/camb --check
 
 bench: released
-	@$(BIN)/python -m benchmarks.generator
+	@$(BIN)/python -m benchmarks.generator $(RELEASED)/libdiopi_impl.so $(RELEASED)/libdiopirt.so
 	@$(BIN)/python -m benchmarks.dispatch
 	@$(BIN)/python -m benchmarks.adaptor
 	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable ".[torch]"
-	@$(BIN)/python -m benchmarks.cpu --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so
+	@$(BIN)/python -m benchmarks.cpu --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so \
+		--sample --seconds 360
 
 mutation: released
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json

@@ -1,7 +1,8 @@
 """`python -m benchmarks.cpu --lib libdiopi_impl.so --runtime libdiopirt.so [--only GLOB] [--group GLOB]`.
 
 A table by operator and size: microseconds of both sides, the ratio (PyTorch's time over ours, above 1 we are faster),
-and the share of the measured copy bandwidth. Exit code 1 where a promise is not kept.
+and the share of the measured copy bandwidth. Exit code 1 where a promise is not kept. `--sample` with `--seconds`, as
+`make bench` asks for, leaves cases out, and says which: the whole table takes longer than somebody waits for.
 """
 
 from __future__ import annotations
@@ -9,28 +10,48 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import importlib
+import math
 import pkgutil
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
 import benchmarks.cpu
 from benchmarks.cpu.device import Device, thread_count
 from benchmarks.cpu.measure import Case, Line, copy_bandwidth, geometric_mean, measure
+from benchmarks.machine import describe
+
+BUDGET = 0.2
+"""Seconds for a case of a sample; twice as many for one of the whole table."""
+LARGEST = "16M"
+"""The size whose cases take most of the time: larger than the caches."""
 
 
-def all_cases(device: Device, group: str) -> Iterator[Case]:
-    """The cases of every module `cases_*` of this package, which has `cases(device)`. A module that says in `GROUPS`
-    which groups it has is passed over where none matches: making cases costs a call each."""
-    for name in sorted(found.name for found in pkgutil.iter_modules(benchmarks.cpu.__path__)):
-        if name.startswith("cases_"):
-            module = importlib.import_module(f"benchmarks.cpu.{name}")
-            if any(fnmatch.fnmatch(own, group) for own in getattr(module, "GROUPS", (group,))):
-                yield from module.cases(device)
+def chosen_modules(group: str) -> list[ModuleType]:
+    """The modules `cases_*` of this package, which have `cases(device)`. A module that says in `GROUPS` which groups it
+    has is passed over where none matches: making cases costs a call each."""
+    names = sorted(found.name for found in pkgutil.iter_modules(benchmarks.cpu.__path__))
+    modules = [importlib.import_module(f"benchmarks.cpu.{name}") for name in names if name.startswith("cases_")]
+    return [
+        module for module in modules if any(fnmatch.fnmatch(own, group) for own in getattr(module, "GROUPS", (group,)))
+    ]
+
+
+def all_cases(device: Device, group: str, seconds: float) -> Iterator[tuple[Case, float]]:
+    """The cases with the time until which they may start: what is left of the seconds, shared by the modules that
+    are left."""
+    modules = chosen_modules(group)
+    end = time.perf_counter() + seconds
+    for k, module in enumerate(modules):
+        now = time.perf_counter()
+        own_end = now + (end - now) / (len(modules) - k)
+        for case in module.cases(device):
+            yield case, own_end
 
 
 def main() -> int:
@@ -42,6 +63,8 @@ def main() -> int:
     parser.add_argument("--group", default="*", help="glob over groups")
     parser.add_argument("--size", default="*", help="glob over sizes")
     parser.add_argument("--cpu-time", action="store_true", help="count the time of the processor: on a busy machine")
+    parser.add_argument("--sample", action="store_true", help="of the largest size only one case in eight")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="cases that start later are left out")
     options = parser.parse_args()
     if options.cpu_time and thread_count() != 1:
         parser.error("--cpu-time counts one thread: set OMP_NUM_THREADS=1")
@@ -49,15 +72,24 @@ def main() -> int:
     torch.set_num_threads(thread_count())
     device = Device(options.lib, options.runtime)
     bandwidth = copy_bandwidth()
-    print(f"{thread_count()} threads, copy bandwidth {bandwidth / 1e9:.1f} GB/s, torch {torch.__version__}")
+    version = device.library.text("diopiGetImplVersion")
+    print(describe())
+    print(f"cpu {version}, {thread_count()} threads; torch {torch.__version__}; copy {bandwidth / 1e9:.1f} GB/s")
     print(f"{'group':<12} {'operator':<28} {'size':<26} {'ours us':>10} {'torch us':>10} {'ratio':>6} {'share':>6}")
     lines: dict[str, list[Line]] = defaultdict(list)
     failures = []
-    for case in all_cases(device, options.group):
+    left_out: list[str] = []
+    largest = 0
+    for case, end in all_cases(device, options.group, options.seconds):
         wanted = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
         if not all(fnmatch.fnmatch(text, glob) for text, glob in wanted):
             continue
-        line = measure(case, clock=clock)
+        is_largest = case.size.startswith(LARGEST)
+        largest += is_largest
+        if time.perf_counter() > end or (options.sample and is_largest and largest % 8 != 1):
+            left_out.append(f"{case.name} at {case.size}")
+            continue
+        line = measure(case, BUDGET if options.sample else 2 * BUDGET, clock)
         lines[case.group].append(line)
         share = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
         note = f"  {case.reason}" if case.reason else ""
@@ -71,6 +103,8 @@ def main() -> int:
     print()
     for group, found in lines.items():
         print(f"{group:<12} geometric mean {geometric_mean(line.ratio for line in found):.2f} over {len(found)}")
+    if left_out:
+        print(f"NOT MEASURED {len(left_out)}: {', '.join(left_out)}")
     for failure in failures:
         print(f"MISSED {failure}")
     return 1 if failures else 0

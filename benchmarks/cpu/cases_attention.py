@@ -10,6 +10,7 @@ import torch
 from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import Case
 
+GROUPS = ("attention",)
 FLOOR = 0.9
 HEADS, SIZE = 32, 128
 SCALE = SIZE**-0.5

@@ -10,6 +10,7 @@ import torch
 from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import Case
 
+GROUPS = ("convolution",)
 FLOOR = 0.9
 LAYERS = (
     (3, 64, 7, 2, 224),

@@ -10,6 +10,7 @@ import torch
 from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import Case
 
+GROUPS = ("matmul",)
 FLOOR = 0.9
 LLAMA = {"qkv": (4096, 4096), "up": (4096, 11008), "down": (11008, 4096)}
 TOKENS = {"prefill-128": 128, "prefill-512": 512, "decode": 1}

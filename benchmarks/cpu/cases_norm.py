@@ -11,6 +11,8 @@ import torch
 from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import Case
 
+GROUPS = ("norm",)
+
 SIZES = {"1M": 1, "16M": 16}
 EPS = 1e-5
 

@@ -10,6 +10,8 @@ import torch
 from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import Case
 
+GROUPS = ("pool",)
+
 SHAPES = {"1M": (4, 64, 64, 64), "16M": (64, 64, 64, 64), "8x64x112x112": (8, 64, 112, 112)}
 
 
