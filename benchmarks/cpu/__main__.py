@@ -71,7 +71,7 @@ def main() -> int:
     clock = time.thread_time if options.cpu_time else time.perf_counter
     torch.set_num_threads(thread_count())
     device = Device(options.lib, options.runtime)
-    bandwidth = copy_bandwidth()
+    bandwidth = copy_bandwidth(clock)
     version = device.library.text("diopiGetImplVersion")
     print(describe())
     print(f"cpu {version}, {thread_count()} threads; torch {torch.__version__}; copy {bandwidth / 1e9:.1f} GB/s")
