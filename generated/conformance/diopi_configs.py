@@ -4558,15 +4558,12 @@ diopi_configs = {
         name=["softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiSoftmax"],
-        dtype=[np.float32],
+        dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(dim=[1]),
+        para=dict(dim=[1, -2, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["out"], "shape": ((2, 3),), "dtype": [np.float32]},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3),), "dtype": [np.float16]},
-            ],
+            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), ())}],
         ),
     ),
     "softmax_2": dict(
@@ -4575,18 +4572,6 @@ diopi_configs = {
         tag=["diopiSoftmax"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(dim=[1, -2, 0]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), ())}],
-        ),
-    ),
-    "softmax_3": dict(
-        name=["softmax"],
-        interface=["torch.nn.functional"],
-        tag=["diopiSoftmax"],
-        dtype=[np.float16, np.float32, np.float64],
-        requires_backward=[0],
         para=dict(dim=[1, 1, 0, 1, 0]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
@@ -4616,10 +4601,10 @@ diopi_configs = {
             ],
         ),
     ),
-    "log_softmax": dict(
-        name=["log_softmax"],
+    "softmax_3": dict(
+        name=["softmax"],
         interface=["torch.nn.functional"],
-        tag=["diopiLogSoftmax"],
+        tag=["diopiSoftmax"],
         dtype=[np.float32],
         requires_backward=[0],
         para=dict(dim=[1]),
@@ -4631,7 +4616,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "log_softmax_2": dict(
+    "log_softmax": dict(
         name=["log_softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiLogSoftmax"],
@@ -4643,7 +4628,7 @@ diopi_configs = {
             args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), ())}],
         ),
     ),
-    "log_softmax_3": dict(
+    "log_softmax_2": dict(
         name=["log_softmax"],
         interface=["torch.nn.functional"],
         tag=["diopiLogSoftmax"],
@@ -4675,6 +4660,21 @@ diopi_configs = {
                         ],
                     ),
                 },
+            ],
+        ),
+    ),
+    "log_softmax_3": dict(
+        name=["log_softmax"],
+        interface=["torch.nn.functional"],
+        tag=["diopiLogSoftmax"],
+        dtype=[np.float32],
+        requires_backward=[0],
+        para=dict(dim=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((2, 3),), "dtype": [np.float32]},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3),), "dtype": [np.float16]},
             ],
         ),
     ),
