@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation variants portability portability-share clean
+.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
@@ -27,6 +27,7 @@ help:
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
 	@echo "make mutation   plant faults into the CPU library and count those that the conformance suite finds"
+	@echo "make mutation-sources  the same with faults in the sources of its kernels"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
 	@echo "make clean      remove builds and .venv"
@@ -138,6 +139,10 @@ bench: released
 
 mutation: released
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
+
+# Two thirds of an hour of processor time; a run that was cut off goes on where it ended (build/source-faults).
+mutation-sources: $(VENV)/ready
+	@$(BIN)/diopigen conformance mutate-sources -j $(JOBS) --json build/source-faults.json
 
 variants: released
 	@$(BIN)/diopigen conformance variants $(JUDGED) --json build/variants.json

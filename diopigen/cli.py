@@ -19,6 +19,7 @@ from diopigen.commands import (
     conformance,
     conformance_mutation,
     conformance_reports,
+    conformance_sources,
     conformance_variants,
     elementwise,
     headers,
@@ -75,6 +76,7 @@ conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_reports.coverage)
 conformance.conformance.add_command(conformance_reports.device_configs)
 conformance.conformance.add_command(conformance_mutation.mutate)
+conformance.conformance.add_command(conformance_sources.mutate_sources)
 conformance.conformance.add_command(conformance_variants.variants)
 
 

@@ -93,7 +93,7 @@ class Campaign:
         # Cases about operands that share memory are left out: a fault that reads an operand from a copy of it parts
         # them, and would be found without merit.
         for members in self.cases.values():
-            members.sort(key=_weight)
+            members.sort(key=weight)
 
     def run(self, planted: Sequence[Mutant], progress: Progress | None = None) -> Report:
         """The verdict on each fault, in their order; after an interrupt (SIGINT) on those that were done."""
@@ -151,7 +151,7 @@ class Campaign:
         return Trial(function, cases[0].family, "survived" if acts(place)[0] else "not reached")
 
 
-def _weight(case: Case) -> tuple[bool, int]:
+def weight(case: Case) -> tuple[bool, int]:
     """What is tried first: calls that succeed, then those that are refused, and small operands before large ones."""
     items = [item for value in case.arguments.values() for item in (value if isinstance(value, tuple) else (value,))]
     return case.expect != SUCCESS, sum(math.prod(item.shape) for item in items if isinstance(item, Operand))

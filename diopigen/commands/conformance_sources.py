@@ -1,0 +1,102 @@
+"""The command that plants faults into the sources of a library, and counts those that the cases find."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from diopigen.commands.conformance import spec_option
+from diopigen.console import Session
+
+
+@click.command("mutate-sources")
+@click.option("--root", default=".", metavar="DIR", help="Folder of the project (default: the current one).")
+@click.option("--project", default="impl/cpu", show_default=True, metavar="DIR", help="What CMake builds.")
+@click.option(
+    "--sources", multiple=True, default=("impl/cpu", "generated/cpu"), show_default=True, metavar="DIR",
+    help="Folders whose sources may be changed (may be repeated).",
+)  # fmt: skip
+@click.option("--sample", type=click.IntRange(0), default=640, show_default=True, help="Faults to plant; 0 for all.")
+@click.option("--seed", type=click.IntRange(0), default=14, show_default=True, help="Seed of the choice.")
+@click.option("--family", multiple=True, metavar="F", help="A folder of functions, common or generated.")
+@click.option("--unit", multiple=True, metavar="GLOB", help="Sources: 'impl/cpu/src/*' (may be repeated).")
+@click.option("--kind", multiple=True, metavar="K", help="A kind of fault (may be repeated).")
+@click.option("--ops", multiple=True, metavar="GLOB", help="Functions whose cases are run (default: all).")
+@click.option("--quick", is_flag=True, help="Do not compile survivors again to see whether they change anything.")
+@click.option("--only-named", is_flag=True, help="Plant the faults of the list alone.")
+@click.option("--named", metavar="FILE", help="Faults with a name (default: PROJECT/faults/named.yaml).")
+@click.option("--waivers", metavar="FILE", help="Changes that are no faults (default: PROJECT/faults/waivers.yaml).")
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes (default: the number of processors).")
+@click.option(
+    "--build", "folder", default="build/source-faults", show_default=True, metavar="DIR", help="Where to work."
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON.")
+@click.option("--list", "only_list", is_flag=True, help="List the faults and plant none.")
+@spec_option
+def mutate_sources(
+    root: str,
+    project: str,
+    sources: tuple[str, ...],
+    sample: int,
+    seed: int,
+    family: tuple[str, ...],
+    unit: tuple[str, ...],
+    kind: tuple[str, ...],
+    ops: tuple[str, ...],
+    quick: bool,
+    only_named: bool,
+    named: str | None,
+    waivers: str | None,
+    jobs: int | None,
+    folder: str,
+    json_file: str | None,
+    only_list: bool,
+    spec: str | None,
+) -> None:
+    """Plant faults into the sources of a library, one at a time, and let the cases that reach them look for them.
+
+    All faults are compiled into one library, each behind a switch. A run that was cut off goes on where it ended. The
+    exit code is 1 where fewer than 92 per cent are found of those that are not shown to change nothing.
+    """
+    from diopigen.conformance.cases import select
+    from diopigen.conformance.mutation.sources.model import REQUIRED, score
+    from diopigen.conformance.mutation.sources.report import text, to_json
+    from diopigen.conformance.mutation.sources.run import Plan, Workshop
+    from diopigen.output.depfile import write_if_changed
+
+    session = Session(spec, None, "text", False)
+    interface = session.load().interface
+    cases = select(interface, ops=ops, small=session.small_calls())
+    lists = Path(root, project, "faults")
+    plan = Plan(
+        -1 if only_named else sample, seed, family, unit, kind,
+        _existing(named, lists / "named.yaml"), _existing(waivers, lists / "waivers.yaml"),
+    )  # fmt: skip
+    started = time.monotonic()
+
+    def say(line: str) -> None:
+        click.echo(f"{time.monotonic() - started:6.0f} s  {line}", err=True)
+
+    workshop = Workshop(Path(root), Path(folder), project, sources, jobs or os.cpu_count() or 1, say)
+    points, known = workshop.points(plan, session.sink)
+    if session.sink.has_errors:
+        session.finish()
+    if only_list:
+        for point in points:
+            click.echo(point.id)
+        return
+    outcome = workshop.run(points, known, cases, interface, explain=not quick)
+    about = {"seed": seed, "sample": sample, "cases": len(cases), "unsound": outcome.unsound}
+    if json_file:
+        write_if_changed(Path(json_file), to_json(outcome.results, about).encode())
+    click.echo(text(outcome.results, outcome.files), nl=False)
+    sys.exit(0 if score(outcome.results).share >= REQUIRED else 1)
+
+
+def _existing(given: str | None, usual: Path) -> Path | None:
+    """The file that is named, else the usual one where there is one."""
+    return Path(given) if given else usual if usual.is_file() else None
