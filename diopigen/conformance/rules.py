@@ -34,6 +34,7 @@ RULES = {
     "report-case-twice": "Results that are merged have no case in common.",
     "report-mixed": "Results that are merged come from one library, one seed and one number of shards.",
     "report-shard-missing": "Results that are merged are those of all shards.",
+    "launcher-missing": "The command that starts the processes of a run (--launcher) is there.",
     "runtime-missing": "The host runtime lies beside the library under test, or is named.",
     "runtime-incomplete": "The host runtime has all functions that the suite makes tensors with.",
 }

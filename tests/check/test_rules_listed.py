@@ -13,8 +13,8 @@ import diopigen
 from diopigen.explain import all_rules
 
 PACKAGE = Path(diopigen.__file__).parent
-REPORTERS = {"error", "warning", "note", "failure", "Diagnostic", "_error", "_unique"}
-"""What makes findings; `_error` and `_unique` are the wrappers in spec/ and check/ that take a rule id."""
+REPORTERS = {"error", "warning", "note", "failure", "Diagnostic", "_error", "_unique", "open_place"}
+"""What makes findings; the last three are the wrappers in spec/ and check/ that take a rule id."""
 OURS = ("spec", "ir", "check")
 RULE_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z")
 
