@@ -56,11 +56,11 @@ GOLDEN = """
 
 
 @pytest.fixture(scope="module")
-def workshop(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def workshop(header_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     root = tmp_path_factory.mktemp("root")
     shutil.copytree(TINY, root / "impl/tiny")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TINY_INCLUDE", str(headers))
+        patch.setenv("TINY_INCLUDE", str(header_folder))
         return Workshop(root, root / "work", "impl/tiny", ("impl/tiny",), 1, lambda _: None)
 
 
@@ -176,7 +176,7 @@ def test_a_sample_is_the_same_each_time_and_moves_little(points: list[Point]) ->
 
 def test_lists_are_held_to_the_sources(workshop: Workshop, tmp_path: Path) -> None:
     listed = tmp_path / "named.yaml"
-    entry = "  - {{name: {0}, sentence: a fault, file: impl/tiny/add.cpp, find: {1}, replace: '0'}}\n"
+    entry = "  - {{name: {0}, sentence: a fault, file: impl/tiny/add.cpp, find: '{1}', replace: '0'}}\n"
     listed.write_text("faults:\n" + entry.format("good", "factor * y[i]") + entry.format("gone", "alpha->nothing"))
     sink = Sink()
     found = named(listed, "named.yaml", workshop.files, sink)
