@@ -140,7 +140,7 @@ bench: released
 mutation: released
 	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
 
-# Two thirds of an hour of processor time; a run that was cut off goes on where it ended (build/source-faults).
+# A run that was cut off goes on where it ended (build/source-faults).
 mutation-sources: $(VENV)/ready
 	@$(BIN)/diopigen conformance mutate-sources -j $(JOBS) --json build/source-faults.json
 
