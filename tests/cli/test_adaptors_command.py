@@ -145,12 +145,12 @@ def test_the_examples_in_the_default_configuration_are_right(tmp_path: Path, ada
 @pytest.mark.parametrize(
     ("arguments", "code", "rule"),
     [
-        (["impl/nothing"], 1, "vendor-unreadable"),
+        (["impl/nothing"], 2, "vendor-unreadable"),
         (["impl/chip/functions/kernels.cpp"], 2, "vendor-name"),
-        (["impl/chip/functions/kernels.cpp", "--vendor", "chip"], 1, "vendor-unreadable"),
-        (["impl/chip", "--config", "missing.yaml"], 1, "file-unreadable"),
-        (["impl/chip", "--config", "impl"], 1, "file-unreadable"),
-        (["impl/chip", "--proto", "missing.h"], 1, "header-unreadable"),
+        (["impl/chip/functions/kernels.cpp", "--vendor", "chip"], 2, "vendor-unreadable"),
+        (["impl/chip", "--config", "missing.yaml"], 2, "file-unreadable"),
+        (["impl/chip", "--config", "impl"], 2, "file-unreadable"),
+        (["impl/chip", "--proto", "missing.h"], 2, "header-unreadable"),
         (["impl/chip", "--spec", "missing"], 2, "spec-missing"),
         (["impl/chip", "--vendor", "new chip"], 2, "vendor-name"),
         (["impl/chip", "--vendor", "ship"], 1, "adaptors-namespace"),

@@ -141,7 +141,7 @@ def test_a_path_that_does_not_do(
     path = tmp_path / "in/named"
     make(path)
     (tmp_path / "results.json").write_text(RESULTS)
-    (tmp_path / "known.yaml").write_text("exceptions: []\n")
+    (tmp_path / "known.yaml").write_text("skip: []\n")
     words = {"{results}": str(tmp_path / "results.json"), "{known}": str(tmp_path / "known.yaml")}
     words |= {"{out}": str(tmp_path / "out"), VENDOR: str(functions.parent), "{}": str(path)}
     for old, new in words.items():
@@ -156,7 +156,7 @@ def test_a_path_that_does_not_do(
 
 COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
-ELSEWHERE = {"run", "repro", "mutate"}
+ELSEWHERE = {"run", "repro", "mutate", "mutate-sources", "variants"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE"}
 
