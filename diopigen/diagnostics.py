@@ -147,17 +147,20 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     characters or more; names of three characters are slips of each other only where two are exchanged.
     """
     wanted = _bare(name)
-    best: tuple[int, str] | None = None
+    best: tuple[int, bool, str] | None = None
     for candidate in sorted(candidates):
         other = _bare(candidate)
         longer = max(len(wanted), len(other))
         limit = 2 if longer >= 8 else 1 if longer > 3 or sorted(wanted) == sorted(other) else 0
         if best is not None:
-            limit = min(limit, best[0] - 1)
+            limit = min(limit, best[0])
         distance = _edits(wanted, other, limit)
-        if distance is not None:
-            best = (distance, candidate)
-    return best[1] if best else None
+        if distance is None:
+            continue
+        # Of two that are as near, the one with the same characters: 'float46' is a slip of 'float64'.
+        found = (distance, sorted(wanted) != sorted(other), candidate)
+        best = found if best is None else min(best, found)
+    return best[2] if best else None
 
 
 def _bare(name: str) -> str:

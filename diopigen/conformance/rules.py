@@ -29,7 +29,7 @@ RULES = {
     "exception-not-carried": "A known exception can be said in the form of device_configs.py.",
     "mutant-build": "There is a C++ compiler, and it takes the sources of the library that plants faults.",
     "mutant-source": "A source that faults are planted into is one that libclang reads.",
-    "unknown-source": "A source that is named is one that faults can be planted into.",
+    "unknown-source": "A source, a family or a kind that is named is one that there are faults of.",
     "named-fault": "A named fault occurs in the source that it is about, once.",
     "waiver-idle": "A waiver is about a change of the sources that there is.",
     "unknown-mutant": "A fault that is named is one that the mutant library plants.",

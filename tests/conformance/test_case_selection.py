@@ -181,5 +181,6 @@ def test_every_finding_of_the_suite_has_a_rule() -> None:
     text = "".join(path.read_text() for path in sorted(folder.rglob("*.py")) if path.name != "rules.py")
     used = set(re.findall(r'(?:failure|error|warning|note|found)\(\s*"([a-z]+-[a-z-]+)"', text))
     used |= set(re.findall(r'"code": "([a-z-]+)"', text))  # told by a worker process
+    used |= set(re.findall(r'^_CODE = "([a-z-]+)"', text, re.MULTILINE))
     used |= {f"unknown-case-{what}" for what in re.findall(r'_known\("(\w+)"', text)}
     assert used == set(RULES)

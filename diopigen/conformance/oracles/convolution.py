@@ -83,13 +83,14 @@ class _Filters:
         weights = np.abs(self.grouped(self.weight)).sum(axis=-1)
         found = np.einsum("ngc,gkc->ngk", self._by_group(_largest(images)), weights)
         return np.broadcast_to(
-            _over(found.reshape(len(images), -1), len(places)), (*images.shape[:1], len(self.weight), *places)
+            _over(found.reshape(len(images), len(self.weight)), len(places)), (len(images), len(self.weight), *places)
         )
 
     def size_of_placed(self, responses: Array, sizes: Dims) -> Array:
         """The bound of `placed` by norms."""
         weights = np.abs(self.grouped(self.weight)).sum(axis=-1)
-        found = np.einsum("ngk,gkc->ngc", self._by_group(_largest(responses)), weights).reshape(len(responses), -1)
+        found = np.einsum("ngk,gkc->ngc", self._by_group(_largest(responses)), weights)
+        found = found.reshape(len(responses), found.shape[1] * found.shape[2])
         return np.broadcast_to(_over(found, len(sizes)), (*found.shape, *sizes))
 
     def size_of_correlated(self, images: Array, responses: Array) -> Array:

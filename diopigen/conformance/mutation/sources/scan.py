@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from diopigen.conformance.mutation.sources import operators, points
 from diopigen.conformance.mutation.sources.build import Tree, Unit
@@ -36,7 +37,7 @@ class Scan:
         reader = _Reader(tree, files)
         for number, unit in enumerate(units, 1):
             kept = keep / f"{_state(unit, files)}.json"
-            record = json.loads(kept.read_text()) if kept.is_file() else None
+            record: dict[str, Any] | None = json.loads(kept.read_text()) if kept.is_file() else None
             # The places of a header stand in the record of the first unit that includes it, which may do so no more.
             if record is None or not self._known.issuperset(record.get("elsewhere", ())):
                 record = reader.read(unit, self._known)
@@ -46,9 +47,9 @@ class Scan:
             if progress is not None:
                 progress(number, len(units))
 
-    def _take(self, record: Mapping[str, list[dict[str, object]]]) -> None:
+    def _take(self, record: Mapping[str, Any]) -> None:
         """Headers come with the first unit that includes them."""
-        found = [Point(**entry) for entry in record["points"]]  # type: ignore[arg-type]
+        found = [Point(**entry) for entry in record["points"]]
         for file in {point.file for point in found} - self._known:
             self.points += [point for point in found if point.file == file]
         self._known |= {str(file) for file in record["includes"]}
@@ -75,7 +76,7 @@ class _Reader:
         self.index = None
         self.prelude: Path | None = None
 
-    def read(self, unit: Unit, known: Set[str]) -> dict[str, object]:
+    def read(self, unit: Unit, known: Set[str]) -> dict[str, Any]:
         """The points of a unit and its headers, and which headers these are; points of `known` headers are left out."""
         cindex = load()
         if self.index is None:
