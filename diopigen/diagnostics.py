@@ -147,7 +147,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     characters or more; names of three characters are slips of each other only where two are exchanged.
     """
     wanted = _bare(name)
-    best: tuple[int, bool, str] | None = None
+    best: tuple[int, bool, bool, str] | None = None
     for candidate in sorted(candidates):
         other = _bare(candidate)
         longer = max(len(wanted), len(other))
@@ -157,10 +157,12 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         distance = _edits(wanted, other, limit)
         if distance is None:
             continue
-        # Of two that are as near, the one with the same characters: 'float46' is a slip of 'float64'.
-        found = (distance, sorted(wanted) != sorted(other), candidate)
+        # Of two that are as near, the one with the same prefix, then the one with the same characters: 'float46' is a
+        # slip of 'float64'.
+        prefix = name.lower().startswith("diopi") != candidate.lower().startswith("diopi")
+        found = (distance, prefix, sorted(wanted) != sorted(other), candidate)
         best = found if best is None else min(best, found)
-    return best[2] if best else None
+    return best[3] if best else None
 
 
 def _bare(name: str) -> str:

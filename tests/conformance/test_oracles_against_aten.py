@@ -42,7 +42,7 @@ NOT_COMPARED: dict[str, str] = {
 WIDENED = frozenset({
     "AdaptiveAvgPool2dBackward", "AdaptiveAvgPool3d", "AdaptiveAvgPool3dBackward", "AvgPool2dBackward", "BatchNorm",
     "Col2Im", "ConvTranspose2d", "Convolution2dBackward", "CrossEntropyLoss", "EmbeddingBackward", "GroupNorm",
-    "IndexPut", "LayerNorm", "LogSoftmax", "NLLLossV2",
+    "IndexPut", "LayerNorm", "LayerNormBackward", "LogSoftmax", "NLLLossV2", "Softmax",
 })  # fmt: skip
 """Operators in which torch rounds to half precision on the way, which the interface does once at the end: halves are
 compared with torch's results in float32."""

@@ -201,7 +201,7 @@ TORCH: dict[str, Callable[[Arguments], Any]] = {
 
 
 ROUNDED_ON_THE_WAY = frozenset({
-    "BatchNorm", "CrossEntropyLoss", "GroupNorm", "LayerNorm", "LogSoftmax", "NLLLoss", "RMSNorm",
+    "BatchNorm", "CrossEntropyLoss", "GroupNorm", "LayerNorm", "LogSoftmax", "NLLLoss", "RMSNorm", "Softmax",
 })  # fmt: skip
 """Where torch rounds steps in between to half precision, which the interface does in float32: no halves there."""
 OTHER_EDGES = {"Gelu": ("/special", "/recipe-3"), "RemainderTensor": ("/special",)}

@@ -87,13 +87,13 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no JSON: "),
-        ("[]", "holds no results of a run: it is no JSON object"),
-        ("{}", "holds no results of a run: has no 'cases'"),
-        ('{"cases": [{"id": "a"}]}', "holds no results of a run: has no 'outcome'"),
-        ('{"cases": 3}', "holds no results of a run: 'int' object is not iterable"),
-        ("[" * 100_000, "is no JSON: "),
-        ("\0", "is no JSON: "),
+        ("{", "is not JSON: "),
+        ("[]", "holds no results of a run: the document is a list, not an object"),
+        ("{}", "holds no results of a run: the document has no 'cases'"),
+        ('{"cases": [{"id": "a"}]}', "holds no results of a run: cases[0] has no 'outcome'"),
+        ('{"cases": 3}', "holds no results of a run: cases is a number, not a list"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("\0", "is not JSON: "),
     ],
 )
 def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_path: Path) -> None:

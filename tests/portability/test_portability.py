@@ -100,9 +100,9 @@ def test_a_setting_that_nothing_heeds_breaks_its_row() -> None:
 def test_a_library_must_say_what_the_configuration_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "processor", lambda: ("Chip 1", frozenset({"avx2"})))
     fault = suite._version_fault
-    assert fault("1.0.0 (avx2, oneDNN)", Configuration("a", "b"), BUILDS["onednn"]) == ""
-    assert fault("1.0.0 (baseline, oneDNN)", Configuration("a", "b"), BUILDS["onednn"]) == (
-        "the library is '1.0.0 (baseline, oneDNN)', and should run on avx2"
+    assert fault("1.0.0 (avx2, oneDNN, libmvec)", Configuration("a", "b"), BUILDS["onednn"]) == ""
+    assert fault("1.0.0 (baseline, oneDNN, libmvec)", Configuration("a", "b"), BUILDS["onednn"]) == (
+        "the library is '1.0.0 (baseline, oneDNN, libmvec)', and should run on avx2"
     )
     assert fault("1.0.0 (avx2, oneDNN)", Configuration("a", "b"), BUILDS["full"]) == (
         "the library is '1.0.0 (avx2, oneDNN)', without Highway and SLEEF"

@@ -150,4 +150,4 @@ def test_unknown_model_and_folder(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["coverage", str(tree(tmp_path)), "--model", "resnet5"])
     assert done.exit_code == 2 and "there is no model 'resnet5'; did you mean 'resnet50'?" in done.output
     done = CliRunner().invoke(cli, ["coverage", str(tmp_path / "nowhere")])
-    assert done.exit_code == 1 and "error[vendor-unreadable]" in done.output
+    assert done.exit_code == 2 and "error[vendor-unreadable]" in done.output

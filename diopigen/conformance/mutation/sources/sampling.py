@@ -22,8 +22,8 @@ def chosen(
 ) -> list[Point]:
     """The points of these families, files (globs) and kinds; an empty list admits all. Raises `Failure` for a name that
     nothing has."""
-    _expect_known("family", families, {point.family for point in points})
-    _expect_known("kind", kinds, {point.kind for point in points})
+    _require("family", families, {point.family for point in points})
+    _require("kind", kinds, {point.kind for point in points})
     every = {point.file for point in points}
     for glob in files:
         if not any(fnmatchcase(file, glob) for file in every):
@@ -37,7 +37,7 @@ def chosen(
     ]
 
 
-def _expect_known(what: str, names: Sequence[str], known: set[str]) -> None:
+def _require(what: str, names: Sequence[str], known: set[str]) -> None:
     for name in names:
         if name not in known:
             fix = did_you_mean(name, known) or f"one of: {', '.join(sorted(known))}"
