@@ -15,8 +15,8 @@ from diopigen.emit.adaptors import composite_functions
 from diopigen.ir.model import Interface
 
 # Composites do not look for operands that overlap in part: all is read before anything is written. A mask that is not
-# asked for is not looked at either. Two forms of hosts are refused: a float32 result of a float16 softmax, and statistics
-# of RMSNorm without trailing ones (docs/adaptors.md).
+# asked for is not looked at either. Two forms of hosts are refused: a float32 result of a float16 softmax, and
+# statistics of RMSNorm without trailing ones (docs/adaptors.md).
 KNOWN = (
     *(
         f"diopi{name}/float16/{case}"
