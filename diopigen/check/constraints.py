@@ -39,7 +39,7 @@ def _check_constraints(subject: Subject, function: Function, reader: RecipeReade
             fix = did_you_mean(constraint.error, subject.error_values) or "use diopiErrorOccurred"
             message = f"{where}: '{constraint.error}' is not an error of diopiError_t"
             sink.error("constraint-error", message, constraint.error_span or constraint.span, fix=fix)
-        if not constraint.that.strip():
+        if not constraint.text.strip():
             fix = "say in 'that' what a caller must keep: headers and pages print it"
             sink.error("constraint-undocumented", f"{where} says nothing", constraint.span, fix=fix)
         if constraint.case is not None:

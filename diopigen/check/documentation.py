@@ -23,7 +23,7 @@ def check(subject: Subject, sink: Sink) -> None:
     for function in subject.functions:
         texts = [(function.name, function.doc, function.at("doc"))]
         texts += [(f"{function.name}: '{param.name}'", param.doc, param.at("doc")) for param in function.params]
-        texts += [(f"{function.name}: {item.id}", item.that, item.span) for item in function.constraints]
+        texts += [(f"{function.name}: {item.id}", item.text, item.span) for item in function.constraints]
         clauses = {item.span for item in function.constraints}
         for owner, text, span in texts:
             if span in seen:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from diopigen.conformance.dtypes import category, kind, promote, to_float
 from diopigen.conformance.model import Number, Operand, Value
+from diopigen.contract.dtypes import category, kind, promote, to_float
 from diopigen.ir.recipe import Drawn
 
 _INTEGRAL_FACTORS: dict[str, tuple[str, ...]] = {

@@ -16,10 +16,11 @@ from diopigen.conformance.admits import (
     nonzero_integers,
 )
 from diopigen.conformance.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
-from diopigen.conformance.dtypes import STORAGE, category, kind, to_float
+from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits, specials
+from diopigen.contract.dtypes import category, kind, to_float
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
 

@@ -16,12 +16,13 @@ import numpy as np
 from diopigen.conformance.admits import NO_BOUNDS, admits
 from diopigen.conformance.axes import Maker, tensors
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.dtypes import MANTISSA, SMALLEST_NORMAL, Array, decode, encode, kind
+from diopigen.conformance.dtypes import MANTISSA, SMALLEST_NORMAL, Array, decode, encode
 from diopigen.conformance.limits import Formula
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, storable
 from diopigen.conformance.variations import counted_dims
+from diopigen.contract.dtypes import kind
 from diopigen.ir.model import Function
 from diopigen.ir.recipe import Argument, Drawn, Literal, TensorRecipe
 from diopigen.spec.expression import Binary, Call, Expression, ExpressionError, Name, Unary, parse
@@ -158,21 +159,21 @@ def _bounds(function: Function) -> Iterator[tuple[str, _Bound]]:
     `negative-dim`."""
     counted = counted_dims(function)
     for constraint in function.constraints:
-        match = _FROM_TO.search(constraint.that)
+        match = _FROM_TO.search(constraint.text)
         ends = _ends(match.group(3)) if match is not None else None
         if match is not None and ends is not None and match.group(2) not in counted:
             for end, word in zip(ends, ("low", "high"), strict=True):
                 yield match.group(2), _Bound(end, word, of_values=match.group(1) is not None)
-        for match in _AT_LEAST.finditer(constraint.that):
+        for match in _AT_LEAST.finditer(constraint.text):
             for name in filter(None, match.group(1, 2)):
                 yield name, _Bound(parse(match.group(3)), "low")
                 if match.group(4):
                     yield name, _Bound(parse(match.group(4)), "high")
-        match = _BETWEEN.match(constraint.that)
+        match = _BETWEEN.match(constraint.text)
         if match is not None:
             yield match.group(1), _Bound(parse(match.group(2)), "low")
             yield match.group(1), _Bound(parse(match.group(3)), "high")
-        match = _NOT_NEGATIVE.match(constraint.that)
+        match = _NOT_NEGATIVE.match(constraint.text)
         if match is not None:
             yield match.group(1), _Bound(parse("0"), "low")
 

@@ -13,12 +13,13 @@ from fnmatch import fnmatchcase
 from diopigen.conformance import axes, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.dtypes import STORAGE, category
+from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
 from diopigen.conformance.models import AXIS as MODEL_AXIS
 from diopigen.conformance.models import is_small, model_cases
 from diopigen.conformance.resolve import Resolver, read_recipe
 from diopigen.conformance.values import Unfit, storable
+from diopigen.contract.dtypes import category
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.models import Model

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from diopigen.conformance.dtypes import STORAGE, accumulate, category, kind, real_of, to_float
+from diopigen.conformance.dtypes import STORAGE
+from diopigen.contract.dtypes import accumulate, category, kind, real_of, to_float
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
 from diopigen.ir.recipe import Argument, TensorRecipe
 

@@ -24,8 +24,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from diopigen.conformance.cases import cases_of, tested
-from diopigen.conformance.dtypes import STORAGE, category
+from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Excuse, operands_of
+from diopigen.contract.dtypes import category
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml

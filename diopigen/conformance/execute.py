@@ -12,11 +12,12 @@ import numpy as np
 from diopigen.conformance.binding import Host, Library
 from diopigen.conformance.compare import bool_byte, compare
 from diopigen.conformance.describe import describe
-from diopigen.conformance.dtypes import Array, category, decode
+from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.memory import Arena, Block
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracles
 from diopigen.conformance.prepare import ALLOCATED, Prepared, Preparer
+from diopigen.contract.dtypes import category
 from diopigen.ir.model import Function, Interface, Parameter
 
 _ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")

@@ -11,9 +11,9 @@ from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.shape_evaluation import Evaluator
-from diopigen.conformance.shapes import ShapeError, broadcast, reduce
 from diopigen.conformance.values import Unfit
+from diopigen.contract.shape_evaluation import Evaluator
+from diopigen.contract.shapes import ShapeError, broadcast, reduce
 from diopigen.diagnostics import Sink, did_you_mean
 from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.ir.models import Model, ModelCall

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from diopigen.conformance.admits import admits
 from diopigen.conformance.choices import Choice, lead_dtypes, lead_parameter
-from diopigen.conformance.dtypes import STORAGE, category
+from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits
+from diopigen.contract.dtypes import category
 from diopigen.ir.model import DtypeList, Function, Parameter
 from diopigen.ir.recipe import Argument, TensorRecipe
 

@@ -59,7 +59,7 @@ def _constraints(interface: Interface, function: Function, resolver: Resolver) -
             case_id = f"{function.name}/{constraint.id}/error"
             yield Case(
                 case_id, function.name, function.family, _dtype_of(arguments), "error", arguments,
-                constraint.error, f"{constraint.id}: {constraint.that}",
+                constraint.error, f"{constraint.id}: {constraint.text}",
             )  # fmt: skip
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from diopigen.conformance.admits import BOOL_TAKES_NUMBERS
 from diopigen.conformance.choices import Choice, lead_parameter
-from diopigen.conformance.dtypes import STORAGE, category, evaluate, promote
+from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Number, Operand, Value
-from diopigen.conformance.shape_evaluation import Evaluator
-from diopigen.conformance.shapes import ShapeError
 from diopigen.conformance.values import Unfit, fits
+from diopigen.contract.dtypes import category, evaluate, promote
+from diopigen.contract.shape_evaluation import Evaluator
+from diopigen.contract.shapes import ShapeError
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Case as Recipe
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter

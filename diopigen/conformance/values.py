@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import (
-    LARGEST,
-    MANTISSA,
-    SMALLEST_NORMAL,
-    STORAGE,
-    Array,
-    encode,
-    kind,
-    real_of,
-)
+from diopigen.conformance.dtypes import LARGEST, MANTISSA, SMALLEST_NORMAL, STORAGE, Array, encode
 from diopigen.conformance.products import adjoint, product
+from diopigen.contract.dtypes import kind, real_of
 from diopigen.ir.recipe import Drawn, Literal
 
 POISON = 0x7B

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from diopigen.conformance.admits import NO_EMPTY, NO_NULL, NO_RECIPE_SPECIALS, admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.dtypes import kind
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit
+from diopigen.contract.dtypes import kind
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
 from diopigen.spec.expression import Call, Name
@@ -58,9 +58,9 @@ def counted_dims(function: Function) -> dict[str, str]:
     say."""
     found: dict[str, str] = {}
     for constraint in function.constraints:
-        for match in _RANGE.finditer(constraint.that):
+        for match in _RANGE.finditer(constraint.text):
             found.update({name: match.group(3) for name in match.group(1, 2) if name})
-        for match in _DIMENSION.finditer(constraint.that):
+        for match in _DIMENSION.finditer(constraint.text):
             found[match.group(1)] = match.group(2)
     return {name: of for name, of in found.items() if function.param(name) and function.param(of)}
 

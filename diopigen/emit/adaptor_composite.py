@@ -121,10 +121,10 @@ def _mask(dtypes: DtypeList, interface: Interface) -> str:
 def _checks(function: Function) -> Iterator[str]:
     """The constraints that the functions below do not know of."""
     for constraint in function.constraints:
-        broken = _BROKEN.get(constraint.that)
+        broken = _BROKEN.get(constraint.text)
         if broken is not None:
             yield f"if ({broken}) {{"
-            yield f'{_INDENT}c.refuse({constraint.error}, "{constraint.id}: {constraint.that}");'
+            yield f'{_INDENT}c.refuse({constraint.error}, "{constraint.id}: {constraint.text}");'
             yield "}"
 
 

@@ -143,25 +143,25 @@ class Body:
 
     def require(self, condition: str, constraint: Constraint) -> str:
         """A check with the constraint's words as message."""
-        text = f'"{constraint.id}: {constraint.that}"'
+        text = f'"{constraint.id}: {constraint.text}"'
         status = [] if constraint.error == "diopiErrorOccurred" else [constraint.error]
         return self.call("require", [condition, text, *status])
 
     def plain_constraints(self) -> Iterator[str]:
         """Constraints on plain arguments."""
         for constraint in self.function.constraints:
-            if constraint.that in CONDITIONS:
-                condition = self.host.show(parse(CONDITIONS[constraint.that])).text
+            if constraint.text in CONDITIONS:
+                condition = self.host.show(parse(CONDITIONS[constraint.text])).text
                 yield self.require(condition, constraint)
 
     def late_constraints(self) -> Iterator[str]:
         """Constraints that need the compute dtype or the elements, and the engine's own checks."""
         special = {"bool and other integral": "input_tensor.dtype == Dtype::kBool && !other_number.is_real"}
-        exempt = [text for key, text in special.items() for c in self.function.constraints if key in c.that]
+        exempt = [text for key, text in special.items() for c in self.function.constraints if key in c.text]
         yield from self.castable(exempt[0] if exempt else "")
         yield f"{INDENT}call.check();"
         for constraint in self.function.constraints:
-            check, _, names = STATEMENTS.get(constraint.that, "").partition(":")
+            check, _, names = STATEMENTS.get(constraint.text, "").partition(":")
             if check:
                 yield from self.special(check, names.split(","), constraint)
 
@@ -170,7 +170,7 @@ class Body:
         for name, kind in zip(self.written, self.results, strict=True):
             param = self.function.param(name)
             assert param is not None
-            checked = any(is_promotion(constraint.that) for constraint in self.function.constraints)
+            checked = any(is_promotion(constraint.text) for constraint in self.function.constraints)
             is_rule = isinstance(param.dtype, DtypeRule) and "same" not in str(param.dtype.formula.text).split("(")[0]
             if kind == "element" and (checked or is_rule):
                 text = f"{INDENT}require_castable({name}_tensor, compute);"
@@ -188,7 +188,7 @@ class Body:
             rounded = " && rounding_mode != RoundModeNone" if self.function.param("rounding_mode") else ""
             position = list(self.group.arrays).index(names[0])
             condition = f"{whole}{rounded}" if rounded else whole[1:-1]
-            text = f"{constraint.id}: {constraint.that}"
+            text = f"{constraint.id}: {constraint.text}"
             statement = self.call("    call.refuse_zero", [str(position), f'"{text}"'], 4)
             yield f"{INDENT}if ({condition}) {{\n{statement}\n{INDENT}}}"
         elif check == "require_roundable":

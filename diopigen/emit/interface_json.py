@@ -50,7 +50,11 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
-    return {"id": constraint.id, "that": constraint.that, "error": constraint.error}
+    found = {"id": constraint.id, "note": constraint.note, "error": constraint.error}
+    if constraint.require is not None:
+        found["require"] = to_text(constraint.require.expression)
+        found["checked"] = f"by {constraint.checked}"
+    return _without_empty(found)
 
 
 def _kernel(kernel: Kernel | None) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def direction_tag(param: Parameter) -> str:
 
 def constraint_text(constraint: Constraint) -> str:
     """A constraint with its id and the status that answers a breach."""
-    return f"{constraint.id}: {constraint.that.rstrip('.')} (else {constraint.error})."
+    return f"{constraint.id}: {constraint.text.rstrip('.')} (else {constraint.error})."
 
 
 def is_operator(function: Function) -> bool:

@@ -96,7 +96,7 @@ def _is_expressible(function: Function) -> bool:
         and words <= {*_STANDARD, *_OWN}
         and all(_fits_loop(param) and (_is_mask(param) or _floats(function, param)) for param in tensors)
         and any(not _is_mask(param) for param in tensors)
-        and all(_is_understood(constraint.that) for constraint in function.constraints)
+        and all(_is_understood(constraint.text) for constraint in function.constraints)
         and _can_print(function)
     )
 
@@ -238,8 +238,8 @@ def _conditions(function: Function, host: HostPrinter) -> Iterable[str]:
             if len(floats) < len(_FLOATS):
                 yield f"hasDtype({param.name}, {{{', '.join(f'diopi_dtype_{name}' for name in floats)}}})"
     for constraint in function.constraints:
-        if constraint.that in CONDITIONS:
-            yield host.show(parse(CONDITIONS[constraint.that])).text
+        if constraint.text in CONDITIONS:
+            yield host.show(parse(CONDITIONS[constraint.text])).text
 
 
 def _listed(function: Function, name: str, is_truth: bool, *, written: bool) -> str:

@@ -200,15 +200,17 @@ class Lowering:
         return tuple(self._constraint(item) for item in mappings_of(node))
 
     def _constraint(self, node: MappingNode) -> Constraint:
-        case, error = node.get("case"), node.get("error")
+        case, error, require = node.get("case"), node.get("error"), node.get("require")
         return Constraint(
             id=text_of(node.get("id")),
-            that=text_of(node.get("that")),
+            note=text_of(node.get("note")),
             error=text_of(error),
             span=(node.get("id") or node).span,
             case=lower_case(case) if isinstance(case, MappingNode) else None,
             untestable=optional_text(node.get("untestable")),
             error_span=error.span if error else None,
+            require=lower_formula(require, self.sink) if isinstance(require, ScalarNode) else None,
+            checked=text_of(node.get("checked")).removeprefix("by ") or "call",
         )
 
 

@@ -138,15 +138,26 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What a caller must keep. A breach is answered with `error`."""
+    """What a caller must satisfy. A violation is answered with `error`.
+
+    `require` is the predicate (docs/spec.md), `note` a sentence for people. `checked` says who can evaluate it: `call`,
+    or `kernel` where it depends on the elements of tensors.
+    """
 
     id: str
-    that: str
+    note: str
     error: str
     span: Span
+    require: Formula | None = None
+    checked: str = "call"
     case: Case | None = None
     untestable: str | None = None
     error_span: Span | None = None
+
+    @property
+    def text(self) -> str:
+        """What must hold, for people: the note, else the predicate itself."""
+        return self.note or (self.require.text if self.require is not None else "")
 
 
 @dataclass(frozen=True, slots=True)

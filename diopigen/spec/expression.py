@@ -175,11 +175,20 @@ class _Parser:
                 break
             token = self.advance()
             right = self.binary(strength - 1 if operator == "**" else strength)
-            left = Binary(operator, left, right, token.offset)
-            if operator in _COMPARISONS and self.current.text in _COMPARISONS:
-                raise ExpressionError("comparisons do not chain; join them with 'and'", self.current.offset)
+            left = self.chain(Binary(operator, left, right, token.offset))
         self.depth -= 1
         return left
+
+    def chain(self, first: Binary) -> Expression:
+        """A comparison with those that follow it: `a <= b < c` is `a <= b and b < c`."""
+        joined: Expression = first
+        left = first.right
+        while first.operator in _COMPARISONS and self.current.kind == "symbol" and self.current.text in _COMPARISONS:
+            token = self.advance()
+            right = self.binary(_STRENGTH[token.text])
+            joined = Binary("and", joined, Binary(token.text, left, right, token.offset), token.offset)
+            left = right
+        return joined
 
     def prefix(self) -> Expression:
         token = self.advance()

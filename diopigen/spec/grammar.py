@@ -76,7 +76,11 @@ CONSTRAINT = RecordShape(
     "constraint",
     {
         "id": Field(CONSTRAINT_ID, "C1, C2, ... within the operator", required=True),
-        "that": Field(TEXT, "what must hold", required=True),
+        "require": Field(TEXT, "the predicate that must hold, over the parameters: see Predicates in docs/spec.md"),
+        "note": Field(TEXT, "what must hold, in words for people"),
+        "checked": Field(
+            TextShape(choices=("by call", "by kernel")), "who can evaluate it: by kernel where it reads elements"
+        ),
         "error": Field(WORD, "the diopiError_t value that answers a breach", required=True),
         "case": Field(RECIPE, "arguments that break it"),
         "untestable": Field(TEXT, "why no case can be written"),

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopigen.conformance.dtypes import (
-    bfloat16_bits,
-    bfloat16_values,
-    decode,
-    encode,
-    evaluate,
-    float_to_int,
-    promote,
-    promote_types,
-)
+from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode, float_to_int
+from diopigen.contract.dtypes import evaluate, promote, promote_types
 from diopigen.ir.rules import DTYPE_RULES
 from diopigen.spec.expression import parse
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from diopigen.conformance.shape_evaluation import Evaluator
-from diopigen.conformance.shapes import BY_RULE, ShapeError
+from diopigen.contract.shape_evaluation import Evaluator
+from diopigen.contract.shapes import BY_RULE, ShapeError
 from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Function

@@ -31,16 +31,16 @@ def test_every_kernel_is_emitted_or_listed_with_a_reason(
 
 def test_every_constraint_of_an_emitted_function_is_checked(interface: Interface) -> None:
     unchecked = {
-        constraint.that
+        constraint.text
         for function in tensor_functions(interface)
         for constraint in function.constraints
-        if constraint.that not in CONDITIONS and constraint.that not in STATEMENTS and not is_promotion(constraint.that)
+        if constraint.text not in CONDITIONS and constraint.text not in STATEMENTS and not is_promotion(constraint.text)
     }
     assert unchecked == {"the dtype of the quotient is of no higher category than out"} & unchecked
 
 
 def test_no_check_is_left_over(interface: Interface) -> None:
-    used = {constraint.that for function in tensor_functions(interface) for constraint in function.constraints}
+    used = {constraint.text for function in tensor_functions(interface) for constraint in function.constraints}
     assert set(CONDITIONS) | set(STATEMENTS) <= used
 
 

@@ -113,7 +113,7 @@ BAD = {
     ),
     "constraint id": (
         "ops",
-        OPERATOR.format(param=PARAM, rest="    constraints: [{id: C0, that: t, error: e, untestable: u}]\n"),
+        OPERATOR.format(param=PARAM, rest="    constraints: [{id: C0, note: t, error: e, untestable: u}]\n"),
     ),
     "case is a list": ("ops", OPERATOR.format(param=PARAM, rest="    cases: [[a]]\n")),
     "device function without params": (

@@ -14,7 +14,8 @@ from typing import Any, Union
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, convert, promote, widest
+from diopigen.conformance.dtypes import Array, convert, widest
+from diopigen.contract.dtypes import promote
 from diopigen.ir.model import Function
 
 Dims = tuple[int, ...]

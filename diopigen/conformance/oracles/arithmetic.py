@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import Array, convert, rounded, widest
-from diopigen.conformance.dtypes import kind as kind_of
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.elementwise import (
     arithmetic,
@@ -17,6 +16,7 @@ from diopigen.conformance.oracles.elementwise import (
     to_float,
     unary,
 )
+from diopigen.contract.dtypes import kind as kind_of
 
 
 def _is_bool(value: Array) -> bool:

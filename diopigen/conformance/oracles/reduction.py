@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, accumulate, convert, kind, real_of, rounded
+from diopigen.conformance.dtypes import Array, convert, rounded
 from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
+from diopigen.contract.dtypes import accumulate, kind, real_of
 
 Dims = tuple[int, ...]
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, Array, category, convert, encode, kind, promote
+from diopigen.conformance.dtypes import STORAGE, Array, convert, encode
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
+from diopigen.contract.dtypes import category, kind, promote
 
 
 def _copy(call: Call, values: Any) -> Answer:

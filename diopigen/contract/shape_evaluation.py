@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from diopigen.conformance.shapes import BY_RULE, Dims, axis, broadcast
+from diopigen.contract.shapes import BY_RULE, Dims, axis, broadcast
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary

@@ -1,0 +1,35 @@
+"""The arguments of a case as predicates see them: shapes, dtypes, numbers, and elements where one asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from diopigen.conformance.dtypes import decode
+from diopigen.conformance.model import Case, Number, Operand, Value
+from diopigen.conformance.values import draw, seed_of
+from diopigen.contract.arguments import Described, Scalar, Tensor
+
+
+def described(case: Case) -> Mapping[str, Described]:
+    """The arguments of a case, described. Elements are sampled on their own: a predicate over them has to hold for
+    whatever the recipe may give."""
+    return {name: _described(value, f"{case.id}:{name}") for name, value in case.arguments.items()}
+
+
+def _described(value: Value, label: str) -> Any:
+    if isinstance(value, Operand):
+        return Tensor(value.shape, value.dtype, lambda: _elements(value, label))
+    if isinstance(value, Number):
+        return Scalar(value.value, value.dtype)
+    if isinstance(value, tuple):
+        return tuple(_described(item, f"{label}[{index}]") for index, item in enumerate(value))
+    return value
+
+
+def _elements(operand: Operand, label: str) -> tuple[Any, ...]:
+    source = np.random.Generator(np.random.PCG64(seed_of(label, 0)))
+    stored = draw(operand.values, operand.shape, operand.dtype, source)
+    return tuple(decode(stored, operand.dtype).reshape(-1).tolist())

@@ -1,0 +1,237 @@
+"""The functions of predicates: what each takes and returns, and how it is evaluated.
+
+Kinds of a value: `bool`, `number`, `list` (integers, or the elements of a tensor), `bools`, `dtype`, `text`, `tensor`
+(one tensor), `tensors` (an array of tensors), `enum` (a value of an enum). The checker and the evaluator read this
+table. An argument of the kind `tensors` accepts a single tensor as an array of one; one of the kind `list` accepts a
+tensor for its shape.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diopigen.contract import dtypes, shapes
+from diopigen.contract.arguments import Tensor, Undefined
+
+Ints = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of predicates. The last kind of `arguments` repeats where `variadic`; `reads_values`: it needs the
+    elements of its tensors."""
+
+    name: str
+    arguments: tuple[str, ...]
+    result: str
+    doc: str
+    evaluate: Callable[..., Any]
+    variadic: bool = False
+    reads_values: bool = False
+
+    def accepts(self, count: int) -> bool:
+        """Whether it may be called with that many arguments."""
+        return count >= len(self.arguments) if self.variadic else count == len(self.arguments)
+
+
+def _size(tensor: Tensor, dim: int) -> int:
+    """A 0-d tensor counts as 1-d with one element."""
+    sizes = tensor.shape or (1,)
+    if not -len(sizes) <= dim < len(sizes):
+        raise Undefined
+    return sizes[dim]
+
+
+def _item(values: Ints, index: int) -> int:
+    if not -len(values) <= index < len(values):
+        raise Undefined
+    return values[index]
+
+
+def _broadcasts(*tensors: Ints) -> bool:
+    try:
+        shapes.broadcast(*(tuple(shape) for shape in tensors))
+    except shapes.ShapeError:
+        return False
+    return True
+
+
+def _broadcasts_to(first: Ints, target: Ints) -> bool:
+    try:
+        return shapes.broadcast(tuple(first), tuple(target)) == tuple(target)
+    except shapes.ShapeError:
+        return False
+
+
+_RANGES = {
+    "bool": (0, 1), "uint8": (0, 2**8 - 1), "int8": (-(2**7), 2**7 - 1), "uint16": (0, 2**16 - 1),
+    "int16": (-(2**15), 2**15 - 1), "uint32": (0, 2**32 - 1), "int32": (-(2**31), 2**31 - 1),
+    "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1),
+}  # fmt: skip
+_EXACT_BELOW = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
+"""The largest integer below which each integer is an element of the dtype."""
+
+
+def _can_hold(dtype: str, value: float) -> bool:
+    low, high = _RANGES.get(dtype, (-math.inf, math.inf))
+    return low <= value <= high
+
+
+def _lowest(dtype: str) -> int:
+    if dtype not in _RANGES:
+        raise Undefined
+    return _RANGES[dtype][0]
+
+
+def _highest(dtype: str) -> int:
+    if dtype not in _RANGES:
+        raise Undefined
+    return _RANGES[dtype][1]
+
+
+def _exact_integers(dtype: str) -> int:
+    """The largest n for which every integer in [0, n] is an element of the dtype."""
+    return _RANGES[dtype][1] if dtype in _RANGES else _EXACT_BELOW[dtype]
+
+
+def _divides(divisor: int, value: int) -> bool:
+    return divisor >= 1 and value % divisor == 0
+
+
+def _same_dtype(tensors: Sequence[Tensor]) -> bool:
+    return len({tensor.dtype for tensor in tensors}) <= 1
+
+
+def _same_shape(tensors: Sequence[Tensor]) -> bool:
+    return len({tensor.shape for tensor in tensors}) <= 1
+
+
+def _nondecreasing(values: Ints) -> bool:
+    return all(first <= second for first, second in itertools.pairwise(values))
+
+
+def _is_permutation(values: Ints) -> bool:
+    return sorted(values) == list(range(len(values)))
+
+
+def _elements(tensor: Tensor) -> tuple[Any, ...]:
+    return tensor.elements()
+
+
+def _equal(first: Ints, second: Ints) -> bool:
+    return tuple(first) == tuple(second)
+
+
+def _tail(values: Ints, count: int) -> Ints:
+    if not 0 <= count <= len(values):
+        raise Undefined
+    return values[len(values) - count :]
+
+
+def _is(*kinds: str) -> Callable[[str], bool]:
+    return lambda dtype: dtypes.kind(dtype) in kinds
+
+
+def _rule(name: str, arguments: tuple[str, ...], doc: str, variadic: bool = False) -> Function:
+    """A function of shape rules, with a list as its result."""
+
+    def evaluate(*values: Any) -> Any:
+        try:
+            return shapes.BY_RULE[name](*(tuple(v) if isinstance(v, (tuple, list)) else v for v in values))
+        except (shapes.ShapeError, ValueError, ZeroDivisionError, IndexError) as error:
+            raise Undefined from error
+
+    return Function(name, arguments, "list", doc, evaluate, variadic)
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    function.name: function
+    for function in (
+        # ---- tensors
+        Function("rank", ("tensor",), "number", "the number of dimensions", lambda t: len(t.shape)),
+        Function("size", ("tensor", "number"), "number", "the size in a dimension; 0-d counts as [1]", _size),
+        Function("sizes", ("tensor",), "list", "the shape of a tensor", lambda t: t.shape),
+        Function("numel", ("tensor",), "number", "the number of elements", lambda t: math.prod(t.shape)),
+        Function("ranks", ("tensors",), "list", "the rank of each tensor", lambda ts: tuple(len(t.shape) for t in ts)),
+        Function(
+            "numels", ("tensors",), "list", "the number of elements of each tensor",
+            lambda ts: tuple(math.prod(t.shape) for t in ts),
+        ),
+        Function("same_dtype", ("tensors",), "bool", "whether all have one dtype", _same_dtype),
+        Function("same_shape", ("tensors",), "bool", "whether all have one shape", _same_shape),
+        Function("is_null", ("any",), "bool", "whether a nullable parameter is null", lambda v: v is None),
+        Function("broadcasts", ("list",), "bool", "whether shapes broadcast together", _broadcasts, variadic=True),
+        Function("broadcasts_to", ("list", "list"), "bool", "whether one shape broadcasts to another", _broadcasts_to),
+        # ---- elements
+        Function("elements", ("tensor",), "list", "the elements in row-major order", _elements, reads_values=True),
+        Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", _nondecreasing),
+        Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", _is_permutation),
+        # ---- lists
+        Function("len", ("items",), "number", "the number of entries or tensors", len),
+        Function("item", ("list", "number"), "number", "an entry; negative counts from the end", _item),
+        Function("sum", ("list",), "number", "the sum", sum),
+        Function("prod", ("list",), "number", "the product", math.prod),
+        Function("head", ("list", "number"), "list", "the first n entries", lambda v, n: tuple(v)[: max(n, 0)]),
+        Function("tail", ("list", "number"), "list", "the last n entries", _tail),
+        Function("drop", ("list", "number"), "list", "all but the first n entries", lambda v, n: tuple(v)[max(n, 0) :]),
+        Function("list", ("number",), "list", "a list of these entries", lambda *v: tuple(v), variadic=True),
+        Function("join", ("list", "list"), "list", "one list after the other", lambda a, b: (*a, *b), variadic=True),
+        Function("equal", ("list", "list"), "bool", "whether two lists are the same", _equal),
+        Function("distinct", ("list",), "bool", "whether no entry occurs twice", lambda v: len(set(v)) == len(v)),
+        Function("all", ("bools",), "bool", "whether it holds for each entry", all),
+        Function("any", ("bools",), "bool", "whether it holds for some entry", any),
+        Function("count", ("bools",), "number", "for how many entries it holds", lambda v: sum(map(bool, v))),
+        # ---- numbers
+        Function("min", ("number",), "number", "the smallest", min, variadic=True),
+        Function("max", ("number",), "number", "the largest", max, variadic=True),
+        Function("abs", ("number",), "number", "the magnitude", abs),
+        Function("ceil_div", ("number", "number"), "number", "division rounded up", lambda a, b: -(-a // b)),
+        Function("divides", ("number", "number"), "bool", "whether it is at least 1 and divides the other", _divides),
+        Function("is_whole", ("number",), "bool", "whether it has no fraction", lambda v: float(v).is_integer()),
+        Function("is_finite", ("number",), "bool", "whether it is neither infinite nor NaN", math.isfinite),
+        # ---- dtypes
+        Function("is_bool", ("dtype",), "bool", "whether the dtype is bool", _is("bool")),
+        Function("is_integral", ("dtype",), "bool", "whether the dtype is integral; bool is not", _is("int")),
+        Function("is_floating", ("dtype",), "bool", "whether the dtype is floating", _is("float")),
+        Function("is_complex", ("dtype",), "bool", "whether the dtype is complex", _is("complex")),
+        Function("category", ("dtype",), "number", "0 for bool, 1 integral, 2 floating, 3 complex", dtypes.category),
+        Function("can_hold", ("dtype", "number"), "bool", "whether a number is in the range of a dtype", _can_hold),
+        Function("lowest", ("dtype",), "number", "the smallest integer of an integral dtype", _lowest),
+        Function("highest", ("dtype",), "number", "the largest integer of an integral dtype", _highest),
+        Function(
+            "exact_integers", ("dtype",), "number", "the largest n for which the dtype has each integer in [0, n]",
+            _exact_integers,
+        ),
+        Function("to_float", ("dtype",), "dtype", "itself, or float32 for integral and bool", dtypes.to_float),
+        Function("accumulate", ("dtype",), "dtype", "itself, or int64 for integral and bool", dtypes.accumulate),
+        Function("to_real", ("dtype",), "dtype", "the dtype of the real part", dtypes.real_of),
+        # ---- shapes, as in shape rules
+        _rule("broadcast", ("list",), "the broadcast shape", variadic=True),
+        _rule("reduce", ("list", "list"), "the shape without the named dimensions"),
+        _rule("without", ("list", "number"), "the shape without one dimension"),
+        _rule("resize", ("list", "number", "number"), "the shape with another size in one dimension"),
+        _rule("matmul", ("list", "list"), "as torch.matmul"),
+        _rule("conv", ("list", "list", "list", "list", "list"), "the shape of a convolution"),
+        _rule(
+            "conv_transpose", ("list", "list", "list", "list", "list", "number", "list"),
+            "the shape of a transposed convolution",
+        ),
+        _rule("pool", ("list", "list", "list", "list", "list", "bool"), "the shape of a pooling"),
+        _rule("adaptive_pool", ("list", "list"), "the shape with other trailing sizes"),
+        _rule("pad", ("list", "list"), "the shape after padding"),
+    )
+}  # fmt: skip
+"""All functions but those that the evaluator itself knows: see `SPECIAL`."""
+
+SPECIAL: Mapping[str, str] = {
+    "dtype": "the dtype of a tensor or of a scalar",
+    "promote": "the promoted dtype of tensors and scalars",
+    "implies": "whether the second holds where the first does",
+    "where": "the second argument where the first holds, else the third",
+    "one_of": "whether the first argument is one of the others",
+}
+"""Functions whose arguments are not all evaluated, or not by value."""
