@@ -11,11 +11,14 @@ import pytest
 from diopigen.conformance.cases import select
 from diopigen.conformance.mutation.sources.lists import Waiver, named, waivers
 from diopigen.conformance.mutation.sources.model import Point, Result, from_record, score, to_record
+from diopigen.conformance.mutation.sources.operators import Source
+from diopigen.conformance.mutation.sources.points import points_of
 from diopigen.conformance.mutation.sources.report import summary, text, to_json
 from diopigen.conformance.mutation.sources.run import Outcome, Plan, Workshop
 from diopigen.conformance.mutation.sources.sampling import chosen, sample
 from diopigen.conformance.mutation.sources.switches import planted, switched
 from diopigen.diagnostics import Failure, Sink, Span
+from diopigen.header.libclang import load
 from diopigen.ir.model import Interface
 
 pytestmark = pytest.mark.slow  # compiles two functions with and without faults
@@ -54,6 +57,24 @@ GOLDEN = """
 22:30 constant: 0.0F -> 1.0f
 """
 
+SUMS = """
+template <typename Body>
+void each(int count, Body&& body) {
+    for (int i = 0; i < count; ++i) {
+        body(i);
+    }
+}
+
+template <typename T>
+T sum(const T* x, int count) {
+    T total = 0;
+    each(count, [&](auto i) { total += x[i]; });
+    return total;
+}
+
+double both(const float* x, const double* y) { return sum(x, 2) + sum(y, 3); }
+"""
+
 
 @pytest.fixture(scope="module")
 def workshop(header_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
@@ -85,6 +106,19 @@ def test_the_changes_of_a_source_are_these(points: list[Point]) -> None:
 def test_headers_are_read_once_and_what_is_constant_is_left_alone(points: list[Point]) -> None:
     assert sum(p.file.endswith("elements.h") for p in points) == 8
     assert not any(p.original == "kNone" or p.line == 3 for p in points if p.file.endswith("add.cpp"))
+
+
+def test_templates_and_lambdas_are_read_once_and_named_after_the_function_around_them(tmp_path: Path) -> None:
+    source = tmp_path / "sums.cpp"
+    source.write_text(SUMS)
+    # As the scan reads: declarations of precompiled headers left out, instantiations listed.
+    parsed = load().Index.create(True).parse(str(source), args=["-std=c++17"])
+    assert not list(parsed.diagnostics)
+    found = list(points_of(parsed.cursor, {str(source): Source(SUMS.encode())}, {str(source): "sums.cpp"}))
+    changes = [(p.start, p.end, p.replacement) for p in found]
+    assert len(changes) == len(set(changes))
+    assert {p.function for p in found} == {"each", "sum", "both"}
+    assert of(found, "total += x[i];", ";").function == "sum"
 
 
 def test_faults_stand_behind_switches_within_one_another(points: list[Point]) -> None:

@@ -23,32 +23,40 @@ _AT_COMPILE_TIME = ("DECL_REF_EXPR", "TYPE_REF", "TEMPLATE_REF", "STATIC_ASSERT"
 
 def points_of(root: Cursor, sources: dict[str, Source], names: dict[str, str]) -> Iterator[Point]:
     """All changes within the functions below `root` that are defined in the files of `names`, by the path as libclang
-    spells it to the name that points are to have."""
+    spells it to the name that points are to have. Each is given once."""
+    walked: Walked = set()
     for child in root.get_children():
         file = child.location.file
         if file is None or file.name not in names:
             continue
-        yield from _scope(child, sources[file.name], names[file.name], "")
+        yield from _scope(child, sources[file.name], names[file.name], "", walked)
 
 
-def _scope(cursor: Cursor, source: Source, name: str, within: str) -> Iterator[Point]:
+Walked = set[tuple[str, int, int]]
+"""The bodies that have been read, by file and offsets: libclang lists instantiations behind what they are made of."""
+
+
+def _scope(cursor: Cursor, source: Source, name: str, within: str, walked: Walked) -> Iterator[Point]:
     kind = kind_of(cursor)
     if kind in _FUNCTIONS:
-        yield from _function(cursor, source, name, within)
+        yield from _function(cursor, source, name, within, walked)
     elif kind in _SCOPES:
         inner = cursor.spelling if kind.startswith(("CLASS", "STRUCT")) else ""
         path = f"{within}{inner}::" if inner else within
         for child in cursor.get_children():
-            yield from _scope(child, source, name, path)
+            yield from _scope(child, source, name, path, walked)
 
 
-def _function(cursor: Cursor, source: Source, name: str, within: str) -> Iterator[Point]:
+def _function(cursor: Cursor, source: Source, name: str, within: str, walked: Walked) -> Iterator[Point]:
     children = list(cursor.get_children())
     body = children[-1] if children and kind_of(children[-1]) == "COMPOUND_STMT" else None
     if body is None or re.search(r"\bconstexpr\b", source.text(span(cursor)[0], span(body)[0])):
         return
-    if "grain" in cursor.spelling:
+    body_key = (name, *span(body))
+    # The body of a lambda belongs to the function around it, although its instantiations may be listed before that.
+    if "grain" in cursor.spelling or cursor.semantic_parent.spelling.startswith("(lambda") or body_key in walked:
         return
+    walked.add(body_key)
     owner = cursor.semantic_parent.spelling if kind_of(cursor) == "CXX_METHOD" and not within else ""
     function = f"{within}{owner + '::' if owner else ''}{cursor.spelling}"
     seen: set[tuple[int, int, str]] = set()
