@@ -11,7 +11,7 @@ import numpy as np
 from diopigen.conformance.dtypes import LARGEST, MANTISSA, SMALLEST_NORMAL, STORAGE, Array, encode
 from diopigen.conformance.products import adjoint, product
 from diopigen.contract.dtypes import kind, real_of
-from diopigen.ir.recipe import Drawn, Literal
+from diopigen.ir.recipe import Drawn, Literal, peak_indices
 
 POISON = 0x7B
 """Every byte of an output before the call: huge as a float, far from 0 and 1 as a bool."""
@@ -81,6 +81,8 @@ def fits(values: Drawn | Literal, dtype: str) -> bool:
         return False
     if name == "definite":
         return kind(dtype) in ("float", "complex")
+    if name == "peaks":
+        return kind(dtype) in ("float", "int") and storable(arguments[0], dtype)
     return name != "bools" or kind(dtype) in ("bool", "int")
 
 
@@ -95,6 +97,8 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
         raise Unfit(f"{values.distribution} in {dtype}")
     if values.distribution == "definite":
         return encode(_definite(shape, dtype, source), dtype)
+    if values.distribution == "peaks":
+        return encode(_peaks(shape, dtype, values.arguments[0], source), dtype)
     count = math.prod(shape)
     if count <= _PART or values.distribution not in _ONE_BY_ONE:
         return encode(_drawn(values, count, dtype, source), dtype).reshape(shape)
@@ -168,6 +172,15 @@ def _definite(shape: tuple[int, ...], dtype: str, source: np.random.Generator) -
     root = _normal(math.prod(shape), dtype, source).reshape(shape)
     squares = product(root, adjoint(root)) / max(shape[-1], 1)
     return np.asarray(squares / (2 if kind(dtype) == "complex" else 1) + np.eye(shape[-1]))
+
+
+def _peaks(shape: tuple[int, ...], dtype: str, height: float, source: np.random.Generator) -> Array:
+    """Normal numbers, but one element of each row is `height`."""
+    if not shape or shape[-1] == 0:
+        raise Unfit(f"no peaks in {list(shape)}")
+    numbers = _normal(math.prod(shape), dtype, source)
+    numbers[peak_indices(shape)] = height
+    return numbers.reshape(shape)
 
 
 def _special(count: int, dtype: str, period: int, numbers: list[Any]) -> Array:

@@ -17,7 +17,7 @@ from typing import Any
 from diopigen.diagnostics import Sink
 from diopigen.emit.python_text import CallText, Code, Literal
 from diopigen.ir.model import BASE, DtypeList, Function, Interface, Parameter, ShapeList
-from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
+from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe, peak_indices
 from diopigen.ir.types import TENSORS
 
 NUMPY = {
@@ -131,8 +131,8 @@ def _form(function: Function, recipe: Mapping[str, Argument]) -> object:
 
 
 def _is_plain(values: object) -> bool:
-    """Whether a generator of the format draws such values; permutations and definite matrices are written out."""
-    return isinstance(values, Drawn) and values.distribution not in ("permutation", "distinct", "definite")
+    """Whether a generator of the format draws such values; permutations, definite matrices, peaks are written out."""
+    return isinstance(values, Drawn) and values.distribution not in ("permutation", "distinct", "definite", "peaks")
 
 
 def _dtypes(function: Function, recipe: Mapping[str, Argument]) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ def _tensor(group: Group, param: Parameter, gets_gradient: bool) -> Mapping[str,
 
 def _spelt(tensor: TensorRecipe) -> Literal:
     """Literal values; a permutation is the numbers from the last to the first, a definite matrix has its size plus one
-    on its diagonal and one elsewhere."""
+    on its diagonal and one elsewhere, beside peaks there are zeros."""
     if not isinstance(tensor.values, Drawn):
         values = _listed(tensor.values)
         # One value may stand for all elements.
@@ -302,6 +302,9 @@ def _spelt(tensor: TensorRecipe) -> Literal:
         n = tensor.shape[-1]
         row_major = [n + 1 if place // n % n == place % n else 1 for place in range(count)]
         return _shaped(row_major, tensor.shape)
+    if tensor.values.distribution == "peaks":
+        peaks = set(peak_indices(tensor.shape))
+        return _shaped([tensor.values.arguments[0] if place in peaks else 0 for place in range(count)], tensor.shape)
     return _shaped(list(range(count - 1, -1, -1)), tensor.shape)
 
 

@@ -5,6 +5,7 @@ A recipe is small on purpose: it names a shape and the way values are drawn, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Union
@@ -24,6 +25,7 @@ DISTRIBUTIONS = {
     "permutation": 0,
     "distinct": 0,
     "definite": 0,
+    "peaks": 1,
     "zeros": 0,
     "ones": 0,
     "bools": 0,
@@ -37,6 +39,13 @@ class Drawn:
 
     distribution: str
     arguments: tuple[int | float, ...] = ()
+
+
+def peak_indices(shape: tuple[int, ...]) -> list[int]:
+    """The row-major indices of the elements that `peaks` raises, one in each row of the last dimension, which must not
+    be empty: in the first row the first element, in the last row the last one, between them evenly."""
+    rows, length = math.prod(shape[:-1]), shape[-1]
+    return [row * length + row * (length - 1) // max(rows - 1, 1) for row in range(rows)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,16 @@ def test_values_that_a_dtype_cannot_hold_are_refused() -> None:
             draw(values, (1,), dtype, source)
 
 
+def test_every_row_has_its_peak_at_another_index() -> None:
+    source = np.random.default_rng(0)
+    drawn = draw(Drawn("peaks", (1000,)), (2, 2, 10), "float32", source).reshape(4, 10)
+    assert drawn.argmax(axis=1).tolist() == [0, 3, 6, 9] and (drawn == 1000).sum() == 4
+    assert draw(Drawn("peaks", (7,)), (5,), "int32", source)[0] == 7
+    for values, shape, dtype in (((300,), (2, 3), "int8"), ((1.5,), (2,), "int32"), ((1,), (2, 0), "float32")):
+        with pytest.raises(Unfit):
+            draw(Drawn("peaks", values), shape, dtype, source)
+
+
 def test_special_values_meet_in_pairs() -> None:
     source = np.random.default_rng(0)
     count = len(specials("float32"))

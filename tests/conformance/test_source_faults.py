@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from diopigen.conformance.cases import select
+from diopigen.conformance.mutation.sources.campaign import spread
 from diopigen.conformance.mutation.sources.lists import Waiver, named, waivers
 from diopigen.conformance.mutation.sources.model import Point, Result, from_record, score, to_record
 from diopigen.conformance.mutation.sources.operators import Source
@@ -194,6 +195,17 @@ def test_a_second_run_keeps_what_it_knows(
     cases = [case for case in select(interface, ops=("Add", "Relu")) if case.dtype == "float32"]
     again = workshop.run(points, [], cases, interface, runtime)
     assert [r.case for r in again.results] == [r.case for r in outcome.results]
+
+
+def test_cases_are_tried_function_by_function_and_axis_by_axis(interface: Interface) -> None:
+    cases = select(interface, ops=("Add", "Relu", "Softmax"))
+    every = spread(cases, len(cases))
+    assert sorted(case.id for case in every) == sorted(case.id for case in cases)
+    first = spread(cases, 30)
+    assert first == every[:30]
+    assert len({case.function for case in first[:3]}) == 3
+    of_add = [case.axis for case in first if case.function == "diopiAdd"]
+    assert len(of_add) == 10 == len(set(of_add))
 
 
 def test_a_sample_is_the_same_each_time_and_moves_little(points: list[Point]) -> None:

@@ -38,6 +38,7 @@ READ: dict[str, Argument] = {
     "t: {shape: [2], dtype: int64, values: 'integers(-3, 8)'}": TensorRecipe((2,), "int64", Drawn("integers", (-3, 8))),
     "t: {shape: [2], values: 'uniform(0.5, 1e3)'}": TensorRecipe((2,), None, Drawn("uniform", (0.5, 1000.0))),
     "t: {shape: [4], values: permutation}": TensorRecipe((4,), None, Drawn("permutation")),
+    "t: {shape: [3, 9], values: peaks(-1e3)}": TensorRecipe((3, 9), None, Drawn("peaks", (-1000.0,))),
     "t: {shape: [4], values: distinct}": TensorRecipe((4,), None, Drawn("distinct")),
     "t: {shape: [4], values: zeros}": TensorRecipe((4,), None, Drawn("zeros")),
     "t: {shape: [4], values: ones}": TensorRecipe((4,), None, Drawn("ones")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import queue
 import threading
@@ -24,6 +25,9 @@ Progress = Callable[[int, int, Result], None]
 _HANGS = 10.0
 """Seconds after which a call counts as hanging."""
 _MEMORY = 4 << 30
+_MOST = 4000
+"""Cases that a fault in common code meets, of the tens of thousands that evaluate its place: of every function and axis
+some. What these do not find counts as not found."""
 _FIRST = 96
 """Cases that a fault meets in a process that others have used; a fault that none finds meets all in one of its own."""
 
@@ -36,7 +40,7 @@ class Campaign:
     ) -> None:
         """`count` is above the number of every fault."""
         self.interface, self.library, self.runtime, self.count = interface, library, runtime, count
-        self.reached = {number: sorted(cases, key=weight) for number, cases in reached.items()}
+        self.reached = {number: spread(cases) for number, cases in reached.items()}
         every = {case.id: case for cases in reached.values() for case in cases}
         self.cases = list(every.values())
 
@@ -104,6 +108,22 @@ class Campaign:
             return Result(point, "survived", cases=len(cases), functions=functions, seconds=seconds)
         found_as = failing.faults[0].kind if failing.faults else failing.outcome
         return Result(point, "killed", failing.case.id, found_as, len(cases), functions, seconds=seconds)
+
+
+def spread(cases: Sequence[Case], most: int = _MOST) -> list[Case]:
+    """At most so many of the cases, in the order in which they are tried: of every function in turn, of each of its
+    axes in turn, small cases first."""
+    groups: dict[str, dict[str, list[Case]]] = {}
+    for case in sorted(cases, key=weight):
+        groups.setdefault(case.function, {}).setdefault(case.axis, []).append(case)
+    of_functions = [_in_turn(list(axes.values())) for axes in groups.values()]
+    return list(itertools.islice(_in_turn([list(queue) for queue in of_functions]), most))
+
+
+def _in_turn(queues: Sequence[Sequence[Case]]) -> Iterator[Case]:
+    """The first of each queue, then the second of each."""
+    for row in itertools.zip_longest(*queues):
+        yield from (case for case in row if case is not None)
 
 
 def hash_of(states: Sequence[str]) -> str:
