@@ -17,7 +17,7 @@ from typing import Any
 from diopigen.diagnostics import Sink
 from diopigen.emit.python_text import CallText, Code, Literal
 from diopigen.ir.model import BASE, DtypeList, Function, Interface, Parameter, ShapeList
-from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe, peak_indices
+from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
 from diopigen.ir.types import TENSORS
 
 NUMPY = {
@@ -303,9 +303,15 @@ def _spelt(tensor: TensorRecipe) -> Literal:
         row_major = [n + 1 if place // n % n == place % n else 1 for place in range(count)]
         return _shaped(row_major, tensor.shape)
     if tensor.values.distribution == "peaks":
-        peaks = set(peak_indices(tensor.shape))
-        return _shaped([tensor.values.arguments[0] if place in peaks else 0 for place in range(count)], tensor.shape)
+        return _peaks(tensor.shape, tensor.values.arguments[0])
     return _shaped(list(range(count - 1, -1, -1)), tensor.shape)
+
+
+def _peaks(shape: tuple[int, ...], height: float) -> Code:
+    """Zeros but for one element of each row, as `recipe.peak_indices` says; as an expression, for there are many."""
+    rows, length = math.prod(shape[:-1]), shape[-1]
+    row = f"np.arange({rows})[:, None] * {length - 1} // {max(rows - 1, 1)}"
+    return Code(f"(({row} == np.arange({length})) * {height!r}).reshape({shape!r}).tolist()")
 
 
 def _listed(values: Any) -> Literal:

@@ -22,7 +22,7 @@ from diopigen.diagnostics import Sink
 from diopigen.emit.conformance_configs import emit
 from diopigen.emit.python_text import CallText, Code, assignment
 from diopigen.ir.model import Function, Interface
-from diopigen.ir.recipe import Drawn, TensorRecipe
+from diopigen.ir.recipe import Drawn, TensorRecipe, peak_indices
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATORS = {"randn", "randint", "mask", "zeros", "uniform", "ones", "rand", "positive", "randn_int"}
@@ -231,3 +231,17 @@ def test_without_exceptions_nothing_is_left_out(interface: Interface) -> None:
 def test_the_plan_of_all_targets_has_the_file(interface: Interface) -> None:
     where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")
     assert "conformance/diopi_configs.py" in api.plan(interface, where, Sink(), ["conformance"])
+
+
+def test_peaks_are_written_as_an_expression(configs: Mapping[str, Mapping[str, Any]]) -> None:
+    shapes = {(8, 67), (67, 8), (2, 67, 8)}
+    found = {
+        (np.shape(value), np.count_nonzero(value)): np.flatnonzero(value).tolist()
+        for config in configs.values()
+        for tensor in config["tensor_para"]["args"]
+        for value in tensor.get("value", ())
+        if np.shape(value) in shapes and 1 < np.count_nonzero(value) <= 134
+    }
+    assert {shape for shape, _ in found} == shapes
+    for (shape, count), indices in found.items():
+        assert count == np.prod(shape[:-1]) and indices == peak_indices(shape)
