@@ -1,0 +1,249 @@
+"""The kinds of predicates: which operand is a number, a list, a tensor, and whether operators and functions fit.
+
+`infer` returns the kind of an expression and reports every fault; `reads_elements` says whether a predicate needs the
+elements of tensors. The kinds are those of `contract/functions.py`, with `enum:NAME` for the values of an enum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from diopigen.contract.evaluate import CONSTANTS
+from diopigen.contract.functions import FUNCTIONS, SPECIAL
+from diopigen.diagnostics import did_you_mean
+from diopigen.ir.model import Function, Parameter, ShapeList
+from diopigen.ir.types import NUMBERS, TENSORS
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, walk
+
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+_WORDS = {
+    "bool": "a truth value", "number": "a number", "list": "a list", "bools": "truth values of a list",
+    "dtype": "a dtype", "text": "a text", "tensor": "a tensor", "tensors": "an array of tensors",
+    "items": "a list or an array of tensors", "scalar": "a scalar", "none": "a parameter that predicates cannot read",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at an expression: the rule, the message, how to fix it."""
+
+    rule: str
+    message: str
+    at: Expression
+    length: int
+    fix: str
+
+
+@dataclass(slots=True)
+class Kinds:
+    """Infers kinds for the predicates of one function; `faults` collects what is wrong."""
+
+    function: Function
+    enum_values: Mapping[str, str]
+    enums: frozenset[str]
+    faults: list[Fault] = field(default_factory=list)
+    elements: list[Expression] = field(default_factory=list)
+    """Where a predicate reads the elements of a tensor."""
+
+    def check(self, predicate: Expression) -> None:
+        """Infers the kind of a whole predicate, which has to be a truth value."""
+        self._need("bool", self.infer(predicate), predicate)
+
+    def infer(self, expression: Expression) -> str:
+        """The kind of an expression; `any` where a fault is reported already."""
+        if isinstance(expression, Number):
+            return "number"
+        if isinstance(expression, Text):
+            return "text"
+        if isinstance(expression, Name):
+            return self._name(expression)
+        if isinstance(expression, Unary):
+            return self._unary(expression)
+        if isinstance(expression, Binary):
+            return self._binary(expression)
+        return self._call(expression)
+
+    def _fault(self, rule: str, message: str, at: Expression, fix: str) -> str:
+        self.faults.append(Fault(rule, message, at, _length(at), fix))
+        return "any"
+
+    # ---- operands ---------------------------------------------------------------------------------------------------
+
+    def _name(self, expression: Name) -> str:
+        name = expression.name
+        param = self.function.param(name)
+        if param is not None:
+            return self._parameter(param)
+        if name in self.bound or name == "inf":
+            return "number"
+        if name in CONSTANTS:
+            return "bool"
+        if name in self.enum_values:
+            return f"enum:{self.enum_values[name]}"
+        names = [param.name for param in self.function.params]
+        candidates = [*names, *self.bound, *CONSTANTS, *self.enum_values]
+        fix = did_you_mean(name, candidates) or f"parameters: {', '.join(names)}"
+        return self._fault("predicate-operand", f"unknown operand '{name}'", expression, fix)
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The dimensions that shapes of inputs name."""
+        lists = [p.shape for p in self.function.params if p.is_read and isinstance(p.shape, ShapeList)]
+        return frozenset(entry.name for shape in lists for entry in shape.dimensions if entry.kind == "formula") - {""}
+
+    def _parameter(self, param: Parameter) -> str:
+        if param.type in NUMBERS:
+            return "number"
+        if param.type in ("tensors", "new_tensors"):
+            return "tensors"
+        if param.type in TENSORS:
+            return "tensor"
+        plain = {"bool": "bool", "scalar": "scalar", "sizes": "list", "string": "text"}
+        if param.type in plain:
+            return plain[param.type]
+        return f"enum:{param.type}" if param.type in self.enums else "none"
+
+    def _value(self, expression: Expression) -> str:
+        """The kind where a value to compute with is wanted: a scalar is a number, a tensor the list of its elements."""
+        kind = self.infer(expression)
+        if kind == "tensor":
+            self.elements.append(expression)
+            return "list"
+        return "number" if kind == "scalar" else kind
+
+    # ---- operators --------------------------------------------------------------------------------------------------
+
+    def _unary(self, expression: Unary) -> str:
+        kind = self._value(expression.operand)
+        if expression.operator == "not":
+            self._need_one_of(("bool", "bools"), kind, expression.operand)
+            return "bools" if kind == "bools" else "bool"
+        if expression.operator == "~":
+            return self._fault("predicate-kind", "'~' has no meaning in a predicate", expression, "use not")
+        self._need_one_of(("number", "list"), kind, expression.operand)
+        return kind
+
+    def _binary(self, expression: Binary) -> str:
+        left, right = self._value(expression.left), self._value(expression.right)
+        operator = expression.operator
+        if operator in ("and", "or"):
+            self._need_one_of(("bool", "bools"), left, expression.left)
+            self._need_one_of(("bool", "bools"), right, expression.right)
+            return "bools" if "bools" in (left, right) else "bool"
+        if operator in _ARITHMETIC:
+            self._need_one_of(("number", "bool", "list"), left, expression.left)
+            self._need_one_of(("number", "bool", "list"), right, expression.right)
+            return "list" if "list" in (left, right) else "number"
+        if operator not in _COMPARISONS:
+            message = f"'{operator}' has no meaning in a predicate"
+            return self._fault("predicate-kind", message, expression, "use and, or")
+        numeric = {"number", "bool", "list", "any"}
+        if {left, right} <= numeric:
+            return "bools" if "list" in (left, right) else "bool"
+        alike = left == right or "any" in (left, right) or {left, right} == {"dtype", "text"}
+        if not alike or left in ("tensors", "none", "bools"):
+            message = f"'{operator}' compares {_words(left)} with {_words(right)}"
+            return self._fault("predicate-kind", message, expression, "compare values of one kind")
+        return "bool"
+
+    # ---- functions --------------------------------------------------------------------------------------------------
+
+    def _call(self, call: Call) -> str:
+        if call.function in SPECIAL or call.function == "is_null":
+            return self._special(call)
+        function = FUNCTIONS.get(call.function)
+        if function is None:
+            fix = did_you_mean(call.function, [*FUNCTIONS, *SPECIAL]) or "see Predicates in docs/spec.md"
+            return self._fault("predicate-function", f"unknown function '{call.function}'", call, fix)
+        if not function.accepts(len(call.arguments)):
+            message = f"'{function.name}' takes {_count(len(function.arguments), function.variadic)}"
+            return self._fault(
+                "predicate-arity", f"{message}, not {len(call.arguments)}", call, f"{function.name}: {function.doc}"
+            )
+        by_entry = function.arguments == ("number",) and not function.variadic
+        kinds = []
+        for place, argument in enumerate(call.arguments):
+            wanted = function.arguments[min(place, len(function.arguments) - 1)]
+            kinds.append(self._argument(wanted, argument, by_entry))
+        if function.reads_values:
+            self.elements.append(call)
+        if by_entry and kinds == ["list"]:
+            return "bools" if function.result == "bool" else "list"
+        return function.result
+
+    def _argument(self, wanted: str, argument: Expression, by_entry: bool) -> str:
+        if wanted in ("number", "bool", "bools"):
+            kind = self._value(argument)
+            accepted = {"number": ("number", "bool"), "bool": ("bool",), "bools": ("bools", "bool")}[wanted]
+            self._need_one_of((*accepted, "list") if by_entry else accepted, kind, argument)
+            return kind
+        kind = self.infer(argument)
+        accepted = {
+            "dtype": ("dtype", "tensor", "tensors", "scalar"),
+            "list": ("list", "tensor", "number"),
+            "tensor": ("tensor",),
+            "tensors": ("tensors", "tensor"),
+            "items": ("list", "tensors"),
+        }[wanted]
+        self._need_one_of(accepted, kind, argument, wanted)
+        return kind
+
+    def _special(self, call: Call) -> str:
+        name, arguments = call.function, call.arguments
+        least, most = {"implies": (2, 2), "where": (3, 3), "one_of": (2, 99), "promote": (1, 99)}.get(name, (1, 1))
+        if not least <= len(arguments) <= most:
+            message = f"'{name}' takes {_count(least, most > least)}, not {len(arguments)}"
+            return self._fault("predicate-arity", message, call, "see Predicates in docs/spec.md")
+        if name == "is_null":
+            if not (isinstance(arguments[0], Name) and self.function.param(arguments[0].name) is not None):
+                self._fault("predicate-kind", "'is_null' needs a parameter", arguments[0], "name a nullable parameter")
+            return "bool"
+        if name in ("dtype", "promote"):
+            for argument in arguments:
+                self._need_one_of(("tensor", "tensors", "scalar"), self.infer(argument), argument, "tensor")
+            return "dtype"
+        if name == "implies":
+            for argument in arguments:
+                self._need("bool", self._value(argument), argument)
+            return "bool"
+        if name == "where":
+            self._need("bool", self._value(arguments[0]), arguments[0])
+            kinds = [self._value(argument) for argument in arguments[1:]]
+            return kinds[0] if kinds[0] == kinds[1] else "any"
+        kinds = [self._value(argument) for argument in arguments]
+        return "bools" if kinds[0] == "list" else "bool"
+
+    def _need(self, wanted: str, found: str, at: Expression) -> None:
+        self._need_one_of((wanted,), found, at)
+
+    def _need_one_of(self, accepted: tuple[str, ...], found: str, at: Expression, wanted: str = "") -> None:
+        if found == "any" or found in accepted:
+            return
+        fix = "join the entries with all(...), any(...) or count(...)" if found == "bools" else "see docs/spec.md"
+        message = f"{_words(found)} where {_words(wanted or accepted[0])} is needed"
+        self._fault("predicate-kind", message, at, fix)
+
+
+def _length(expression: Expression) -> int:
+    if isinstance(expression, Name):
+        return len(expression.name)
+    if isinstance(expression, Call):
+        return len(expression.function)
+    return len(expression.operator) if isinstance(expression, (Unary, Binary)) else 1
+
+
+def _words(kind: str) -> str:
+    return _WORDS.get(kind, f"a value of {kind.removeprefix('enum:')}")
+
+
+def _count(count: int, variadic: bool) -> str:
+    words = f"{count} argument" if count == 1 else f"{count} arguments"
+    return f"at least {words}" if variadic else words
+
+
+def names_of(predicate: Expression, function: Function) -> tuple[str, ...]:
+    """The parameters that a predicate reads, in the order of the text."""
+    found = [part.name for part in walk(predicate) if isinstance(part, Name)]
+    return tuple(dict.fromkeys(name for name in found if function.param(name) is not None))
