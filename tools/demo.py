@@ -139,8 +139,8 @@ def build_droplet() -> tuple[Path, Path]:
 
 
 def build_reference() -> Path:
-    """The reference library as the tests take it: `make test` and a second run find it built. `make released` builds the
-    fast one, in twice the time."""
+    """The reference library as the tests take it: `make test` and a second run find it built. `make released` builds
+    the fast one, in twice the time."""
     run("configure", ["cmake", "--preset", "plain"])
     run("reference", ["cmake", "--build", "--preset", "plain", "--parallel", JOBS, "--target", "diopi_impl"])
     return REFERENCE
