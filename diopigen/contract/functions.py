@@ -74,11 +74,23 @@ _RANGES = {
 }  # fmt: skip
 _EXACT_BELOW = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
 """The largest integer below which each integer is an element of the dtype."""
+_LARGEST = {"float16": 65504.0, "bfloat16": float.fromhex("0x1.fep127"), "float32": float.fromhex("0x1.fffffep127")}
+"""The largest finite element of a floating dtype below float64."""
 
 
 def _can_hold(dtype: str, value: float) -> bool:
-    low, high = _RANGES.get(dtype, (-math.inf, math.inf))
-    return low <= value <= high
+    if dtype in _RANGES:
+        low, high = _RANGES[dtype]
+        return math.isfinite(value) and low <= math.trunc(value) <= high
+    return not math.isfinite(value) or abs(value) <= _LARGEST.get(dtypes.real_of(dtype), math.inf)
+
+
+def _ceil_div(value: float, divisor: float) -> float:
+    """Exact for integers; the quotient of floats is rounded to a float first, as kernels compute it."""
+    if isinstance(value, int) and isinstance(divisor, int):
+        return -(-value // divisor)
+    quotient = value / divisor
+    return math.ceil(quotient) if math.isfinite(quotient) else quotient
 
 
 def _lowest(dtype: str) -> int:
@@ -122,6 +134,48 @@ def _elements(tensor: Tensor) -> tuple[Any, ...]:
     return tensor.elements()
 
 
+def _power(base: float, exponent: float) -> float:
+    """The power of a number that is not negative, infinite where it overflows."""
+    try:
+        return float(base**exponent)
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
+
+
+def _norm(tensors: Sequence[Tensor], order: float) -> float:
+    sizes = [abs(value) for tensor in tensors for value in tensor.elements()]
+    if order == 0:
+        return sum(size != 0 for size in sizes)
+    if any(map(math.isnan, sizes)):
+        return math.nan
+    if math.isinf(order):
+        return max(sizes, default=0.0) if order > 0 else min(sizes, default=math.inf)
+    return _power(sum(_power(size, order) for size in sizes), 1 / order)
+
+
+def _row_counts(values: Ints, length: int) -> Ints:
+    """Undefined where the entries are no rows of that length."""
+    if length < 1 or len(values) % length != 0:
+        raise Undefined
+    return tuple(sum(map(bool, values[first : first + length])) for first in range(0, len(values), length))
+
+
+def _row_heads(values: Ints, length: int, counts: Ints) -> Ints:
+    """Undefined where the entries are no rows of that length, one for each count."""
+    if len(values) != length * len(counts):
+        raise Undefined
+    return tuple(
+        entry for row, count in enumerate(counts) for entry in values[row * length : row * length + max(count, 0)]
+    )
+
+
+def _axis(shape: Ints, dim: int) -> int:
+    try:
+        return shapes.axis(dim, len(shape))
+    except shapes.ShapeError as error:
+        raise Undefined from error
+
+
 def _equal(first: Ints, second: Ints) -> bool:
     return tuple(first) == tuple(second)
 
@@ -154,6 +208,7 @@ FUNCTIONS: Mapping[str, Function] = {
         # ---- tensors
         Function("rank", ("tensor",), "number", "the number of dimensions", lambda t: len(t.shape)),
         Function("size", ("tensor", "number"), "number", "the size in a dimension; 0-d counts as [1]", _size),
+        Function("axis", ("list", "number"), "number", "a dimension of a shape; negative counts from the end", _axis),
         Function("sizes", ("tensor",), "list", "the shape of a tensor", lambda t: t.shape),
         Function("numel", ("tensor",), "number", "the number of elements", lambda t: math.prod(t.shape)),
         Function("ranks", ("tensors",), "list", "the rank of each tensor", lambda ts: tuple(len(t.shape) for t in ts)),
@@ -168,6 +223,7 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("broadcasts_to", ("list", "list"), "bool", "whether one shape broadcasts to another", _broadcasts_to),
         # ---- elements
         Function("elements", ("tensor",), "list", "the elements in row-major order", _elements, reads_values=True),
+        Function("norm", ("tensors", "number"), "number", "the p-norm of all elements", _norm, reads_values=True),
         Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", _nondecreasing),
         Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", _is_permutation),
         # ---- lists
@@ -185,11 +241,19 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("all", ("bools",), "bool", "whether it holds for each entry", all),
         Function("any", ("bools",), "bool", "whether it holds for some entry", any),
         Function("count", ("bools",), "number", "for how many entries it holds", lambda v: sum(map(bool, v))),
+        Function(
+            "row_counts", ("bools", "number"), "list", "for how many entries it holds in each row of n entries",
+            _row_counts,
+        ),
+        Function(
+            "row_heads", ("list", "number", "list"), "list",
+            "of each row of n entries the first ones, as many as the second list says", _row_heads,
+        ),
         # ---- numbers
         Function("min", ("number",), "number", "the smallest", min, variadic=True),
         Function("max", ("number",), "number", "the largest", max, variadic=True),
         Function("abs", ("number",), "number", "the magnitude", abs),
-        Function("ceil_div", ("number", "number"), "number", "division rounded up", lambda a, b: -(-a // b)),
+        Function("ceil_div", ("number", "number"), "number", "division rounded up", _ceil_div),
         Function("divides", ("number", "number"), "bool", "whether it is at least 1 and divides the other", _divides),
         Function("is_whole", ("number",), "bool", "whether it has no fraction", lambda v: float(v).is_integer()),
         Function("is_finite", ("number",), "bool", "whether it is neither infinite nor NaN", math.isfinite),
@@ -199,7 +263,10 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("is_floating", ("dtype",), "bool", "whether the dtype is floating", _is("float")),
         Function("is_complex", ("dtype",), "bool", "whether the dtype is complex", _is("complex")),
         Function("category", ("dtype",), "number", "0 for bool, 1 integral, 2 floating, 3 complex", dtypes.category),
-        Function("can_hold", ("dtype", "number"), "bool", "whether a number is in the range of a dtype", _can_hold),
+        Function(
+            "can_hold", ("dtype", "number"), "bool",
+            "whether a number is in the range of a dtype; for an integral one its fraction is cut off first", _can_hold,
+        ),
         Function("lowest", ("dtype",), "number", "the smallest integer of an integral dtype", _lowest),
         Function("highest", ("dtype",), "number", "the largest integer of an integral dtype", _highest),
         Function(
