@@ -145,11 +145,11 @@ def _power(base: float, exponent: float) -> float:
 def _norm(tensors: Sequence[Tensor], order: float) -> float:
     sizes = [abs(value) for tensor in tensors for value in tensor.elements()]
     if order == 0:
-        return sum(size != 0 for size in sizes)
+        return float(sum(size != 0 for size in sizes))
     if any(map(math.isnan, sizes)):
         return math.nan
     if math.isinf(order):
-        return max(sizes, default=0.0) if order > 0 else min(sizes, default=math.inf)
+        return float(max(sizes, default=0.0) if order > 0 else min(sizes, default=math.inf))
     return _power(sum(_power(size, order) for size in sizes), 1 / order)
 
 
