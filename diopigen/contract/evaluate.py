@@ -119,15 +119,18 @@ class Arguments:
         function = FUNCTIONS[name]
         kinds = function.arguments
         values = [self._argument(a, kinds[min(place, len(kinds) - 1)]) for place, a in enumerate(arguments)]
-        if function.result in ("number", "bool") and kinds == ("number",) and not function.variadic:
-            value = values[0]
-            return tuple(map(function.evaluate, value)) if isinstance(value, tuple) else function.evaluate(value)
+        if function.by_entry:
+            places = [k for k, value in enumerate(values) if kinds[k] == "number" and isinstance(value, tuple)]
+            if places:
+                return _by_entry(function.evaluate, values, places)
         return function.evaluate(*values)
 
     def _argument(self, expression: Expression, kind: str) -> Any:
         if kind == "dtype":
             value = self.value(expression)
             return value.dtype if isinstance(value, (Tensor, Scalar)) else value
+        if kind == "indices":
+            return self.value(expression)
         if kind in ("tensor", "tensors", "items"):
             value = self.value(expression)
             if kind != "tensor" and isinstance(value, tuple):
@@ -183,6 +186,19 @@ def _plain(value: Described) -> Any:
 
 def _as_list(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _by_entry(evaluate: Callable[..., Any], values: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
+    """The results for each entry of the lists at `places`; a list of one entry belongs to every entry."""
+    counts = {len(values[place]) for place in places}
+    count = 0 if 0 in counts else max(counts)
+    if not counts <= {count, 1}:
+        raise Undefined
+    entries = [[*values]] * count
+    return tuple(
+        evaluate(*(v[k % len(v)] if place in places else v for place, v in enumerate(row)))
+        for k, row in enumerate(entries)
+    )
 
 
 def _each(apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:

@@ -2,8 +2,10 @@
 
 Kinds of a value: `bool`, `number`, `list` (integers, or the elements of a tensor), `bools`, `dtype`, `text`, `tensor`
 (one tensor), `tensors` (an array of tensors), `enum` (a value of an enum). The checker and the evaluator read this
-table. An argument of the kind `tensors` accepts a single tensor as an array of one; one of the kind `list` accepts a
-tensor for its shape.
+table. An argument of the kind `tensors` accepts a single tensor as an array of one, and leaves null entries out; one of
+the kind `indices` is an array of tensors with its null entries; one of the kind `list` accepts a tensor for its shape;
+one of the kind `numbers` is a number or a list. A function of a fixed number of arguments whose result is a number or
+a bool takes a list for a number, and is then evaluated for each entry.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diopigen.contract import dtypes, shapes
+from diopigen.contract import dtypes, indices, matrices, shapes
 from diopigen.contract.arguments import Tensor, Undefined
 
 Ints = Sequence[int]
@@ -33,6 +35,11 @@ class Function:
     variadic: bool = False
     reads_values: bool = False
 
+    @property
+    def by_entry(self) -> bool:
+        """Whether a list in place of a number gives one result for each entry."""
+        return not self.variadic and "number" in self.arguments and self.result in ("number", "bool")
+
     def accepts(self, count: int) -> bool:
         """Whether it may be called with that many arguments."""
         return count >= len(self.arguments) if self.variadic else count == len(self.arguments)
@@ -50,6 +57,35 @@ def _item(values: Ints, index: int) -> int:
     if not -len(values) <= index < len(values):
         raise Undefined
     return values[index]
+
+
+def _sizes_in(tensors: Sequence[Tensor], dim: int) -> Ints:
+    return tuple(_size(tensor, dim) for tensor in tensors)
+
+
+def _have_shape(tensors: Sequence[Tensor], shape: Ints) -> bool:
+    return all(tensor.shape == tuple(shape) for tensor in tensors)
+
+
+def _same_but(tensors: Sequence[Tensor], shape: Ints, dim: int) -> bool:
+    """Whether ranks are equal, and all sizes but that in one dimension."""
+    try:
+        wanted = shapes.without(tuple(shape), dim)
+    except shapes.ShapeError as error:
+        raise Undefined from error
+    return all(len(t.shape) == len(shape) and shapes.without(t.shape, dim) == wanted for t in tensors)
+
+
+def _extreme(choose: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
+    """The largest or smallest of numbers and of the entries of lists; undefined for nothing."""
+
+    def evaluate(*values: Any) -> Any:
+        entries = [entry for value in values for entry in (value if isinstance(value, tuple) else (value,))]
+        if not entries:
+            raise Undefined
+        return choose(entries)
+
+    return evaluate
 
 
 def _broadcasts(*tensors: Ints) -> bool:
@@ -216,6 +252,12 @@ FUNCTIONS: Mapping[str, Function] = {
             "numels", ("tensors",), "list", "the number of elements of each tensor",
             lambda ts: tuple(math.prod(t.shape) for t in ts),
         ),
+        Function("sizes_in", ("tensors", "number"), "list", "the size of each tensor in a dimension", _sizes_in),
+        Function("have_shape", ("tensors", "list"), "bool", "whether each has this shape", _have_shape),
+        Function(
+            "same_but", ("tensors", "list", "number"), "bool", "whether each has this shape but in one dimension",
+            _same_but,
+        ),
         Function("same_dtype", ("tensors",), "bool", "whether all have one dtype", _same_dtype),
         Function("same_shape", ("tensors",), "bool", "whether all have one shape", _same_shape),
         Function("is_null", ("any",), "bool", "whether a nullable parameter is null", lambda v: v is None),
@@ -226,6 +268,31 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("norm", ("tensors", "number"), "number", "the p-norm of all elements", _norm, reads_values=True),
         Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", _nondecreasing),
         Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", _is_permutation),
+        Function(
+            "is_definite", ("tensor",), "bool", "whether each matrix, by its lower triangle, is positive definite",
+            matrices.is_definite, reads_values=True,
+        ),
+        # ---- arrays of index tensors, as in input[indices]
+        Function(
+            "indexed_dims", ("indices",), "number", "how many dimensions they stand for: a mask for as many as it has",
+            indices.dims,
+        ),
+        Function(
+            "masks_fit", ("list", "indices"), "bool", "whether each mask has the sizes of the dimensions it stands for",
+            indices.masks_fit,
+        ),
+        Function(
+            "indices_fit", ("list", "indices"), "bool", "whether each index is in [-size, size - 1] of its dimension",
+            indices.indices_fit, reads_values=True,
+        ),
+        Function(
+            "indices_broadcast", ("indices",), "bool", "whether they broadcast together, masks as their true positions",
+            indices.broadcast_together, reads_values=True,
+        ),
+        Function(
+            "indexed", ("list", "indices"), "list", "the shape that they pick from this shape", indices.shape,
+            reads_values=True,
+        ),
         # ---- lists
         Function("len", ("items",), "number", "the number of entries or tensors", len),
         Function("item", ("list", "number"), "number", "an entry; negative counts from the end", _item),
@@ -250,8 +317,8 @@ FUNCTIONS: Mapping[str, Function] = {
             "of each row of n entries the first ones, as many as the second list says", _row_heads,
         ),
         # ---- numbers
-        Function("min", ("number",), "number", "the smallest", min, variadic=True),
-        Function("max", ("number",), "number", "the largest", max, variadic=True),
+        Function("min", ("numbers",), "number", "the smallest, of lists of all entries", _extreme(min), variadic=True),
+        Function("max", ("numbers",), "number", "the largest, of lists of all entries", _extreme(max), variadic=True),
         Function("abs", ("number",), "number", "the magnitude", abs),
         Function("ceil_div", ("number", "number"), "number", "division rounded up", _ceil_div),
         Function("divides", ("number", "number"), "bool", "whether it is at least 1 and divides the other", _divides),

@@ -21,7 +21,8 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _WORDS = {
     "bool": "a truth value", "number": "a number", "list": "a list", "bools": "truth values of a list",
     "dtype": "a dtype", "text": "a text", "tensor": "a tensor", "tensors": "an array of tensors",
-    "items": "a list or an array of tensors", "scalar": "a scalar", "none": "a parameter that predicates cannot read",
+    "items": "a list or an array of tensors", "indices": "an array of tensors", "numbers": "a number or a list",
+    "scalar": "a scalar", "none": "a parameter that predicates cannot read",
 }  # fmt: skip
 
 
@@ -162,21 +163,24 @@ class Kinds:
             return self._fault(
                 "predicate-arity", f"{message}, not {len(call.arguments)}", call, f"{function.name}: {function.doc}"
             )
-        by_entry = function.arguments == ("number",) and not function.variadic
-        kinds = []
+        is_each = False
         for place, argument in enumerate(call.arguments):
             wanted = function.arguments[min(place, len(function.arguments) - 1)]
-            kinds.append(self._argument(wanted, argument, by_entry))
+            kind = self._argument(wanted, argument, function.by_entry)
+            is_each = is_each or (function.by_entry and wanted == "number" and kind == "list")
         if function.reads_values:
             self.elements.append(call)
-        if by_entry and kinds == ["list"]:
+        if is_each:
             return "bools" if function.result == "bool" else "list"
         return function.result
 
     def _argument(self, wanted: str, argument: Expression, by_entry: bool) -> str:
-        if wanted in ("number", "bool", "bools"):
+        if wanted in ("number", "numbers", "bool", "bools"):
             kind = self._value(argument)
-            accepted = {"number": ("number", "bool"), "bool": ("bool",), "bools": ("bools", "bool")}[wanted]
+            accepted = {
+                "number": ("number", "bool"), "numbers": ("number", "bool", "list"),
+                "bool": ("bool",), "bools": ("bools", "bool"),
+            }[wanted]  # fmt: skip
             self._need_one_of((*accepted, "list") if by_entry else accepted, kind, argument)
             return kind
         kind = self.infer(argument)
@@ -185,6 +189,7 @@ class Kinds:
             "list": ("list", "tensor", "number"),
             "tensor": ("tensor",),
             "tensors": ("tensors", "tensor"),
+            "indices": ("tensors",),
             "items": ("list", "tensors"),
         }[wanted]
         self._need_one_of(accepted, kind, argument, wanted)
