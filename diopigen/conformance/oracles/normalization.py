@@ -29,10 +29,18 @@ def _along(call: Call, name: str, shape: Dims, missing: float) -> Array:
     return np.asarray(call.wide(name).reshape(shape))
 
 
-def _normalised(x: Array, mean: Array, inverse: Array, weight: Array, bias: Array, terms: int) -> Expected:
-    """The result, with what it was added up from: the mean is taken away before it is scaled."""
+def _size(x: Array, dims: Dims) -> Array:
+    """The size of what a mean over dimensions is added up from: its error follows from that, however small it is."""
+    return np.asarray(np.abs(x).mean(axis=dims, keepdims=True))
+
+
+def _normalised(
+    x: Array, mean: Array, inverse: Array, weight: Array, bias: Array, terms: int, size: Array | None = None
+) -> Expected:
+    """The result, with what it was added up from: the mean is taken away before it is scaled. `size` is that of the
+    terms of the mean, where it is not an operand."""
     centred = (x - mean) * inverse
-    scale = (np.abs(x) + np.abs(mean)) * inverse * np.abs(weight) + np.abs(bias)
+    scale = (np.abs(x) + (np.abs(mean) if size is None else size)) * inverse * np.abs(weight) + np.abs(bias)
     return Expected(centred * weight + bias, np.broadcast_to(scale, x.shape), terms)
 
 
@@ -51,8 +59,8 @@ def _trailing(call: Call, first: int, mean_name: str, inverse_name: str) -> Answ
     weight, bias = _along(call, "weight", inner, 1.0), _along(call, "bias", inner, 0.0)
     terms = _count(x, dims)
     return {
-        "out": _normalised(x, mean, inverse, weight, bias, terms),
-        mean_name: _statistic(mean, call, mean_name, np.abs(x).mean(axis=dims, keepdims=True), terms),
+        "out": _normalised(x, mean, inverse, weight, bias, terms, _size(x, dims)),
+        mean_name: _statistic(mean, call, mean_name, _size(x, dims), terms),
         inverse_name: _statistic(inverse, call, inverse_name, _conditioned(x, mean, inverse, dims), terms),
     }
 
@@ -107,8 +115,8 @@ def _group_norm(call: Call) -> Answer:
     weight, bias = _along(call, "weight", inner, 1.0), _along(call, "bias", inner, 0.0)
     terms = rows.shape[2]
     return {
-        "out": _normalised(x, spread(mean), spread(inverse), weight, bias, terms),
-        "save_mean": _statistic(mean, call, "save_mean", np.abs(rows).mean(axis=2, keepdims=True), terms),
+        "out": _normalised(x, spread(mean), spread(inverse), weight, bias, terms, spread(_size(rows, (2,)))),
+        "save_mean": _statistic(mean, call, "save_mean", _size(rows, (2,)), terms),
         "save_invstd": _statistic(inverse, call, "save_invstd", _conditioned(rows, mean, inverse, (2,)), terms),
     }
 
@@ -130,9 +138,9 @@ def _batch_norm(call: Call) -> Answer:
     terms = _count(x, dims)
     mean, variance = _moments(x, dims)
     inverse = 1 / np.sqrt(variance + call["eps"])
-    size = np.abs(x).mean(axis=dims, keepdims=True)
+    size = _size(x, dims)
     answer = {
-        "out": _normalised(x, mean, inverse, weight, bias, terms),
+        "out": _normalised(x, mean, inverse, weight, bias, terms, size),
         "save_mean": _statistic(mean, call, "save_mean", size, terms),
         "save_invstd": _statistic(inverse, call, "save_invstd", _conditioned(x, mean, inverse, dims), terms),
     }
@@ -154,7 +162,7 @@ def _batch_norm_stats(call: Call) -> Answer:
     inverse = 1 / np.sqrt(variance + call["eps"])
     terms = _count(x, dims)
     return {
-        "mean": _statistic(mean, call, "mean", np.abs(x).mean(axis=dims, keepdims=True), terms),
+        "mean": _statistic(mean, call, "mean", _size(x, dims), terms),
         "invstd": _statistic(inverse, call, "invstd", _conditioned(x, mean, inverse, dims), terms),
     }
 
@@ -177,4 +185,4 @@ def _instance_norm(call: Call) -> Answer:
     mean, variance = _moments(x, dims)
     inverse = 1 / np.sqrt(variance + call["eps"])
     weight, bias = _along(call, "scale", inner, 1.0), _along(call, "bias", inner, 0.0)
-    return {"output": _normalised(x, mean, inverse, weight, bias, _count(x, dims))}
+    return {"output": _normalised(x, mean, inverse, weight, bias, _count(x, dims), _size(x, dims))}

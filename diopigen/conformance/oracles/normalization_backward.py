@@ -116,7 +116,7 @@ def _instance_norm(call: Call) -> Answer:
     mean = x.mean(axis=dims, keepdims=True)
     inverse = 1 / np.sqrt(((x - mean) ** 2).mean(axis=dims, keepdims=True) + call["eps"])
     scale = _shaped(call, "scale", tuple(size if dim == axis else 1 for dim, size in enumerate(x.shape)))
-    size = np.abs(x) + np.abs(mean)
+    size = np.abs(x) + np.abs(x).mean(axis=dims, keepdims=True)
     found, total, count = _through(incoming * scale, x - mean, inverse, dims, size)
     normal = (x - mean) * inverse
     # The statistics are computed again, so that errors of theirs add to those of the sums.
