@@ -34,6 +34,8 @@ class Function:
     evaluate: Callable[..., Any]
     variadic: bool = False
     reads_values: bool = False
+    in_layer: bool = True
+    """Whether the validation layer (`runtime/contract`) has it; a predicate with another function holds there."""
 
     @property
     def by_entry(self) -> bool:
@@ -265,12 +267,15 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("broadcasts_to", ("list", "list"), "bool", "whether one shape broadcasts to another", _broadcasts_to),
         # ---- elements
         Function("elements", ("tensor",), "list", "the elements in row-major order", _elements, reads_values=True),
-        Function("norm", ("tensors", "number"), "number", "the p-norm of all elements", _norm, reads_values=True),
+        Function(
+            "norm", ("tensors", "number"), "number", "the p-norm of all elements", _norm, reads_values=True,
+            in_layer=False,
+        ),
         Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", _nondecreasing),
         Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", _is_permutation),
         Function(
             "is_definite", ("tensor",), "bool", "whether each matrix, by its lower triangle, is positive definite",
-            matrices.is_definite, reads_values=True,
+            matrices.is_definite, reads_values=True, in_layer=False,
         ),
         # ---- arrays of index tensors, as in input[indices]
         Function(
@@ -283,15 +288,15 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
         Function(
             "indices_fit", ("list", "indices"), "bool", "whether each index is in [-size, size - 1] of its dimension",
-            indices.indices_fit, reads_values=True,
+            indices.indices_fit, reads_values=True, in_layer=False,
         ),
         Function(
             "indices_broadcast", ("indices",), "bool", "whether they broadcast together, masks as their true positions",
-            indices.broadcast_together, reads_values=True,
+            indices.broadcast_together, reads_values=True, in_layer=False,
         ),
         Function(
             "indexed", ("list", "indices"), "list", "the shape that they pick from this shape", indices.shape,
-            reads_values=True,
+            reads_values=True, in_layer=False,
         ),
         # ---- lists
         Function("len", ("items",), "number", "the number of entries or tensors", len),
@@ -310,11 +315,11 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("count", ("bools",), "number", "for how many entries it holds", lambda v: sum(map(bool, v))),
         Function(
             "row_counts", ("bools", "number"), "list", "for how many entries it holds in each row of n entries",
-            _row_counts,
+            _row_counts, in_layer=False,
         ),
         Function(
             "row_heads", ("list", "number", "list"), "list",
-            "of each row of n entries the first ones, as many as the second list says", _row_heads,
+            "of each row of n entries the first ones, as many as the second list says", _row_heads, in_layer=False,
         ),
         # ---- numbers
         Function("min", ("numbers",), "number", "the smallest, of lists of all entries", _extreme(min), variadic=True),

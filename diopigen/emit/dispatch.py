@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from diopigen.emit.c_text import COLUMNS, call_lines, declarator, wrapped
+from diopigen.emit.contracts import contracts_file
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
@@ -105,6 +106,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
         template = f"dispatch/{name}.j2"
         inputs = (*sources, "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
         files.append(PlannedFile(f"dispatch/{name}", render(templates, template, values), inputs, TARGET))
+    files.append(contracts_file(interface, functions, sources, templates, TARGET))
     return Plan(tuple(files))
 
 

@@ -22,6 +22,7 @@ struct Entry {
     bool isLogged = false;
     bool isCompared = false;
     bool isDumped = false;
+    bool isValidated = false;
     std::atomic<uint64_t> vendorCalls{0};
     std::atomic<uint64_t> fallbacks{0};
     std::atomic<uint64_t> differences{0};

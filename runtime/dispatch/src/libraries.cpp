@@ -81,6 +81,20 @@ FallbackMode fallbackMode() {
     throw Failure(diopiErrorOccurred, "DIOPI_FALLBACK is '" + text + "': off, warn or log is possible");
 }
 
+ValidationMode validationMode() {
+    const std::string text = environment("DIOPI_VALIDATE");
+    if (text.empty() || text == "off") {
+        return ValidationMode::off;
+    }
+    if (text == "log") {
+        return ValidationMode::log;
+    }
+    if (text == "refuse") {
+        return ValidationMode::refuse;
+    }
+    throw Failure(diopiErrorOccurred, "DIOPI_VALIDATE is '" + text + "': off, log or refuse is possible");
+}
+
 bool isOn(const char* variable) {
     const std::string text = environment(variable);
     if (text.empty() || text == "0") {
@@ -92,7 +106,7 @@ bool isOn(const char* variable) {
     throw Failure(diopiErrorOccurred, std::string(variable) + " is '" + text + "': 0 or 1 is possible");
 }
 
-void fillEntries(void* vendor, void* reference, bool timing) {
+void fillEntries(void* vendor, void* reference, const Switches& switches) {
     const std::optional<std::regex> logged = expression("DIOPI_LOG");
     const std::optional<std::regex> compared = expression("DIOPI_COMPARE");
     const std::optional<std::regex> dumped = expression("DIOPI_DUMP");
@@ -106,10 +120,12 @@ void fillEntries(void* vendor, void* reference, bool timing) {
         entry.isLogged = matches(logged, entry.name);
         entry.isCompared = matches(compared, entry.name) && entry.vendor != nullptr && entry.reference != nullptr;
         entry.isDumped = matches(dumped, entry.name);
+        entry.isValidated = switches.validation != ValidationMode::off;
     }
     for (int i = 0; i < entryCount; ++i) {
         Entry& entry = entries[i];
-        if (!timing && !entry.isLogged && !entry.isCompared && !entry.isDumped) {
+        const bool isWatched = entry.isLogged || entry.isCompared || entry.isDumped || entry.isValidated;
+        if (!switches.timing && !isWatched) {
             entry.direct.store(entry.vendor, std::memory_order_release);
         }
     }
@@ -119,6 +135,8 @@ Libraries load() {
     Libraries found;
     found.switches.fallback = fallbackMode();
     found.switches.timing = isOn("DIOPI_TIMING");
+    found.switches.validation = validationMode();
+    found.switches.validatesValues = isOn("DIOPI_VALIDATE_VALUES");
     const std::string folder = environment("DIOPI_DUMP_FOLDER");
     found.switches.dumpFolder = folder.empty() ? found.switches.dumpFolder : folder;
 
@@ -153,7 +171,7 @@ Libraries load() {
     }
     found.vendorName = name == nullptr ? "" : name();
     found.vendorVersion = version == nullptr ? "" : version();
-    fillEntries(vendor, reference, found.switches.timing);
+    fillEntries(vendor, reference, found.switches);
     return found;
 }
 

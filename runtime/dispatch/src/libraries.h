@@ -7,11 +7,14 @@
 namespace diopigen::dispatch {
 
 enum class FallbackMode { off, warn, log };
+enum class ValidationMode { off, log, refuse };
 
 struct Switches {
     FallbackMode fallback = FallbackMode::warn;
     std::string dumpFolder = "diopi_dump";
     bool timing = false;
+    ValidationMode validation = ValidationMode::off;
+    bool validatesValues = false;
 };
 
 struct Libraries {

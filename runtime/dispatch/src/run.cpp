@@ -10,6 +10,7 @@
 #include "dump.h"
 #include "host_copy.h"
 #include "text.h"
+#include "validate.h"
 
 namespace diopigen::dispatch {
 
@@ -63,8 +64,23 @@ void log(const Entry& entry, const std::string& called, diopiError_t status, con
         " us");
 }
 
+// Reports a call that violates the contract of its operator, or throws.
+void validate(const Entry& entry, diopiContextHandle_t ctx, Operands operands, const Switches& switches) {
+    const std::optional<Failure> found = violation(entry, ctx, operands, switches.validatesValues);
+    if (!found) {
+        return;
+    }
+    if (switches.validation == ValidationMode::refuse) {
+        throw Failure(*found);
+    }
+    say(std::string(entry.name) + ": " + found->what() + "\n  called with " + textOf(operands));
+}
+
 diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined,
                      const Libraries& loaded) {
+    if (entry.isValidated) {
+        validate(entry, ctx, operands, loaded.switches);
+    }
     const bool isTold = entry.isLogged || entry.isCompared;
     const std::string called = isTold ? textOf(operands) : std::string();
     std::optional<Dump> dump;

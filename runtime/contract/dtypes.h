@@ -1,0 +1,39 @@
+// Kinds and promotion of dtypes, as PyTorch has them.
+#ifndef DIOPIGEN_CONTRACT_DTYPES_H_
+#define DIOPIGEN_CONTRACT_DTYPES_H_
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+
+namespace diopigen::contract {
+
+// As the spec names it; written to generated/dispatch/contracts.cpp.
+const char* nameOf(diopiDtype_t dtype);
+// 0 for bool, 1 integral, 2 floating, 3 complex.
+int category(diopiDtype_t dtype);
+diopiDtype_t toFloat(diopiDtype_t dtype);
+diopiDtype_t toReal(diopiDtype_t dtype);
+diopiDtype_t toComplex(diopiDtype_t dtype);
+// False for what has no range of integers.
+bool rangeOf(diopiDtype_t dtype, int64_t& low, uint64_t& high);
+// The largest finite element of a floating dtype.
+double largestOf(diopiDtype_t dtype);
+// The largest n for which each integer in [0, n] is an element.
+int64_t exactIntegers(diopiDtype_t dtype);
+
+// Collects operands in three classes of priority: tensors with dimensions, 0-d tensors, numbers.
+class Promotion {
+  public:
+    enum Class { kDimensioned, kZeroDimensional, kNumber };
+    void add(diopiDtype_t dtype, Class of);
+    bool isEmpty() const;
+    diopiDtype_t result() const;
+
+  private:
+    diopiDtype_t classes_[3] = {diopi_dtype_unsupported, diopi_dtype_unsupported, diopi_dtype_unsupported};
+};
+
+}  // namespace diopigen::contract
+
+#endif  // DIOPIGEN_CONTRACT_DTYPES_H_

@@ -1,0 +1,196 @@
+// The contracts of operators as tables, which `diopigen generate` writes from the spec: what each parameter may be, and
+// the predicates that every call satisfies. The grammar is that of docs/spec.md.
+#ifndef DIOPIGEN_CONTRACT_TABLE_H_
+#define DIOPIGEN_CONTRACT_TABLE_H_
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+
+namespace diopigen::contract {
+
+enum class Op : uint8_t {
+    kInteger,
+    kReal,
+    kText,
+    kParameter,
+    kDimension,
+    kTrue,
+    kFalse,
+    kNegate,
+    kNot,
+    kAnd,
+    kOr,
+    kAdd,
+    kSubtract,
+    kMultiply,
+    kDivide,
+    kFloorDivide,
+    kRemainder,
+    kPower,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual,
+    kGreater,
+    kGreaterEqual,
+    kCall,
+};
+
+// The functions of predicates and of dtype and shape rules, by their names in the spec.
+enum class Fn : uint8_t {
+    none,
+    // Evaluated by the evaluator itself.
+    implies,
+    where,
+    one_of,
+    is_null,
+    // Tensors.
+    rank,
+    size,
+    sizes,
+    numel,
+    ranks,
+    numels,
+    same_dtype,
+    same_shape,
+    have_shape,
+    same_but,
+    sizes_in,
+    indexed_dims,
+    masks_fit,
+    axis,
+    broadcasts,
+    broadcasts_to,
+    elements,
+    // Lists.
+    nondecreasing,
+    is_permutation,
+    len,
+    item,
+    sum,
+    prod,
+    head,
+    tail,
+    drop,
+    list,
+    join,
+    equal,
+    distinct,
+    all,
+    any,
+    count,
+    // Numbers.
+    min,
+    max,
+    abs,
+    ceil_div,
+    divides,
+    is_whole,
+    is_finite,
+    // Dtypes.
+    dtype,
+    promote,
+    is_bool,
+    is_integral,
+    is_floating,
+    is_complex,
+    category,
+    can_hold,
+    lowest,
+    highest,
+    exact_integers,
+    to_float,
+    accumulate,
+    to_real,
+    to_complex,
+    // Shapes.
+    broadcast,
+    reduce,
+    without,
+    resize,
+    matmul,
+    conv,
+    conv_transpose,
+    pool,
+    adaptive_pool,
+    concat,
+    stack,
+    permute,
+    transpose,
+    repeat,
+    pad,
+    unfold,
+    slice,
+    // Not known here: an expression with it has no value.
+    unknown,
+};
+
+// A part of an expression. The arguments are `children[first]` to `children[first + count - 1]`.
+struct Node {
+    Op op;
+    Fn function = Fn::none;
+    uint16_t count = 0;
+    int32_t first = 0;
+    int64_t integer = 0;  // of kInteger; the position of a parameter or dimension
+    double real = 0;
+    const char* text = nullptr;
+};
+
+enum class Entry : uint8_t { kFormula, kVariadic, kUnknown };
+
+// An entry of a list of dimensions: `name` is the position of the dimension that it binds, or -1.
+struct Dimension {
+    Entry kind;
+    int16_t name;
+    int32_t formula;
+};
+
+enum class ShapeForm : uint8_t { kNone, kRule, kBroadcastable, kList };
+
+enum Free : uint8_t { kFreeNullability = 1, kFreeDtype = 2, kFreeShape = 4, kFreeDevice = 8 };
+
+struct Parameter {
+    const char* name;
+    bool isNullable;
+    bool isRead;
+    uint8_t free;
+    uint32_t dtypes;     // a bit for each legal dtype; 0 where there is no list
+    int32_t dtypeRule;   // a node, or -1
+    ShapeForm shape;
+    int32_t shapeFirst;  // a node, or the first of `dimensions`
+    uint16_t shapeCount;
+    int32_t valuesFirst;  // the legal values of an enum, of `integers`; of a text, of `texts`
+    uint16_t valuesCount;
+};
+
+struct Constraint {
+    const char* id;
+    const char* text;
+    int32_t predicate;
+    diopiError_t error;
+    bool readsElements;
+};
+
+struct Contract {
+    int32_t parametersFirst;
+    int32_t constraintsFirst;
+    uint16_t constraintsCount;
+    uint16_t dimensionsCount;
+};
+
+// Written to generated/dispatch/contracts.cpp. `contracts` is in the order of `dispatch::entries`.
+extern const Node nodes[];
+extern const int32_t children[];
+extern const Dimension dimensions[];
+extern const int64_t integers[];
+extern const char* const texts[];
+extern const Parameter parameters[];
+extern const Constraint constraints[];
+extern const Contract contracts[];
+
+constexpr int kMostDimensions = 48;
+
+}  // namespace diopigen::contract
+
+#endif  // DIOPIGEN_CONTRACT_TABLE_H_

@@ -1,0 +1,98 @@
+// The values of expressions in contracts.
+#ifndef DIOPIGEN_CONTRACT_VALUE_H_
+#define DIOPIGEN_CONTRACT_VALUE_H_
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+
+#include <vector>
+
+namespace diopigen::contract {
+
+using Sizes = std::vector<int64_t>;
+
+// A tensor of a call: what diopirt.h tells of it, read where it is asked for.
+struct TensorView {
+    diopiConstTensorHandle_t handle = nullptr;
+    diopiDtype_t dtype = diopi_dtype_unsupported;
+    diopiSize_t shape{nullptr, 0};
+
+    bool isNull() const { return handle == nullptr; }
+    Sizes sizes() const { return Sizes(shape.data, shape.data + shape.len); }
+};
+
+// `members` has the null ones, too.
+struct TensorArray {
+    const TensorView* first = nullptr;
+    int64_t count = 0;
+    const std::vector<TensorView>* members = nullptr;
+};
+
+// An entry of a list. Integers stay exact.
+struct Number {
+    bool isReal = false;
+    int64_t integer = 0;
+    double real = 0;
+
+    static Number of(int64_t value) { return {false, value, 0}; }
+    static Number of(double value) { return {true, 0, value}; }
+    double asReal() const { return isReal ? real : static_cast<double>(integer); }
+};
+
+struct Value {
+    enum class Type : uint8_t { kNumber, kBool, kDtype, kText, kList, kBools, kTensor, kTensors, kScalar };
+
+    Type type = Type::kBool;
+    bool truth = false;
+    Number number;
+    diopiDtype_t dtype = diopi_dtype_unsupported;  // of kDtype and kScalar
+    const char* text = nullptr;
+    const TensorView* tensor = nullptr;
+    TensorArray tensors;
+    std::vector<Number> list;  // of kList; truth values of kBools
+
+    static Value of(bool value);
+    static Value of(int64_t value);
+    static Value of(double value);
+    static Value of(diopiDtype_t value);
+    static Value of(const Sizes& value);
+};
+
+inline Value Value::of(bool value) {
+    Value made;
+    made.type = Type::kBool;
+    made.truth = value;
+    return made;
+}
+inline Value Value::of(int64_t value) {
+    Value made;
+    made.type = Type::kNumber;
+    made.number = Number::of(value);
+    return made;
+}
+inline Value Value::of(double value) {
+    Value made;
+    made.type = Type::kNumber;
+    made.number = Number::of(value);
+    return made;
+}
+inline Value Value::of(diopiDtype_t value) {
+    Value made;
+    made.type = Type::kDtype;
+    made.dtype = value;
+    return made;
+}
+inline Value Value::of(const Sizes& value) {
+    Value made;
+    made.type = Type::kList;
+    made.list.reserve(value.size());
+    for (const int64_t size : value) {
+        made.list.push_back(Number::of(size));
+    }
+    return made;
+}
+
+}  // namespace diopigen::contract
+
+#endif  // DIOPIGEN_CONTRACT_VALUE_H_
