@@ -14,10 +14,10 @@ constexpr diopiDtype_t kNone = diopi_dtype_unsupported;
 // Widths, for dtypes of one kind.
 int rankOf(diopiDtype_t dtype) {
     constexpr std::array<diopiDtype_t, 16> order = {
-        diopi_dtype_bool,      diopi_dtype_uint8,     diopi_dtype_int8,       diopi_dtype_uint16,
-        diopi_dtype_int16,     diopi_dtype_uint32,    diopi_dtype_int32,      diopi_dtype_uint64,
-        diopi_dtype_int64,     diopi_dtype_bfloat16,  diopi_dtype_float16,    diopi_dtype_tfloat32,
-        diopi_dtype_float32,   diopi_dtype_float64,   diopi_dtype_complex64,  diopi_dtype_complex128,
+        diopi_dtype_bool,    diopi_dtype_uint8,    diopi_dtype_int8,      diopi_dtype_uint16,
+        diopi_dtype_int16,   diopi_dtype_uint32,   diopi_dtype_int32,     diopi_dtype_uint64,
+        diopi_dtype_int64,   diopi_dtype_bfloat16, diopi_dtype_float16,   diopi_dtype_tfloat32,
+        diopi_dtype_float32, diopi_dtype_float64,  diopi_dtype_complex64, diopi_dtype_complex128,
     };
     return static_cast<int>(std::find(order.begin(), order.end(), dtype) - order.begin());
 }

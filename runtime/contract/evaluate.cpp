@@ -404,6 +404,13 @@ bool Evaluator::binary(const Node& node, Value& result) const {
 }
 
 bool Evaluator::dtype(int32_t index, diopiDtype_t& result) const {
+    if (nodes[index].op == Op::kParameter) {
+        const Argument& argument = arguments_.values[static_cast<size_t>(nodes[index].integer)];
+        if (argument.isTensor && !argument.isArray && !argument.isNull) {
+            result = argument.tensor.dtype;
+            return true;
+        }
+    }
     Value found;
     if (!value(index, found)) {
         return false;
@@ -980,6 +987,15 @@ bool Evaluator::ofNumbers(const Node& node, Value& result) const {
 bool Evaluator::promoted(const Node& node, diopiDtype_t& result) const {
     Promotion promotion;
     for (int i = 0; i < node.count; ++i) {
+        const Node& operand = nodes[child(node, i)];
+        if (operand.op == Op::kParameter) {
+            const Argument& one = arguments_.values[static_cast<size_t>(operand.integer)];
+            if (one.isTensor && !one.isArray && !one.isNull) {
+                promotion.add(one.tensor.dtype,
+                              one.tensor.shape.len > 0 ? Promotion::kDimensioned : Promotion::kZeroDimensional);
+                continue;
+            }
+        }
         Value found;
         if (!value(child(node, i), found)) {
             continue;  // a null does not take part
@@ -1051,10 +1067,10 @@ bool Evaluator::ofDtypes(const Node& node, Value& result) const {
             return false;
         }
         const double real = std::trunc(wanted.asReal());
-        const bool isInteger = wanted.isReal ? std::isfinite(real) && real >= static_cast<double>(low) &&
-                                                   real <= static_cast<double>(high)
-                                             : wanted.integer >= low && (wanted.integer < 0 ||
-                                                                         static_cast<uint64_t>(wanted.integer) <= high);
+        const bool isInteger =
+            wanted.isReal
+                ? std::isfinite(real) && real >= static_cast<double>(low) && real <= static_cast<double>(high)
+                : wanted.integer >= low && (wanted.integer < 0 || static_cast<uint64_t>(wanted.integer) <= high);
         const bool isReal = !std::isfinite(wanted.asReal()) || std::fabs(wanted.asReal()) <= largestOf(toReal(found));
         result = Value::of(hasRange ? isInteger : isReal);
         return true;

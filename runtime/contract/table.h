@@ -155,8 +155,8 @@ struct Parameter {
     bool isNullable;
     bool isRead;
     uint8_t free;
-    uint32_t dtypes;     // a bit for each legal dtype; 0 where there is no list
-    int32_t dtypeRule;   // a node, or -1
+    uint32_t dtypes;    // a bit for each legal dtype; 0 where there is no list
+    int32_t dtypeRule;  // a node, or -1
     ShapeForm shape;
     int32_t shapeFirst;  // a node, or the first of `dimensions`
     uint16_t shapeCount;

@@ -5,7 +5,6 @@
 #include <diopi/diopirt.h>
 
 #include <cstdint>
-
 #include <vector>
 
 namespace diopigen::contract {

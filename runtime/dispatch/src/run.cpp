@@ -78,9 +78,6 @@ void validate(const Entry& entry, diopiContextHandle_t ctx, Operands operands, c
 
 diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined,
                      const Libraries& loaded) {
-    if (entry.isValidated) {
-        validate(entry, ctx, operands, loaded.switches);
-    }
     const bool isTold = entry.isLogged || entry.isCompared;
     const std::string called = isTold ? textOf(operands) : std::string();
     std::optional<Dump> dump;
@@ -135,7 +132,23 @@ diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, 
 }  // namespace
 
 diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined) {
-    return watched(entry, ctx, operands, call, isDeclined, libraries());
+    const Libraries& loaded = libraries();
+    if (entry.isValidated && !isDeclined) {
+        validate(entry, ctx, operands, loaded.switches);
+        const bool isWatched = loaded.switches.timing || entry.isLogged || entry.isCompared || entry.isDumped;
+        if (!isWatched && entry.vendor != nullptr) {
+            const diopiError_t status = call(entry.vendor);
+            if (status == diopiSuccess) {
+                return status;
+            }
+            isDeclined = isLeft(status);
+            if (!isDeclined) {
+                useVendorErrorText();
+                return status;
+            }
+        }
+    }
+    return watched(entry, ctx, operands, call, isDeclined, loaded);
 }
 
 }  // namespace diopigen::dispatch

@@ -137,6 +137,40 @@ Argument argumentOf(const Operand& operand, const Parameter& rule) {
     }
 }
 
+// The memory of a dense tensor, from its first element to the end of its last; empty for a sparse one.
+struct Extent {
+    uintptr_t address = 0;
+    uint64_t bytes = 0;
+    bool isGapless = false;
+};
+
+Extent extentOf(const TensorView& tensor) {
+    Extent extent;
+    diopiSize_t stride{};
+    int64_t elementBytes = 0;
+    const void* data = nullptr;
+    if (isSparse(tensor.handle)) {
+        return extent;
+    }
+    require(diopiGetTensorStride(tensor.handle, &stride), "diopiGetTensorStride");
+    require(diopiGetTensorElemSize(tensor.handle, &elementBytes), "diopiGetTensorElemSize");
+    require(diopiGetTensorDataConst(tensor.handle, &data), "diopiGetTensorDataConst");
+    int64_t last = 0;
+    int64_t numel = 1;
+    for (int64_t i = 0; i < tensor.shape.len; ++i) {
+        last += (tensor.shape.data[i] - 1) * stride.data[i];
+        numel *= tensor.shape.data[i];
+    }
+    extent.address = reinterpret_cast<uintptr_t>(data);
+    extent.bytes = numel == 0 ? 0 : static_cast<uint64_t>((last + 1) * elementBytes);
+    extent.isGapless = numel == last + 1;
+    return extent;
+}
+
+bool isSameShape(const diopiSize_t& a, const diopiSize_t& b) {
+    return a.len == b.len && std::equal(a.data, a.data + a.len, b.data);
+}
+
 // ---- Checks ----
 
 // Text of the parameters that an expression reads: ", dim=5, input=float32[2, 3]".
@@ -159,11 +193,19 @@ class Validation {
   public:
     Validation(const Contract& contract, Operands operands)
         : contract_(contract), rules_(&contract::parameters[contract.parametersFirst]), operands_(operands) {
+        static thread_local std::vector<Argument> memory;  // kept from call to call
+        arguments_.values.swap(memory);
+        memory_ = &memory;
+        arguments_.values.clear();
         arguments_.values.reserve(static_cast<size_t>(operands.count));
         for (int64_t i = 0; i < operands.count; ++i) {
             arguments_.values.push_back(argumentOf(operands.first[i], rules_[i]));
         }
     }
+
+    Validation(const Validation&) = delete;
+    Validation& operator=(const Validation&) = delete;
+    ~Validation() { memory_->swap(arguments_.values); }
 
     std::optional<Failure> run(diopiContextHandle_t ctx, bool readsElements) {
         for (const auto check : {&Validation::presence, &Validation::values, &Validation::dtypes, &Validation::ranks,
@@ -266,8 +308,8 @@ class Validation {
         const contract::Node& node = contract::nodes[rule.dtypeRule];
         const bool isSame = node.function == contract::Fn::dtype;
         const contract::Node& source = contract::nodes[contract::children[node.first]];
-        const bool followsArray = isSame && source.op == contract::Op::kParameter &&
-                                  argument(static_cast<int>(source.integer)).isArray;
+        const bool followsArray =
+            isSame && source.op == contract::Op::kParameter && argument(static_cast<int>(source.integer)).isArray;
         size_t member = 0;
         eachTensor(i, [&](const TensorView& tensor) {
             diopiDtype_t expected = diopi_dtype_unsupported;
@@ -282,7 +324,8 @@ class Validation {
                 return;
             }
             // A promoted result may be cast to a dtype of its category or a higher one.
-            const bool isCast = !isSame && !rule.isRead && contract::category(tensor.dtype) >= contract::category(expected);
+            const bool isCast =
+                !isSame && !rule.isRead && contract::category(tensor.dtype) >= contract::category(expected);
             if (tensor.dtype != expected && !isCast) {
                 fail(i, std::string("is ") + nameOf(tensor.dtype) + " and must be " + nameOf(expected));
             }
@@ -376,10 +419,9 @@ class Validation {
             }
             const int64_t at = isVariadic ? rank - rule.shapeCount + k : k;
             int64_t expected = 0;
-            const bool isKnown =
-                at < rank && entries[k].kind == contract::Entry::kFormula &&
-                (entries[k].name >= 0 ? bound(entries[k].name, expected)
-                                      : evaluateInteger(arguments_, entries[k].formula, expected));
+            const bool isKnown = at < rank && entries[k].kind == contract::Entry::kFormula &&
+                                 (entries[k].name >= 0 ? bound(entries[k].name, expected)
+                                                       : evaluateInteger(arguments_, entries[k].formula, expected));
             if (isKnown && tensor.shape.data[at] != expected) {
                 fail(i, "is " + textOfOperand(i) + " and must have " + std::to_string(expected) + " in dimension " +
                             std::to_string(at));
@@ -397,6 +439,9 @@ class Validation {
         const contract::Node& node = contract::nodes[rule.shapeFirst];
         if (one.isArray) {
             arrayLike(i, rule, node, one);
+            return;
+        }
+        if (isPlainly(node, one.tensor)) {
             return;
         }
         Sizes expected;
@@ -436,6 +481,26 @@ class Validation {
             }
         }
         failShape(i, expected);
+    }
+
+    // The usual case without a list: the shape of a tensor, or of tensors that all have this shape.
+    bool isPlainly(const contract::Node& node, const TensorView& tensor) const {
+        if (node.function != contract::Fn::sizes && node.function != contract::Fn::broadcast) {
+            return false;
+        }
+        bool hasTensor = false;
+        for (int k = 0; k < node.count; ++k) {
+            const contract::Node& child = contract::nodes[contract::children[node.first + k]];
+            if (child.op != contract::Op::kParameter) {
+                return false;
+            }
+            const Argument& other = argument(static_cast<int>(child.integer));
+            hasTensor = hasTensor || other.isTensor;
+            if (other.isNull || other.isArray || (other.isTensor && !isSameShape(other.tensor.shape, tensor.shape))) {
+                return false;
+            }
+        }
+        return hasTensor;
     }
 
     void noBroadcast(int i, const contract::Node& node) {
@@ -506,23 +571,22 @@ class Validation {
             return;
         }
         eachTensor(i, [&](const TensorView& written) {
-            const TensorInfo own = infoOf(written);
+            const Extent own = extentOf(written);
             for (int k = 0; k < operands_.count && own.bytes > 0; ++k) {
                 eachTensor(k, [&](const TensorView& tensor) {
-                    const TensorInfo other = tensor.handle == written.handle ? own : infoOf(tensor);
-                    const bool meets = own.address < other.address + other.bytes &&
-                                       other.address < own.address + own.bytes;
+                    if (tensor.handle == written.handle) {
+                        return;
+                    }
+                    const Extent other = extentOf(tensor);
+                    const bool meets =
+                        own.address < other.address + other.bytes && other.address < own.address + own.bytes;
                     const bool isSame = own.address == other.address && own.bytes == other.bytes;
-                    if (other.bytes > 0 && meets && !isSame && own.isGapless() && other.isGapless()) {
+                    if (other.bytes > 0 && meets && !isSame && own.isGapless && other.isGapless) {
                         fail(i, "and '" + std::string(rules_[k].name) + "' share a part of their memory");
                     }
                 });
             }
         });
-    }
-
-    static TensorInfo infoOf(const TensorView& tensor) {
-        return isSparse(tensor.handle) ? TensorInfo() : inspect(tensor.handle);
     }
 
     void constraints(diopiContextHandle_t ctx, bool readsElements) {
@@ -542,7 +606,8 @@ class Validation {
                 std::vector<bool> isNamed(static_cast<size_t>(operands_.count));
                 std::string text;
                 addOperands(constraint.predicate, operands_, isNamed, text);
-                found_ = Failure(constraint.error, std::string(constraint.id) + ": " + constraint.text + " (" + text + ")");
+                found_ =
+                    Failure(constraint.error, std::string(constraint.id) + ": " + constraint.text + " (" + text + ")");
                 return;
             }
         }
@@ -554,6 +619,7 @@ class Validation {
     const Parameter* rules_;
     Operands operands_;
     Arguments arguments_;
+    std::vector<Argument>* memory_ = nullptr;
     std::optional<Failure> found_;
 };
 
