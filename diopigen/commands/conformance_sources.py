@@ -26,7 +26,9 @@ from diopigen.console import Session
 @click.option("--unit", multiple=True, metavar="GLOB", help="Sources: 'impl/cpu/src/*' (may be repeated).")
 @click.option("--kind", multiple=True, metavar="K", help="A kind of fault (may be repeated).")
 @click.option("--ops", multiple=True, metavar="GLOB", help="Functions whose cases are run (default: all).")
-@click.option("--quick", is_flag=True, help="Do not compile survivors again to see whether they change anything.")
+@click.option(
+    "--quick", is_flag=True, help="Each case in one of its dtypes; survivors are not compiled to see if they matter."
+)
 @click.option("--only-named", is_flag=True, help="Plant the faults of the list alone.")
 @click.option("--named", metavar="FILE", help="Faults with a name (default: PROJECT/faults/named.yaml).")
 @click.option("--waivers", metavar="FILE", help="Changes that are no faults (default: PROJECT/faults/waivers.yaml).")
@@ -66,11 +68,13 @@ def mutate_sources(
     from diopigen.conformance.mutation.sources.model import REQUIRED, score
     from diopigen.conformance.mutation.sources.report import text, to_json
     from diopigen.conformance.mutation.sources.run import Plan, Workshop
+    from diopigen.conformance.mutation.sources.sampling import one_dtype_each
     from diopigen.output.depfile import write_if_changed
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
     cases = select(interface, ops=ops, small=session.small_calls())
+    cases = one_dtype_each(cases) if quick else cases
     lists = Path(root, project, "faults")
     plan = Plan(
         -1 if only_named else sample, seed, family, unit, kind,

@@ -16,7 +16,7 @@ from diopigen.conformance.mutation.sources.operators import Source
 from diopigen.conformance.mutation.sources.points import points_of
 from diopigen.conformance.mutation.sources.report import summary, text, to_json
 from diopigen.conformance.mutation.sources.run import Outcome, Plan, Workshop
-from diopigen.conformance.mutation.sources.sampling import chosen, sample
+from diopigen.conformance.mutation.sources.sampling import chosen, one_dtype_each, sample
 from diopigen.conformance.mutation.sources.switches import planted, switched
 from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.header.libclang import load
@@ -206,6 +206,14 @@ def test_cases_are_tried_function_by_function_and_axis_by_axis(interface: Interf
     assert len({case.function for case in first[:3]}) == 3
     of_add = [case.axis for case in first if case.function == "diopiAdd"]
     assert len(of_add) == 10 == len(set(of_add))
+
+
+def test_of_cases_in_several_dtypes_one_is_chosen(interface: Interface) -> None:
+    cases = select(interface, ops=("Softmax", "Sort"))
+    chosen_cases = one_dtype_each(cases)
+    names = [(case.function, case.id.rsplit("/", 1)[-1]) for case in chosen_cases]
+    assert len(names) == len(set(names)) == len({(case.function, case.id.rsplit("/", 1)[-1]) for case in cases})
+    assert len({case.dtype for case in chosen_cases}) > 3 and chosen_cases == one_dtype_each(chosen_cases)
 
 
 def test_a_sample_is_the_same_each_time_and_moves_little(points: list[Point]) -> None:

@@ -25,7 +25,7 @@ Progress = Callable[[int, int, Result], None]
 _HANGS = 10.0
 """Seconds after which a call counts as hanging."""
 _MEMORY = 4 << 30
-_MOST = 4000
+_MOST = 1500
 """Cases that a fault in common code meets, of the tens of thousands that evaluate its place: of every function and axis
 some. What these do not find counts as not found."""
 _FIRST = 96

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from diopigen.conformance.model import Case
 from diopigen.conformance.mutation.sources.model import Point
 from diopigen.diagnostics import did_you_mean, failure
 
@@ -68,6 +69,16 @@ def sample(points: Sequence[Point], count: int, seed: int) -> list[Point]:
     return sorted(found)
 
 
+def one_dtype_each(cases: Sequence[Case]) -> list[Case]:
+    """Of the cases that differ in dtype alone one each, which one follows from their ids: a third of all cases, which
+    find most faults."""
+    groups: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    for case in cases:
+        groups[case.function, case.id.rsplit("/", 1)[-1]].append(case)
+    kept = {min(members, key=lambda case: _digest(case.id)).id for members in groups.values()}
+    return [case for case in cases if case.id in kept]
+
+
 def _in_turn(points: Sequence[Point], seed: int) -> Iterator[Point]:
     """The points of a family, ordered by number, but one from each line of code that has none yet first."""
     numbered = sorted(points, key=lambda point: _number(point, seed))
@@ -84,4 +95,8 @@ def _in_turn(points: Sequence[Point], seed: int) -> Iterator[Point]:
 
 
 def _number(point: Point, seed: int) -> bytes:
-    return hashlib.blake2b(f"{seed}:{point.key}".encode(), digest_size=8).digest()
+    return _digest(f"{seed}:{point.key}")
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
