@@ -187,6 +187,10 @@ class _Maker:
             if param.direction == "out" and rule not in ("", "any") and value.shape:
                 changes = {param.name: replace(value, shape=clash)}
                 yield self._case("shape", param, f"'{param.name}' has another shape than the rule says", changes)
+                if rule in ("same", "broadcast"):
+                    # Operands would broadcast to it: a library that only looks whether they do takes it.
+                    wide = {param.name: replace(value, shape=(2, *value.shape))}
+                    yield self._case("wide", param, f"'{param.name}' has a dimension more than the rule says", wide)
             elif param.is_read and rule in ("same", "broadcastable") and len(value.shape) > 0:
                 changes = {param.name: replace(value, shape=clash, values=0)}
                 yield self._case("shape", param, f"'{param.name}' does not have the shape of the rule", changes)

@@ -2454,6 +2454,21 @@ diopi_configs = {
             ],
         ),
     ),
+    "add_4": dict(
+        name=["add"],
+        interface=["torch"],
+        tag=["diopiAdd"],
+        dtype=[np.bool_],
+        is_inplace=True,
+        para=dict(alpha=[True]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((2, 3),), "dtype": [np.bool_]},
+                {"ins": ["other"], "shape": ((2, 3),), "dtype": [np.bool_]},
+            ],
+        ),
+    ),
     "add_scalar": dict(
         name=["add"],
         interface=["torch"],
@@ -2473,6 +2488,24 @@ diopi_configs = {
         tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),), "dtype": [np.int64]}]),
     ),
     "add_scalar_3": dict(
+        name=["add"],
+        interface=["torch"],
+        tag=["diopiAddScalar"],
+        dtype=[np.float32],
+        is_inplace=True,
+        para=dict(other=[0.5], alpha=[0.75]),
+        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),), "dtype": [np.float32]}]),
+    ),
+    "add_scalar_4": dict(
+        name=["add"],
+        interface=["torch"],
+        tag=["diopiAddScalar"],
+        dtype=[np.bool_],
+        is_inplace=True,
+        para=dict(other=[True], alpha=[True]),
+        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),), "dtype": [np.bool_]}]),
+    ),
+    "add_scalar_5": dict(
         name=["add"],
         interface=["torch"],
         tag=["diopiAddScalar"],
@@ -2553,6 +2586,15 @@ diopi_configs = {
         tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),), "dtype": [np.int64]}]),
     ),
     "sub_scalar_3": dict(
+        name=["sub"],
+        interface=["torch"],
+        tag=["diopiSubScalar"],
+        dtype=[np.float32],
+        is_inplace=True,
+        para=dict(other=[0.5], alpha=[0.75]),
+        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),), "dtype": [np.float32]}]),
+    ),
+    "sub_scalar_4": dict(
         name=["sub"],
         interface=["torch"],
         tag=["diopiSubScalar"],
