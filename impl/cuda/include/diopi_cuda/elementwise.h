@@ -115,7 +115,30 @@ struct Signature {
             }
         }
     }
+    // The whole as a number: inputs and outputs by 4 bits, kinds by 2.
+    constexpr uint64_t code() const {
+        uint64_t number = 0;
+        for (int k = inputs + outputs - 1; k >= 0; --k) {
+            uint64_t kind = 0;
+            while (kLetters[kind] != kinds[k]) {
+                ++kind;
+            }
+            number = number << 2 | kind;
+        }
+        return number << 8 | static_cast<uint64_t>(outputs) << 4 | static_cast<uint64_t>(inputs);
+    }
+    static constexpr char kLetters[] = "etrp";
 };
+
+// A signature as a type: what depends on it and on dtypes alone is made once for all loops of the same signature.
+template <uint64_t code>
+struct Kinds {
+    static constexpr int kInputs = code & 15;
+    static constexpr int kOutputs = code >> 4 & 15;
+    static constexpr char at(int k) { return Signature::kLetters[code >> (8 + 2 * k) & 3]; }
+};
+template <typename Loop>
+using KindsOf = Kinds<Loop::kSignature.code()>;
 
 using Launch = void (*)(const ElementwiseJob&, int64_t count);
 

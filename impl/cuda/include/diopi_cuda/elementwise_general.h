@@ -6,10 +6,12 @@
 
 namespace diopi::cuda::detail {
 
-template <typename Loop, typename T>
-struct GeneralKernel {
-    static constexpr int kInputs = Loop::kSignature.inputs;
-    static constexpr int kOperands = kInputs + Loop::kSignature.outputs;
+// The operands of a loop, whose elements are handed over as T.
+template <typename Kinds, typename T>
+struct GeneralOperands {
+    static constexpr int kInputs = Kinds::kInputs;
+    static constexpr int kOutputs = Kinds::kOutputs;
+    static constexpr int kOperands = kInputs + kOutputs;
 
     Paths<kOperands> paths;
     Shared shared;
@@ -17,23 +19,23 @@ struct GeneralKernel {
     Dtype dtypes[kOperands];
     Dtype rounded[kOperands];
 
-    explicit GeneralKernel(const ElementwiseJob& job)
+    explicit GeneralOperands(const ElementwiseJob& job)
         : paths(job.dims, job.operands, job.dims.rank), shared(shared_of<T>(job)) {
         for (int k = 0; k < kOperands; ++k) {
             dtypes[k] = job.operands[k].dtype;
             rounded[k] = job.rounded[k];
         }
-        NumbersOf<Loop, T> filled{job, numbers};
+        NumbersOf<Kinds, T> filled{job, numbers};
         unroll_on_host<kInputs>(filled);
     }
 
     struct Loads {
-        const GeneralKernel& call;
+        const GeneralOperands& call;
         Item& item;
         char* const* places;
         template <int k>
         DIOPI_DEVICE void at() {
-            using V = typename KindOf<T, Loop::kSignature.kinds[k]>::type;
+            using V = typename KindOf<T, Kinds::at(k)>::type;
             item.inputs[k].template as<V>() = call.paths.data[k] == nullptr
                                                   ? call.numbers[k].template as<V>()
                                                   : rounded_to(call.rounded[k], load<V>(places[k], call.dtypes[k]));
@@ -41,13 +43,13 @@ struct GeneralKernel {
     };
 
     struct Stores {
-        const GeneralKernel& call;
+        const GeneralOperands& call;
         Item& item;
         char* const* places;
         template <int k>
         DIOPI_DEVICE void at() {
             constexpr int kAt = kInputs + k;
-            using V = typename KindOf<T, Loop::kSignature.kinds[kAt]>::type;
+            using V = typename KindOf<T, Kinds::at(kAt)>::type;
             if (call.paths.data[kAt] != nullptr) {
                 store<V>(places[kAt], call.dtypes[kAt],
                          rounded_to(call.rounded[kAt], item.outputs[k].template as<V>()));
@@ -55,19 +57,32 @@ struct GeneralKernel {
         }
     };
 
-    DIOPI_DEVICE void operator()(int64_t position) const {
-        char* at[kOperands];
+    // Finds the operands of an element, and gives those that are read to `item`.
+    DIOPI_DEVICE void read(int64_t position, char* (&at)[kOperands], Item& item) const {
         if (position <= kMaxShort) {
             paths.find(static_cast<uint32_t>(position), at);
         } else {
             paths.find_far(position, at);
         }
-        Item item(shared, position);
         Loads loads{*this, item, at};
         unroll<kInputs>(loads);
-        Loop::template run<T>(item);
+    }
+    DIOPI_DEVICE void write(char* const* at, Item& item) const {
         Stores stores{*this, item, at};
-        unroll<Loop::kSignature.outputs>(stores);
+        unroll<kOutputs>(stores);
+    }
+};
+
+template <typename Loop, typename T>
+struct GeneralKernel : GeneralOperands<KindsOf<Loop>, T> {
+    using GeneralOperands<KindsOf<Loop>, T>::GeneralOperands;
+
+    DIOPI_DEVICE void operator()(int64_t position) const {
+        char* at[GeneralKernel::kOperands];
+        Item item(this->shared, position);
+        this->read(position, at, item);
+        Loop::template run<T>(item);
+        this->write(at, item);
     }
 };
 

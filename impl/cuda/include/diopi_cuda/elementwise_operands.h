@@ -77,13 +77,13 @@ V number_of(const ElementwiseJob& job, int k) {
     return rounded_to(job.rounded[k], value);
 }
 
-template <typename Loop, typename T>
+template <typename Kinds, typename T>
 struct NumbersOf {
     const ElementwiseJob& job;
     Slot* numbers;
     template <int k>
     void at() {
-        using V = typename KindOf<T, Loop::kSignature.kinds[k]>::type;
+        using V = typename KindOf<T, Kinds::at(k)>::type;
         if (job.operands[k].data == nullptr) {
             numbers[k].template as<V>() = number_of<V>(job, k);
         }

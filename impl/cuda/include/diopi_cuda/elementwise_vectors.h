@@ -11,18 +11,18 @@ namespace diopi::cuda::detail {
 template <typename S>
 constexpr int kWidth = sizeof(S) == 1 ? 8 : kPack<S>;
 
-// S is the type that operands of kind e and r are stored in: T, or a half where T is float.
-template <typename Loop, typename T, typename S>
-struct VectorKernel {
-    static constexpr int kInputs = Loop::kSignature.inputs;
-    static constexpr int kOutputs = Loop::kSignature.outputs;
+// The operands of a loop. S is the type that those of kind e and r are stored in: T, or a half where T is float.
+template <typename Kinds, typename T, typename S>
+struct VectorOperands {
+    static constexpr int kInputs = Kinds::kInputs;
+    static constexpr int kOutputs = Kinds::kOutputs;
     static constexpr int kOperands = kInputs + kOutputs;
     // Many operands by shorter vectors: registers would be too few for enough threads.
     static constexpr int kN = kOperands > 6 && kWidth<S> > 4 ? 4 : kWidth<S>;
 
     template <int k>
     struct Types {
-        using V = typename KindOf<T, Loop::kSignature.kinds[k]>::type;
+        using V = typename KindOf<T, Kinds::at(k)>::type;
         using Stored = std::conditional_t<std::is_same_v<V, float>, std::conditional_t<is_half(dtype_of<S>), S, V>, V>;
     };
 
@@ -35,7 +35,7 @@ struct VectorKernel {
     Divider per_row;            // vectors in it
 
     struct Forms {
-        VectorKernel& call;
+        VectorOperands& call;
         const ElementwiseJob& job;
         template <int k>
         void at() {
@@ -44,7 +44,7 @@ struct VectorKernel {
         }
     };
 
-    explicit VectorKernel(const ElementwiseJob& job)
+    explicit VectorOperands(const ElementwiseJob& job)
         : paths(job.dims, job.operands, job.dims.rank > 0 ? job.dims.rank - 1 : 0), shared(shared_of<T>(job)) {
         inner = job.dims.rank > 0 ? job.dims.sizes[paths.rank] : 1;
         per_row = Divider((inner + kN - 1) / kN);
@@ -53,13 +53,13 @@ struct VectorKernel {
         }
         Forms forms{*this, job};
         unroll_on_host<kOperands>(forms);
-        NumbersOf<Loop, T> filled{job, numbers};
+        NumbersOf<Kinds, T> filled{job, numbers};
         unroll_on_host<kInputs>(filled);
     }
 
     // All operands are asked for before the first is waited for: as they are stored, to be converted later.
     struct Loads {
-        const VectorKernel& call;
+        const VectorOperands& call;
         Item* items;
         char* const* places;
         int used;
@@ -90,7 +90,7 @@ struct VectorKernel {
     };
 
     struct Conversions {
-        const VectorKernel& call;
+        const VectorOperands& call;
         Item* items;
         template <int k>
         DIOPI_DEVICE void at() {
@@ -113,7 +113,7 @@ struct VectorKernel {
     };
 
     struct Stores {
-        const VectorKernel& call;
+        const VectorOperands& call;
         Item* items;
         char* const* places;
         int used;
@@ -141,25 +141,8 @@ struct VectorKernel {
         }
     };
 
-    // One Item for each element of the vector: they have no default constructor.
-    template <int... i>
-    DIOPI_DEVICE void work(char* const* at, int64_t position, int used, std::integer_sequence<int, i...>) const {
-        Item items[] = {Item(shared, position + i)...};
-        Loads loads{*this, items, at, used};
-        unroll<kInputs>(loads);
-        Conversions conversions{*this, items};
-        unroll<kInputs>(conversions);
-        // All of them, so that the work on one element need not wait for that on another.
-        DIOPI_UNROLL
-        for (int k = 0; k < kN; ++k) {
-            Loop::template run<T>(items[k]);
-        }
-        Stores stores{*this, items, at, used};
-        unroll<kOutputs>(stores);
-    }
-
-    DIOPI_DEVICE void operator()(int64_t vector) const {
-        char* at[kOperands];
+    // Where the operands of a vector lie, how many of its elements there are, and the position of the first.
+    DIOPI_DEVICE int64_t find(int64_t vector, char* (&at)[kOperands], int& used) const {
         uint32_t row = 0;
         int64_t first = vector * kN;
         if (paths.rank > 0) {  // then there are less than 2^31 vectors
@@ -173,8 +156,44 @@ struct VectorKernel {
             at[k] += first * steps[k];
         }
         const int64_t left = inner - first;
-        work(at, static_cast<int64_t>(row) * inner + first, left < kN ? static_cast<int>(left) : kN,
-             std::make_integer_sequence<int, kN>());
+        used = left < kN ? static_cast<int>(left) : kN;
+        return static_cast<int64_t>(row) * inner + first;
+    }
+    DIOPI_DEVICE void read(Item* items, char* const* at, int used) const {
+        Loads loads{*this, items, at, used};
+        unroll<kInputs>(loads);
+        Conversions conversions{*this, items};
+        unroll<kInputs>(conversions);
+    }
+    DIOPI_DEVICE void write(Item* items, char* const* at, int used) const {
+        Stores stores{*this, items, at, used};
+        unroll<kOutputs>(stores);
+    }
+};
+
+template <typename Loop, typename T, typename S>
+struct VectorKernel : VectorOperands<KindsOf<Loop>, T, S> {
+    using VectorOperands<KindsOf<Loop>, T, S>::VectorOperands;
+
+    DIOPI_DEVICE void operator()(int64_t vector) const {
+        work(vector, std::make_integer_sequence<int, VectorKernel::kN>());
+    }
+
+  private:
+    // One Item for each element of the vector: they have no default constructor.
+    template <int... i>
+    DIOPI_DEVICE void work(int64_t vector, std::integer_sequence<int, i...>) const {
+        char* at[VectorKernel::kOperands];
+        int used = 0;
+        const int64_t position = this->find(vector, at, used);
+        Item items[] = {Item(this->shared, position + i)...};
+        this->read(items, at, used);
+        // All of them, so that the work on one element need not wait for that on another.
+        DIOPI_UNROLL
+        for (int k = 0; k < VectorKernel::kN; ++k) {
+            Loop::template run<T>(items[k]);
+        }
+        this->write(items, at, used);
     }
 };
 

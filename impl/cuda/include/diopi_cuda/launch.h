@@ -86,24 +86,11 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
 
 #elif defined(DIOPI_CUDA_EMULATION)
 
-namespace detail {
-
-inline bool is_stopped(const int32_t* guard) {
-    const emulation::Access access;
-    return guard != nullptr && *guard != 0;
-}
-
-}  // namespace detail
-
 template <typename Body>
 void for_each(int64_t count, const Body& body) {
     if (count > 0) {
-        const cudaError_t status = emulation::submit(stream(), [=, guard = guard()] {
-            if (!detail::is_stopped(guard)) {
-                emulation::for_each(count, [&](int64_t i) { body(i); });
-            }
-        });
-        check(status, "launch");
+        const auto call = [](const void* kept, int64_t i) { (*static_cast<const Body*>(kept))(i); };
+        check(emulation::launch_each(stream(), guard(), count, emulation::Kernel(body), call), "launch");
     }
 }
 
@@ -112,17 +99,12 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
     require_launch(count, threads, shared_bytes);
     const int used = emulation::group_size(threads);
     if (count > 0) {
-        const cudaError_t status = emulation::submit(stream(), [=, guard = guard()] {
-            if (detail::is_stopped(guard)) {
-                return;
-            }
-            emulation::for_groups(count, used, Group::scratch_bytes(used) + shared_bytes,
-                                  [&](int64_t k, int thread, void* memory) {
-                                      Group group(thread, used, static_cast<char*>(memory));
-                                      body(group, k);
-                                  });
-        });
-        check(status, "launch");
+        const auto call = [](const void* kept, int64_t k, int thread, int threads_of_group, void* memory) {
+            Group group(thread, threads_of_group, static_cast<char*>(memory));
+            (*static_cast<const Body*>(kept))(group, k);
+        };
+        const int64_t bytes = Group::scratch_bytes(used) + shared_bytes;
+        check(emulation::launch_groups(stream(), guard(), count, used, bytes, emulation::Kernel(body), call), "launch");
     }
 }
 

@@ -9,8 +9,12 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <type_traits>
+#include <vector>
 
 #include "diopi_cpu/threads.h"
 
@@ -38,14 +42,29 @@ bool is_reversed();
 // thread's device, never waits. An error where the stream is another device's than the thread's, as a launch has it.
 cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 
-template <typename Body>
-void for_each(int64_t count, const Body& body) {
-    const Access access;
-    const bool reversed = is_reversed();
-    for (int64_t i = 0; i < count; ++i) {
-        body(reversed ? count - 1 - i : i);
+// The bytes of a kernel's object, which are all that a launch copies.
+class Kernel {
+  public:
+    template <typename Body>
+    explicit Kernel(const Body& body) : Kernel(&body, sizeof(Body)) {
+        static_assert(std::is_trivially_copyable_v<Body>, "a launch copies nothing but bytes");
+        static_assert(alignof(Body) <= alignof(std::max_align_t));
     }
-}
+    const void* body() const { return bytes_.data(); }
+
+  private:
+    Kernel(const void* body, size_t bytes);
+
+    std::vector<std::max_align_t> bytes_;
+};
+
+// Launches a kernel. The types of kernels end at `call`, a function: a library has thousands of them. It does nothing
+// where `guard` is not null and not 0 at the time of its run.
+using CallEach = void (*)(const void* body, int64_t i);
+cudaError_t launch_each(cudaStream_t stream, const int32_t* guard, int64_t count, Kernel kernel, CallEach call);
+using CallGroup = void (*)(const void* body, int64_t group, int thread, int threads, void* memory);
+cudaError_t launch_groups(cudaStream_t stream, const int32_t* guard, int64_t count, int threads, int64_t shared_bytes,
+                          Kernel kernel, CallGroup call);
 
 // How many threads a group has that asks for `threads`: few, since each switch between them costs time.
 int group_size(int threads);
