@@ -108,6 +108,11 @@ def list_cases(
 @shard_option
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="At most N cases of each function.")
 @click.option("--launcher", metavar="COMMAND", help="Start processes by this command: 'qemu-x86_64 -cpu Haswell'.")
+@click.option(
+    "--through",
+    type=click.Choice(("validation",)),
+    help="Call the library through the validation layer, which rejects what the spec forbids.",
+)
 @click.option("--device", default="", metavar="VENDOR", help="Insist on this vendor's library and device memory: cuda.")
 @click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
@@ -131,6 +136,7 @@ def run(
     shard: str | None,
     sample: int | None,
     launcher: str | None,
+    through: str | None,
     device: str,
     exceptions_file: str | None,
     jobs: int | None,
@@ -147,10 +153,15 @@ def run(
     """
     _start_ahead()
     from diopigen.conformance.exceptions import unneeded
-    from diopigen.conformance.locate import library_and_runtime
+    from diopigen.conformance.locate import dispatch_library, library_and_runtime
     from diopigen.conformance.report import text
 
     libraries = library_and_runtime(lib, runtime)
+    if through == "validation":
+        # The dispatch library reads its switches from the environment of the processes that run cases.
+        switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
+        os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(libraries[0].absolute()))
+        libraries = dispatch_library(libraries[0]), libraries[1]
     session = Session(spec, None, "text", False)
     prefix = _words("--launcher", launcher)
     cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)

@@ -8,6 +8,7 @@ from pathlib import Path
 from diopigen.diagnostics import Span, failure
 
 RUNTIME_NAME = "libdiopirt.so"
+DISPATCH_NAME = "libdiopi_dispatch.so"
 _DEPTH = 3
 """Levels of folders below the library's that are searched: `build/runtime`, `build/x/runtime`."""
 _ENTRIES = 20_000
@@ -25,12 +26,22 @@ def library_and_runtime(lib: str, runtime: str | None) -> tuple[Path, Path]:
         found = Path(runtime)
         _expect_file(found, "runtime-missing", "build runtime/, or name libdiopirt.so with --runtime")
         return library, found
-    nearest = _search(library.parent)
+    nearest = _search(library.parent, RUNTIME_NAME)
     if nearest is None:
         fix = "build runtime/ and name it with --runtime"
         message = f"there is no {RUNTIME_NAME} in the library's folder or {_DEPTH} levels below it"
         raise failure("runtime-missing", message, Span(str(library.parent)), fix)
     return library, nearest
+
+
+def dispatch_library(library: Path) -> Path:
+    """The dispatch library nearest to a vendor's, in its folder or below, or in the folder above. Raises `Failure`."""
+    found = _search(library.parent, DISPATCH_NAME) or _search(library.absolute().parent.parent, DISPATCH_NAME)
+    if found is None:
+        fix = "build runtime/dispatch below the library's folder"
+        message = f"there is no {DISPATCH_NAME} in the library's folder or {_DEPTH} levels below it"
+        raise failure("dispatch-missing", message, Span(str(library.parent)), fix)
+    return found
 
 
 def _expect_file(path: Path, code: str, fix: str) -> None:
@@ -43,13 +54,13 @@ def _expect_file(path: Path, code: str, fix: str) -> None:
     raise failure(code, what, Span(str(path)), fix)
 
 
-def _search(folder: Path) -> Path | None:
-    """The runtime nearest to `folder`, level by level, past unreadable folders and links to folders."""
+def _search(folder: Path, name: str) -> Path | None:
+    """The file of that name nearest to `folder`, level by level, past unreadable folders and links to folders."""
     level, looked_at = [folder], 0
     for _ in range(_DEPTH + 1):
         below: list[Path] = []
         for place in level:
-            candidate = place / RUNTIME_NAME
+            candidate = place / name
             if candidate.is_file():
                 return candidate
             try:
