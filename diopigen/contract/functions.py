@@ -214,6 +214,39 @@ def _axis(shape: Ints, dim: int) -> int:
         raise Undefined from error
 
 
+def _coordinates(tensor: Tensor, dim: int) -> Ints:
+    """A 0-d tensor counts as 1-d with one element."""
+    sizes = tensor.shape or (1,)
+    axis = _axis(sizes, dim)
+    outer, inner = math.prod(sizes[:axis]), math.prod(sizes[axis + 1 :])
+    return tuple(index for _ in range(outer) for index in range(sizes[axis]) for _ in range(inner))
+
+
+def _select(tensor: Tensor, dim: int, index: int) -> tuple[Any, ...]:
+    size = _size(tensor, dim)
+    if not -size <= index < size:
+        raise Undefined
+    pairs = zip(tensor.elements(), _coordinates(tensor, dim), strict=True)
+    return tuple(element for element, coordinate in pairs if coordinate == index % size)
+
+
+def _pick(values: Ints, indices: Ints) -> Ints:
+    return tuple(_item(values, index) for index in indices)
+
+
+def _repeat_each(values: Ints, counts: Ints) -> Ints:
+    """Undefined where there is not one count for each entry, or one for all."""
+    if len(counts) == 1:
+        counts = (counts[0],) * len(values)
+    if len(counts) != len(values) or any(count < 0 for count in counts):
+        raise Undefined
+    return tuple(value for value, count in zip(values, counts, strict=True) for _ in range(count))
+
+
+def _differences(values: Ints) -> Ints:
+    return tuple(second - first for first, second in itertools.pairwise(values))
+
+
 def _equal(first: Ints, second: Ints) -> bool:
     return tuple(first) == tuple(second)
 
@@ -271,6 +304,14 @@ FUNCTIONS: Mapping[str, Function] = {
             "norm", ("tensors", "number"), "number", "the p-norm of all elements", _norm, reads_values=True,
             in_layer=False,
         ),
+        Function(
+            "select", ("tensor", "number", "number"), "list", "the elements with one index in one dimension, in order",
+            _select, reads_values=True, in_layer=False,
+        ),
+        Function(
+            "coordinates", ("tensor", "number"), "list", "the index of each element in one dimension, in order",
+            _coordinates, in_layer=False,
+        ),
         Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", _nondecreasing),
         Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", _is_permutation),
         Function(
@@ -301,6 +342,15 @@ FUNCTIONS: Mapping[str, Function] = {
         # ---- lists
         Function("len", ("items",), "number", "the number of entries or tensors", len),
         Function("item", ("list", "number"), "number", "an entry; negative counts from the end", _item),
+        Function("pick", ("list", "list"), "list", "the entries at these indices", _pick, in_layer=False),
+        Function(
+            "repeat_each", ("list", "list"), "list", "each entry as often as the count at its index says",
+            _repeat_each, in_layer=False,
+        ),
+        Function(
+            "differences", ("list",), "list", "each entry but the first less the one before", _differences,
+            in_layer=False,
+        ),
         Function("sum", ("list",), "number", "the sum", sum),
         Function("prod", ("list",), "number", "the product", math.prod),
         Function("head", ("list", "number"), "list", "the first n entries", lambda v, n: tuple(v)[: max(n, 0)]),
@@ -335,6 +385,10 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("is_floating", ("dtype",), "bool", "whether the dtype is floating", _is("float")),
         Function("is_complex", ("dtype",), "bool", "whether the dtype is complex", _is("complex")),
         Function("category", ("dtype",), "number", "0 for bool, 1 integral, 2 floating, 3 complex", dtypes.category),
+        Function(
+            "categories", ("tensors",), "list", "the category of the dtype of each tensor",
+            lambda ts: tuple(dtypes.category(t.dtype) for t in ts), in_layer=False,
+        ),
         Function(
             "can_hold", ("dtype", "number"), "bool",
             "whether a number is in the range of a dtype; for an integral one its fraction is cut off first", _can_hold,
