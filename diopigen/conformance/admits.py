@@ -93,8 +93,11 @@ several ways, and a product with a weight of 0 may be left out. All convolutions
 NO_EMPTY = frozenset({
     "BatchNorm", "BatchNormStats", "BatchNormBackward", "BatchNormBackwardElemt", "BatchNormBackwardReduce",
     "LinearBackward", "MatmulAllReduce",
+    "StackBallQueryMmcv", "StackGroupPointsMmcv",
+    "IndiceMaxpoolMmcv", "IndiceConvMmcv", "IndiceConvBackwardMmcv", "FusedIndiceConvBatchnormMmcv",
 })  # fmt: skip
-"""Operators without a meaning for no samples (statistics of nothing), or whose dimension N is not one of samples."""
+"""Operators without a meaning for no samples (statistics of nothing), whose dimension N is not one of samples, or whose
+counts and indices refer to the samples."""
 
 NO_NULL: dict[str, tuple[str, ...]] = {
     "BatchNorm": ("running_mean", "running_var"),
@@ -108,6 +111,7 @@ NO_NULL: dict[str, tuple[str, ...]] = {
     "Pool1dBackward": ("indices",),
     "Pool2dBackward": ("indices",),
     "Pool3dBackward": ("indices",),
+    "SyncBnOutputMmcv": ("running_mean", "running_var", "weight", "bias"),
 }
 """Optional tensors that other arguments ask for, or that come in pairs."""
 
@@ -116,8 +120,12 @@ NO_BOUNDS: dict[str, tuple[str, ...]] = {
     "SliceBackward": ("step",),
     "UnfoldBackward": ("size", "step"),
     "RoiAlignBackward": ("pooled_height", "pooled_width"),
+    "DeformRoiPoolMmcv": ("pooled_height", "pooled_width"),
+    "IndiceMaxpoolMmcv": ("numAct",),
+    "IndiceConvMmcv": ("numActOut",),
+    "FusedIndiceConvBatchnormMmcv": ("numActOut",),
 }
-"""Numbers that the shape of an operand follows: a recipe with another number needs another operand."""
+"""Numbers that the shape or the indices of an operand follow: a recipe with another number needs another operand."""
 
 SPARSE = {"SpMM": "input"}
 """Operands in compressed sparse rows; a case draws them dense and keeps a part of the elements."""

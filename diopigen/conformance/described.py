@@ -11,12 +11,20 @@ from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.values import draw, seed_of
 from diopigen.contract.arguments import Described, Scalar, Tensor
+from diopigen.contract.evaluate import Arguments
+from diopigen.ir.model import Function
 
 
 def described(case: Case) -> Mapping[str, Described]:
     """The arguments of a case, described. Elements are sampled on their own: a predicate over them has to hold for
     whatever the recipe may give."""
     return {name: _described(value, f"{case.id}:{name}") for name, value in case.arguments.items()}
+
+
+def keeps_constraints(function: Function, case: Case) -> bool:
+    """Whether the arguments of a case satisfy the predicates of a function."""
+    arguments = Arguments(function, described(case))
+    return all(c.require is None or arguments.holds(c.require.expression) for c in function.constraints)
 
 
 def _described(value: Value, label: str) -> Any:
