@@ -41,7 +41,7 @@ class Arguments:
             if isinstance(values.get(param.name), Tensor) and _fits(param, values[param.name])
         }
         plain = {p.name: _plain(values.get(p.name)) for p in function.params if p.type not in _TENSOR_TYPES}
-        self.dimensions: dict[str, int] = dict(Evaluator(function, {**sizes, **plain}).names)
+        self.dimensions: dict[str, int] = dict(Evaluator(function, {**sizes, **plain}, lenient=True).names)
 
     def holds(self, predicate: Expression) -> bool:
         """Whether the predicate is satisfied."""
@@ -104,7 +104,10 @@ class Arguments:
         if name == "dtype":
             return self._dtype(arguments[0])
         if name == "promote":
-            return dtypes.evaluate(call, self._operands)
+            try:
+                return dtypes.evaluate(call, self._operands)
+            except LookupError as error:  # all are null
+                raise Undefined from error
         if name == "implies":
             return not self._plain(arguments[0]) or self._plain(arguments[1])
         if name == "where":

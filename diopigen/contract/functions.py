@@ -199,8 +199,8 @@ def _row_counts(values: Ints, length: int) -> Ints:
 
 
 def _row_heads(values: Ints, length: int, counts: Ints) -> Ints:
-    """Undefined where the entries are no rows of that length, one for each count."""
-    if len(values) != length * len(counts):
+    """Undefined where the entries are no rows of that length, one for each count, or a count is no integer."""
+    if len(values) != length * len(counts) or not all(isinstance(count, int) for count in counts):
         raise Undefined
     return tuple(
         entry for row, count in enumerate(counts) for entry in values[row * length : row * length + max(count, 0)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from diopigen.contract.shapes import BY_RULE, Dims, axis, broadcast
+from diopigen.contract.shapes import BY_RULE, Dims, ShapeError, axis, broadcast
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
@@ -14,10 +14,12 @@ from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Una
 
 class Evaluator:
     """The shapes of one call. `values` holds a shape per tensor (a tuple of shapes for an array of tensors), the
-    integers, flags and lists of the other parameters, and None for null."""
+    integers, flags and lists of the other parameters, and None for null. Raises `ShapeError` where leading dimensions
+    of the same name do not broadcast, unless `lenient`: then the first ones count."""
 
-    def __init__(self, function: Function, values: Mapping[str, Any]) -> None:
+    def __init__(self, function: Function, values: Mapping[str, Any], *, lenient: bool = False) -> None:
         self.function = function
+        self.lenient = lenient
         self.values = dict(values)
         self.names: dict[str, int] = {}
         self.variadic: dict[str, Dims] = {}
@@ -37,12 +39,19 @@ class Evaluator:
             pairs = list(zip(entries[:spread], sizes, strict=False))
             pairs += zip(entries[spread + 1 :], sizes[len(sizes) - tail :], strict=False)
             name, own = entries[spread].name, tuple(sizes[spread : len(sizes) - tail])
-            self.variadic[name] = broadcast(self.variadic.get(name, ()), own)
+            self._bind_leading(name, own)
         for entry, size in pairs:
             if entry.kind == "formula" and isinstance(entry.formula.expression, Name):
                 name = entry.formula.expression.name
                 if name not in self.values:
                     self.names.setdefault(name, size)
+
+    def _bind_leading(self, name: str, own: Dims) -> None:
+        try:
+            self.variadic[name] = broadcast(self.variadic.get(name, ()), own)
+        except ShapeError:
+            if not self.lenient:
+                raise
 
     def shape(self, param: Parameter) -> Dims | None:
         """The shape of a tensor parameter by its rule, or None where the caller or the call decides."""
