@@ -93,6 +93,7 @@ DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorH
  * @note C2: stride and dilation have two entries, all at least 1 (else diopiErrorOccurred).
  * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: bias_sizes is null or the one entry K (else diopiErrorOccurred).
+ * @note C5: the dilated filter is not larger than the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
@@ -592,6 +593,7 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C2: kernel_size and dilation have one entry, at least 1, and stride too unless it has none (else
  *       diopiErrorOccurred).
  * @note C3: padding has one entry, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -667,6 +669,7 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: kernel_size has one entry, at least 1, and stride too unless it has none (else diopiErrorOccurred).
  * @note C3: padding has one entry, none negative or above half of the window (else diopiErrorOccurred).
+ * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -774,6 +777,8 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTen
  * @note C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: out has the shape that the pooling gives (else diopiErrorOccurred).
+ * @note C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled values, shaped as MaxPool1d, AvgPool1d, AdaptiveMaxPool1d or AdaptiveAvgPool1d shape them.
  *         Dtype: same(input).
@@ -804,6 +809,8 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
+ * @note C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -860,6 +867,7 @@ DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C2: kernel_size has two entries, all at least 1, and stride too unless it has none (else diopiErrorOccurred).
  * @note C3: padding has two entries, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: divisor_override is null or not 0 (else diopiErrorOccurred).
+ * @note C5: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -941,6 +949,7 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
  * @note C2: kernel_size and dilation have two entries, all at least 1, and stride too unless it has none (else
  *       diopiErrorOccurred).
  * @note C3: padding has two entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -970,6 +979,8 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
  * @note C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: out has the shape that the pooling gives (else diopiErrorOccurred).
+ * @note C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled values, shaped as MaxPool2d, AvgPool2d, AdaptiveMaxPool2d or AdaptiveAvgPool2d shape them.
  *         Dtype: same(input).
@@ -1001,6 +1012,8 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
+ * @note C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -4608,6 +4621,8 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: output_padding has two entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
+ * @note C5: behind the first two dimensions input and weight have elements, and padding leaves some of the result (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Sum of the filters placed at every position of input, [N, M * groups, *output]. Dtype: same(input).
  *         Shape: conv_transpose(input, weight, stride, padding, output_padding, groups, dilation).
@@ -4640,6 +4655,8 @@ DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTenso
  * @note C4: output_padding has two entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
  * @note C5: bias_sizes is null or the one entry M * groups (else diopiErrorOccurred).
+ * @note C6: behind the first two dimensions input and weight have elements, and padding leaves some of the result (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
@@ -4676,6 +4693,8 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
  * @note C3: padding has three entries, none negative (else diopiErrorOccurred).
  * @note C4: output_padding has three entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
+ * @note C5: behind the first two dimensions input and weight have elements, and padding leaves some of the result (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Sum of the filters placed at every position of input, [N, M * groups, *output]. Dtype: same(input).
  *         Shape: conv_transpose(input, weight, stride, padding, output_padding, groups, dilation).
@@ -4709,6 +4728,8 @@ DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTenso
  * @note C4: output_padding has three entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
  * @note C5: bias_sizes is null or the one entry M * groups (else diopiErrorOccurred).
+ * @note C6: behind the first two dimensions input and weight have elements, and padding leaves some of the result (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
@@ -5074,6 +5095,7 @@ DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorH
  * @note C2: stride and dilation have three entries, all at least 1 (else diopiErrorOccurred).
  * @note C3: padding has three entries, none negative (else diopiErrorOccurred).
  * @note C4: bias_sizes is null or the one entry K (else diopiErrorOccurred).
+ * @note C5: the dilated filter is not larger than the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input; null when it is not wanted. Dtype: same(input). Shape: same(input). May be
  *         null.
@@ -5133,6 +5155,7 @@ DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C2: kernel_size has three entries, all at least 1, and stride too unless it has none (else diopiErrorOccurred).
  * @note C3: padding has three entries, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: divisor_override is null or not 0 (else diopiErrorOccurred).
+ * @note C5: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -5213,6 +5236,7 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
  * @note C2: kernel_size and dilation have three entries, all at least 1, and stride too unless it has none (else
  *       diopiErrorOccurred).
  * @note C3: padding has three entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -5329,6 +5353,8 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, 
  * @note C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: out has the shape that the pooling gives (else diopiErrorOccurred).
+ * @note C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled values, shaped as MaxPool3d, AvgPool3d, AdaptiveMaxPool3d or AdaptiveAvgPool3d shape them.
  *         Dtype: same(input).
@@ -5360,6 +5386,8 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
+ * @note C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -5896,6 +5924,9 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *       whose gradient takes the normalisation of log_probs into account and so differs from the plain derivative
  * @note C1: blank is at least 0 and below C (else diopiErrorOccurred).
  * @note C2: neg_log_likelihood and log_alpha are those of the same arguments (else diopiErrorOccurred).
+ * @note C3: targets has one or two dimensions (else diopiErrorOccurred).
+ * @note C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the logits behind log_probs; zero at steps behind the end of a
  *         sample. Dtype: same(log_probs). Shape: same(log_probs).
@@ -6726,6 +6757,7 @@ DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensor
  * @note C1: mode fits the length of in_size (else diopiErrorOccurred).
  * @note C2: out_size has two entries less than in_size, each the size of its dimension of grad_output (else
  *       diopiErrorOccurred).
+ * @note C3: the entries of in_size behind the first are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of the input of the forward call. Dtype: same(grad_output). Shape: value(in_size).
  * @param[in] grad_output Gradient that arrives at the resized values, with out_size behind the channels. Dtype:

@@ -32,7 +32,7 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
     const Tensor input_tensor = tensor("input", input, kFloating);
     require_planes(input_tensor, space + 2);
     const Window window = pool_window(space, "kernel_size", kernel_size, stride, padding, nullptr);
-    const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode);
+    const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode, space == 1 ? "C4" : "C5");
     require_divisor(divisor.fixed, "C4: parameter 'divisor_override' must not be 0");
     require_pooled(arriving, input_tensor, space, pooling);
     require_same_dtype(gradient, input_tensor);

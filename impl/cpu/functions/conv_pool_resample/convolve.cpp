@@ -24,17 +24,18 @@ Window window_of(const Tensor& weight, int space, const Arguments& arguments) {
             entries("C2", "dilation", arguments.dilation, space, 1, 1)};
 }
 
-void require_filter(const Window& window, const Tensor& weight, const Triple& positions) {
+void require_filter(const Window& window, const Tensor& weight, const Triple& positions, const char* constraint) {
     for (int k = 0; k < kSpace; ++k) {
         if (window.kernel[k] < 1 || window.kernel[k] > kLargestEntry || positions[k] < 1) {
-            fail(std::string("C4: parameter '") + weight.name +
+            fail(std::string(constraint) + ": parameter '" + weight.name +
                  "' must have elements and, dilated, not be larger than the padded input");
         }
     }
 }
 
-// The convolution that a call asks for. `input` holds its images.
-Convolution convolution_of(const Tensor& input, const Tensor& weight, int space, const Arguments& arguments) {
+// The convolution that a call asks for. `input` holds its images; `fits` is the constraint that the filter fits.
+Convolution convolution_of(const Tensor& input, const Tensor& weight, int space, const Arguments& arguments,
+                           const char* fits) {
     require_rank(input, space + 2, space + 2);
     require_rank(weight, space + 2, space + 2);
     const int64_t groups = arguments.groups;
@@ -46,7 +47,7 @@ Convolution convolution_of(const Tensor& input, const Tensor& weight, int space,
     for (int k = 0; k < kSpace; ++k) {
         convolution.sliding.positions[k] = window.count(k, convolution.sliding.size[k]);
     }
-    require_filter(window, weight, convolution.sliding.positions);
+    require_filter(window, weight, convolution.sliding.positions, fits);
     std::vector<int64_t> shape = shape_of(weight);
     shape[1] = convolution.depth();
     require_shape(weight, shape);
@@ -54,9 +55,15 @@ Convolution convolution_of(const Tensor& input, const Tensor& weight, int space,
     return convolution;
 }
 
-// The convolution whose transposed form a call asks for. `input` holds its responses.
+// The convolution whose transposed form a call asks for. `input` holds its responses; `fits` is the constraint that
+// neither it, the weight nor the result is without elements.
 Convolution transposed_of(const Tensor& input, const Tensor& weight, int space, const Arguments& arguments,
-                          diopiSize_t output_padding) {
+                          diopiSize_t output_padding, const char* fits) {
+    const auto require_elements = [&](bool has_elements, const char* message) {
+        if (!has_elements) {
+            fail(std::string(fits) + message);
+        }
+    };
     require_rank(input, space + 2, space + 2);
     require_rank(weight, space + 2, space + 2);
     const int64_t groups = arguments.groups;
@@ -71,11 +78,12 @@ Convolution transposed_of(const Tensor& input, const Tensor& weight, int space, 
     for (int k = 0; k < kSpace; ++k) {
         require(added[k] < window.step[k] || added[k] < window.spread[k],
                 "C4: parameter 'output_padding' must be below the stride or the dilation");
-        require(window.kernel[k] >= 1 && window.kernel[k] <= kLargestEntry, "parameter 'weight' has no elements");
+        require_elements(window.kernel[k] >= 1 && window.kernel[k] <= kLargestEntry,
+                         ": parameter 'weight' has no elements");
         const int64_t positions = convolution.sliding.positions[k];
-        require(positions >= 1 && positions <= kLargestEntry, "parameter 'input' has no elements");
+        require_elements(positions >= 1 && positions <= kLargestEntry, ": parameter 'input' has no elements");
         const int64_t size = (positions - 1) * window.step[k] - 2 * window.pad[k] + window.extent(k) + added[k];
-        require(size >= 1, "C3: parameter 'padding' leaves no elements of the result");
+        require_elements(size >= 1, ": parameter 'padding' leaves no elements of the result");
         convolution.sliding.size[k] = size;
     }
     std::vector<int64_t> shape = shape_of(weight);
@@ -150,7 +158,7 @@ void convolve(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t input
     const Tensor input_tensor = tensor("input", input, kFloating);
     const Tensor weight_tensor = tensor("weight", weight, kFloating);
     const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-    const Convolution convolution = convolution_of(input_tensor, weight_tensor, space, arguments);
+    const Convolution convolution = convolution_of(input_tensor, weight_tensor, space, arguments, "C4");
     require_same_dtype(out_tensor, input_tensor);
     require_same_dtype(bias_tensor, input_tensor);
     require_shape(bias_tensor, {convolution.filters});
@@ -165,7 +173,7 @@ void convolve_backward(int space, const Results& results, diopiConstTensorHandle
     const Tensor arriving = tensor("grad_output", grad_output, kFloating);
     const Tensor input_tensor = tensor("input", input, kFloating);
     const Tensor weight_tensor = tensor("weight", weight, kFloating);
-    const Convolution convolution = convolution_of(input_tensor, weight_tensor, space, arguments);
+    const Convolution convolution = convolution_of(input_tensor, weight_tensor, space, arguments, "C5");
     require_shape(arriving, batch_of(input_tensor, convolution.filters, convolution.sliding.positions, space));
     results.check(arriving, input_tensor, weight_tensor, convolution.filters, bias_sizes,
                   "C4: parameter 'bias_sizes' must be null or the number of filters");
@@ -184,7 +192,7 @@ void transpose(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t inpu
     const Tensor input_tensor = tensor("input", input, kFloating);
     const Tensor weight_tensor = tensor("weight", weight, kFloating);
     const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-    const Convolution convolution = transposed_of(input_tensor, weight_tensor, space, arguments, output_padding);
+    const Convolution convolution = transposed_of(input_tensor, weight_tensor, space, arguments, output_padding, "C5");
     require_same_dtype(out_tensor, input_tensor);
     require_same_dtype(bias_tensor, input_tensor);
     require_shape(bias_tensor, {convolution.channels});
@@ -199,7 +207,7 @@ void transpose_backward(int space, const Results& results, diopiConstTensorHandl
     const Tensor arriving = tensor("grad_output", grad_output, kFloating);
     const Tensor input_tensor = tensor("input", input, kFloating);
     const Tensor weight_tensor = tensor("weight", weight, kFloating);
-    const Convolution convolution = transposed_of(input_tensor, weight_tensor, space, arguments, output_padding);
+    const Convolution convolution = transposed_of(input_tensor, weight_tensor, space, arguments, output_padding, "C6");
     require_shape(arriving, batch_of(input_tensor, convolution.channels, convolution.sliding.size, space));
     results.check(arriving, input_tensor, weight_tensor, convolution.channels, bias_sizes,
                   "C5: parameter 'bias_sizes' must be null or the number of channels of the result");

@@ -30,7 +30,7 @@ Pooling sliding(const Tensor& input, int space, const Arguments& arguments, bool
     entries("C2", "dilation", arguments.dilation, space, 1, 1);
     const Window window = pool_window(space, "ksize", arguments.ksize, arguments.stride, arguments.padding,
                                       is_maximum ? &arguments.dilation : nullptr);
-    return sliding_pool(input, space, window, arguments.ceil_mode);
+    return sliding_pool(input, space, window, arguments.ceil_mode, "C6");
 }
 
 void pool(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t input, const Arguments& arguments,
@@ -38,7 +38,7 @@ void pool(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t input, co
     const Tensor out_tensor = tensor("out", out, kFloating);
     const Tensor input_tensor = tensor("input", input, kFloating);
     const bool is_maximum = takes_maximum(arguments.mode);
-    require_planes(input_tensor, space + 2);
+    require_planes(input_tensor, space + 2, "C5");
     const Pooling pooling =
         arguments.adaptive ? adaptive_pool(input_tensor, space, entries("C1", "output_size", output_size, space, 0, 1))
                            : sliding(input_tensor, space, arguments, is_maximum);
@@ -59,7 +59,7 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
     const Tensor positions = optional_tensor("indices", indices, kInt64);
     const bool is_maximum = takes_maximum(arguments.mode);
     require(!is_maximum || !positions.is_null(), "C1: parameter 'indices' must be given when mode is max");
-    require_planes(input_tensor, space + 2);
+    require_planes(input_tensor, space + 2, "C5");
     require_rank(arriving, input_tensor.rank, input_tensor.rank);
     const Pooling pooling = arguments.adaptive ? adaptive_pool(input_tensor, space, space_of(arriving, space))
                                                : sliding(input_tensor, space, arguments, is_maximum);

@@ -20,8 +20,9 @@ struct Pooling {
 // The arguments of a window, with the constraints C2 and C3 of the pooling operators. `dilation` may be null for 1.
 Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                    const diopiSize_t* dilation);
-// Sliding windows; with `ceil_mode` also a last one that sticks out of the padded input, if it begins inside.
-Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode);
+// Sliding windows; with `ceil_mode` also a last one that sticks out of the padded input, if it begins inside. `fits` is
+// the constraint that there is one.
+Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode, const char* fits = "C4");
 // Windows that divide every dimension into nearly equal parts.
 Pooling adaptive_pool(const Tensor& input, int space, const Triple& windows);
 

@@ -32,7 +32,7 @@ Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, 
     return window;
 }
 
-Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode) {
+Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode, const char* fits) {
     Pooling pooling = pooling_over(input, space);
     pooling.window = window;
     for (int k = 0; k < kSpace; ++k) {
@@ -45,7 +45,9 @@ Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool 
         if (ceil_mode && count > 0 && (count - 1) * step >= size + pad) {
             --count;
         }
-        require(count > 0, "C4: parameter 'input': at least one window must fit into the padded input");
+        if (count <= 0) {
+            fail(std::string(fits) + ": parameter 'input': at least one window must fit into the padded input");
+        }
         pooling.windows[k] = count;
     }
     return pooling;

@@ -95,7 +95,7 @@ DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, dio
         const Tensor arriving = tensor("grad_output", grad_output, kFloating);
         require_sizes("in_size", in_size);
         const bool cubic = is_cubic(mode, in_size.len, "C1: parameter 'mode' does not fit the length of in_size");
-        const Resize resize = resize_backward(gradient, arriving, out_size, in_size, "C1");
+        const Resize resize = resize_backward(gradient, arriving, out_size, in_size, "C3");
         if (gradient.numel == 0) {
             return;
         }

@@ -69,15 +69,15 @@ inline std::vector<int64_t> with_space(const Tensor& tensor, const Triple& sizes
     return shape;
 }
 
-// `batched` dimensions or one less; all but the batch have elements.
-inline void require_planes(const Tensor& tensor, int64_t batched) {
+// `batched` dimensions or one less; all but the batch have elements. `constraint` says so.
+inline void require_planes(const Tensor& tensor, int64_t batched, const char* constraint = "C1") {
     bool is_right = tensor.rank == batched || tensor.rank == batched - 1;
     for (int64_t i = tensor.rank - batched + 1; is_right && i < tensor.rank; ++i) {
         is_right = tensor.shape[i] > 0;
     }
     if (!is_right) {
-        fail(std::string("C1: parameter '") + tensor.name + "' must have " + std::to_string(batched - 1) + " or " +
-             std::to_string(batched) + " dimensions, of which only the batch may be empty; it has the shape " +
+        fail(std::string(constraint) + ": parameter '" + tensor.name + "' must have " + std::to_string(batched - 1) +
+             " or " + std::to_string(batched) + " dimensions, of which only the batch may be empty; it has the shape " +
              shape_text(tensor.shape, tensor.rank));
     }
 }

@@ -12,6 +12,13 @@ using namespace diopi::cpu;
 
 namespace {
 
+constexpr SequenceRules kForwardRules{
+    "C2: targets has one or two dimensions",
+    "C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank"};
+constexpr SequenceRules kBackwardRules{
+    "C3: targets has one or two dimensions",
+    "C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank"};
+
 bool is_same_memory(const Tensor& one, const Tensor& other) {
     return one.data == other.data && is_same_shape(one, other) &&
            std::equal(one.strides, one.strides + one.rank, other.strides);
@@ -34,7 +41,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
         const Tensor counts_tensor = tensor("target_lengths", target_lengths, kIndex);
         check_reduction(reduction);
         require_rank(input_tensor, 3, 3);
-        const Sequences all(input_tensor, targets_tensor, lengths_tensor, counts_tensor, blank);
+        const Sequences all(input_tensor, targets_tensor, lengths_tensor, counts_tensor, blank, kForwardRules);
         require_shape(out_tensor,
                       reduction == ReductionNone ? std::vector<int64_t>{all.samples} : std::vector<int64_t>());
         require_shape(losses_tensor, {all.samples});
@@ -78,7 +85,7 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTenso
         const Tensor alpha_tensor = tensor("log_alpha", log_alpha, kFloat32 | kFloat64);
         check_reduction(reduction);
         require_rank(input_tensor, 3, 3);
-        const Sequences all(input_tensor, targets_tensor, lengths_tensor, counts_tensor, blank);
+        const Sequences all(input_tensor, targets_tensor, lengths_tensor, counts_tensor, blank, kBackwardRules);
         require_same_shape(gradient_tensor, input_tensor);
         require_shape(losses_tensor, {all.samples});
         require_shape(alpha_tensor, {all.samples, all.steps, all.states()});

@@ -24,10 +24,16 @@ DIOPI_SHARED inline double log_sum(double a, double b, double c = kNever) {
     return numeric::log(numeric::exp(a - top) + numeric::exp(b - top) + numeric::exp(c - top)) + top;
 }
 
+// What constraints of CTCLoss and CTCLossBackward say of sequences and targets, each with its own numbers.
+struct SequenceRules {
+    const char* targets;
+    const char* lengths;
+};
+
 // Sequences and targets, checked.
 struct Sequences {
     Sequences(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
-              int64_t blank_class)
+              int64_t blank_class, const SequenceRules& rules)
         : steps(log_probs.shape[0]),
           samples(log_probs.shape[1]),
           classes(log_probs.shape[2]),
@@ -35,10 +41,8 @@ struct Sequences {
           labels(attention::indices(targets)),
           lengths(attention::indices(input_lengths)),
           label_counts(attention::indices(target_lengths)) {
-        const char* const kRule =
-            "C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank";
         require(blank >= 0 && blank < classes, "C1: blank is at least 0 and below C");
-        require(targets.rank == 1 || targets.rank == 2, "C2: targets has one or two dimensions");
+        require(targets.rank == 1 || targets.rank == 2, rules.targets);
         require_shape(input_lengths, {samples});
         require_shape(target_lengths, {samples});
         const bool is_padded = targets.rank == 2;
@@ -48,16 +52,16 @@ struct Sequences {
         int64_t next = 0;
         for (int64_t n = 0; n < samples; ++n) {
             const int64_t count = label_counts[n];
-            require(lengths[n] >= 0 && lengths[n] <= steps && count >= 0, kRule);
-            require(count <= (is_padded ? targets.shape[1] : targets.numel - next), kRule);
+            require(lengths[n] >= 0 && lengths[n] <= steps && count >= 0, rules.lengths);
+            require(count <= (is_padded ? targets.shape[1] : targets.numel - next), rules.lengths);
             first.push_back(is_padded ? n * targets.shape[1] : next);
             for (int64_t i = first[n]; i < first[n] + count; ++i) {
-                require(labels[i] >= 0 && labels[i] < classes && labels[i] != blank, kRule);
+                require(labels[i] >= 0 && labels[i] < classes && labels[i] != blank, rules.lengths);
             }
             next += count;
             longest = std::max(longest, count);
         }
-        require(is_padded || next == targets.numel, kRule);
+        require(is_padded || next == targets.numel, rules.lengths);
     }
 
     int64_t states() const { return 2 * longest + 1; }
