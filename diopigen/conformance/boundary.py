@@ -7,7 +7,6 @@ are the first and the last that are allowed, and a window with `ceil_mode` where
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,16 +15,20 @@ import numpy as np
 from diopigen.conformance.admits import NO_BOUNDS, admits
 from diopigen.conformance.axes import Maker, tensors
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.described import describe
 from diopigen.conformance.dtypes import MANTISSA, SMALLEST_NORMAL, Array, decode, encode
 from diopigen.conformance.limits import Formula
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, storable
-from diopigen.conformance.variations import counted_dims
+from diopigen.contract import evaluate as contract
+from diopigen.contract.arguments import Undefined
+from diopigen.contract.comparisons import limits, tensors_of_dims
 from diopigen.contract.dtypes import kind
 from diopigen.ir.model import Function
 from diopigen.ir.recipe import Argument, Drawn, Literal, TensorRecipe
-from diopigen.spec.expression import Binary, Call, Expression, ExpressionError, Name, Unary, parse
+from diopigen.ir.types import INTEGERS
+from diopigen.spec.expression import Binary, Expression, Name
 from diopigen.spec.expression import Number as Figure
 
 NAMES = ("boundary",)
@@ -128,11 +131,6 @@ def _placed(
 
 # ---- the ranges that constraints state ----------------------------------------------------------------------------
 
-_AT_LEAST = re.compile(r"(\w+)(?: and (\w+))? (?:is|are) at least (-?\d+)(?: and at most (-?\d+))?(?=$|,| and below)")
-_BETWEEN = re.compile(r"^(\w+) lies between (-?\d+) and (-?\d+)")
-_NOT_NEGATIVE = re.compile(r"(\w+) is not negative$")
-_FROM_TO = re.compile(r"^(every (?:value|entry) of )?(\w+) is in \[(.+)\](?=$|,)")
-
 
 def _ranges(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     dtypes = lead_dtypes(function)
@@ -157,36 +155,23 @@ class _Bound:
 def _bounds(function: Function) -> Iterator[tuple[str, _Bound]]:
     """The parameters that constraints bound, with each end that is allowed itself. Dimensions are the axis
     `negative-dim`."""
-    counted = counted_dims(function)
-    for constraint in function.constraints:
-        match = _FROM_TO.search(constraint.text)
-        ends = _ends(match.group(3)) if match is not None else None
-        if match is not None and ends is not None and match.group(2) not in counted:
-            for end, word in zip(ends, ("low", "high"), strict=True):
-                yield match.group(2), _Bound(end, word, of_values=match.group(1) is not None)
-        for match in _AT_LEAST.finditer(constraint.text):
-            for name in filter(None, match.group(1, 2)):
-                yield name, _Bound(parse(match.group(3)), "low")
-                if match.group(4):
-                    yield name, _Bound(parse(match.group(4)), "high")
-        match = _BETWEEN.match(constraint.text)
-        if match is not None:
-            yield match.group(1), _Bound(parse(match.group(2)), "low")
-            yield match.group(1), _Bound(parse(match.group(3)), "high")
-        match = _NOT_NEGATIVE.match(constraint.text)
-        if match is not None:
-            yield match.group(1), _Bound(parse("0"), "low")
-
-
-def _ends(text: str) -> tuple[Expression, Expression] | None:
-    """The two expressions between the brackets of a range; None where it is prose."""
-    parts = text.split(", ")
-    for place in range(1, len(parts)):
-        try:
-            return parse(", ".join(parts[:place])), parse(", ".join(parts[place:]))
-        except ExpressionError:
+    counted = tensors_of_dims(function)
+    for limit in limits(function):
+        param = function.param(limit.parameter)
+        if param is None or limit.parameter in counted or not math.isfinite(_constant(limit.end)):
             continue
-    return None
+        end = limit.end
+        if limit.operator in ("<", ">"):
+            # Of integers the one next to the end is the last that is allowed.
+            if not (limit.of_entries or param.type in INTEGERS):
+                continue
+            end = Binary("-" if limit.operator == "<" else "+", end, Figure(1))
+        yield limit.parameter, _Bound(end, "high" if limit.operator[0] == "<" else "low", of_values=limit.of_entries)
+
+
+def _constant(expression: Expression) -> float:
+    """The number that an end is; 0 for an expression."""
+    return math.inf if expression == Name("inf") else 0.0
 
 
 def _at(
@@ -198,7 +183,7 @@ def _at(
         return None
     try:
         before = resolver.resolve(recipe, choice)
-        end = _evaluated(bound.expression, before)
+        end = _evaluated(function, bound.expression, before)
         if end is None:
             return None
         if bound.of_values:
@@ -229,31 +214,16 @@ def _plain(value: Value) -> object:
     return value.value if isinstance(value, Number) else value
 
 
-def _evaluated(expression: Expression, arguments: Arguments) -> int | None:
-    """The integer that an end of a range stands for, where it is made of numbers and sizes of tensors."""
-    if isinstance(expression, Figure):
-        return expression.value if isinstance(expression.value, int) else None
-    if isinstance(expression, Unary) and expression.operator == "-":
-        inner = _evaluated(expression.operand, arguments)
-        return None if inner is None else -inner
-    if isinstance(expression, Binary) and expression.operator in ("+", "-"):
-        left, right = _evaluated(expression.left, arguments), _evaluated(expression.right, arguments)
-        if left is None or right is None:
-            return None
-        return left + right if expression.operator == "+" else left - right
-    if isinstance(expression, Name):
-        value = _plain(arguments.get(expression.name))
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
-    if isinstance(expression, Call) and expression.function == "size" and len(expression.arguments) == 2:
-        tensor, dim = expression.arguments
-        of = arguments.get(tensor.name) if isinstance(tensor, Name) else None
-        place = _evaluated(dim, arguments)
-        if isinstance(of, Operand) and place is not None and -len(of.shape) <= place < len(of.shape):
-            return of.shape[place]
-    return None
+def _evaluated(function: Function, expression: Expression, arguments: Arguments) -> int | float | None:
+    """The number that an end of a range stands for; None where it has no value or follows from elements."""
+    try:
+        value = contract.Arguments(function, describe(arguments, function.name)).value(expression)
+    except (Undefined, ArithmeticError):
+        return None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _all(shape: tuple[int, ...], value: int) -> Literal:
+def _all(shape: tuple[int, ...], value: int | float) -> Literal:
     filled: Array = np.full(shape, value)
     return _tuples(filled.tolist())
 

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from diopigen.conformance import axes, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.described import keeps_constraints
+from diopigen.conformance.described import keeps_constraints, keeps_contract
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
 from diopigen.conformance.models import AXIS as MODEL_AXIS
@@ -149,9 +149,9 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     made += variations.cases(function, resolver, recipes)
     made += boundary.cases(function, resolver, recipes)
     made += _distribution_cases(function, resolver, recipes)
+    made += list(reach.cases(function, resolver, recipes, made))
     for case in (
-        *made,
-        *reach.cases(function, resolver, recipes, made),
+        *(case for case in made if keeps_contract(function, case)),
         *refusals.cases(interface, function, resolver, recipes),
     ):
         name, number = case.id, 2

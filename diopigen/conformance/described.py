@@ -10,6 +10,7 @@ import numpy as np
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.values import draw, seed_of
+from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Described, Scalar, Tensor
 from diopigen.contract.evaluate import Arguments
 from diopigen.ir.model import Function
@@ -18,7 +19,20 @@ from diopigen.ir.model import Function
 def described(case: Case) -> Mapping[str, Described]:
     """The arguments of a case, described. Elements are sampled on their own: a predicate over them has to hold for
     whatever the recipe may give."""
-    return {name: _described(value, f"{case.id}:{name}") for name, value in case.arguments.items()}
+    return describe(case.arguments, case.id)
+
+
+def describe(arguments: Mapping[str, Value], label: str) -> Mapping[str, Described]:
+    """Arguments, described; elements are sampled by the label."""
+    return {name: _described(value, f"{label}:{name}") for name, value in arguments.items()}
+
+
+def keeps_contract(function: Function, case: Case) -> bool:
+    """Whether a case that was derived is a legal call: shapes agree with the lists of dimensions, and each constraint
+    holds."""
+    arguments = contract.Arguments(function, described(case))
+    predicates = (c.require.expression for c in function.constraints if c.require is not None)
+    return arguments.agree() and all(map(arguments.holds, predicates))
 
 
 def keeps_constraints(function: Function, case: Case) -> bool:

@@ -3,7 +3,6 @@ tensors, optional tensors that are null."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit
+from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.contract.dtypes import kind
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
@@ -47,27 +47,10 @@ def _case(function: Function, dtype: str, axis: str, name: str, arguments: Mappi
 
 # ---- dimensions counted from the end --------------------------------------------------------------------------------
 
-_RANGE = re.compile(r"(?:every entry of )?(\w+)(?: and (\w+))? (?:is|are) in \[-rank\((\w+)\)")
-
-
-_DIMENSION = re.compile(r"(\w+) is a dimension of (\w+)")
-
-
-def counted_dims(function: Function) -> dict[str, str]:
-    """The parameters that name dimensions from either end, each with the tensor that they are of, as the constraints
-    say."""
-    found: dict[str, str] = {}
-    for constraint in function.constraints:
-        for match in _RANGE.finditer(constraint.text):
-            found.update({name: match.group(3) for name in match.group(1, 2) if name})
-        for match in _DIMENSION.finditer(constraint.text):
-            found[match.group(1)] = match.group(2)
-    return {name: of for name, of in found.items() if function.param(name) and function.param(of)}
-
 
 def _negative_dims(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """The same dimensions, counted from the other end."""
-    dims = counted_dims(function)
+    dims = tensors_of_dims(function)
     dtypes = lead_dtypes(function)
     for number, recipe in enumerate(recipes if dims else ()):
         dtype = fixed_dtype(function, recipe) or dtypes[-1 - number % len(dtypes)]
@@ -102,7 +85,7 @@ _REDUCED = frozenset({"reduction", "activation_fwd"})
 
 def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """One long dimension: of many terms an error in a few shows no more, but a block that is left out does."""
-    dims = counted_dims(function)
+    dims = tensors_of_dims(function)
     read = [p.name for p in function.params if p.is_read and p.type == "tensor"]
     if list(dims) != ["dim"] or read != [dims["dim"]] or function.family not in _REDUCED or not recipes:
         return

@@ -7,6 +7,7 @@ another check, or allowed. `and`, `or`, `implies` and `where` evaluate from the 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -49,6 +50,33 @@ class Arguments:
             return bool(self.value(predicate))
         except (Undefined, ArithmeticError):
             return True
+
+    def agree(self) -> bool:
+        """Whether the shapes of inputs agree with their lists of dimensions: in rank, in numbers, and in the sizes that
+        one name stands for."""
+        return all(self._agrees(param) for param in self.function.params if param.is_read and "shape" not in param.free)
+
+    def _agrees(self, param: Parameter) -> bool:
+        value, shape = self.values.get(param.name), param.shape
+        if not isinstance(shape, ShapeList) or not isinstance(value, Tensor) or math.prod(value.shape) == 1:
+            return True
+        if not _fits(param, value):
+            return param.nullable and value.shape == (0,)  # stands for null
+        entries, sizes = list(shape.dimensions), list(value.shape)
+        spread = next((place for place, entry in enumerate(entries) if entry.kind == "variadic"), None)
+        if spread is not None:
+            tail = len(entries) - spread - 1
+            entries = entries[:spread] + entries[spread + 1 :]
+            sizes = sizes[:spread] + sizes[len(sizes) - tail :]
+        for entry, size in zip(entries, sizes, strict=True):
+            if entry.kind != "formula":
+                continue
+            try:
+                if self.value(entry.formula.expression) != size and not (param.nullable and value.shape == (0,)):
+                    return False
+            except (Undefined, ArithmeticError):
+                continue
+        return True
 
     # ---- values -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from diopigen.conformance.binding import Host
 from diopigen.conformance.cases import cases_of, select
 from diopigen.conformance.memory import CANARY, GUARD, Arena
 from diopigen.conformance.model import Case, Operand
-from diopigen.conformance.variations import counted_dims
+from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
 
@@ -83,10 +83,10 @@ def test_indices_that_must_differ_are_not_expanded(interface: Interface) -> None
 
 
 def test_dimensions_are_counted_from_the_end(interface: Interface) -> None:
-    assert counted_dims(function_of(interface, "diopiCumsum")) == {"dim": "input"}
-    assert counted_dims(function_of(interface, "diopiTranspose")) == {"dim0": "input", "dim1": "input"}
-    assert counted_dims(function_of(interface, "diopiSum")) == {"dim": "input"}
-    assert counted_dims(function_of(interface, "diopiBmm")) == {}
+    assert tensors_of_dims(function_of(interface, "diopiCumsum")) == {"dim": "input"}
+    assert tensors_of_dims(function_of(interface, "diopiTranspose")) == {"dim0": "input", "dim1": "input"}
+    assert tensors_of_dims(function_of(interface, "diopiSum")) == {"dim": "input"}
+    assert tensors_of_dims(function_of(interface, "diopiBmm")) == {}
     recipes = {case.id.split("/")[2]: case for case in of_axis(interface, "diopiCumsum", "recipe")}
     turned = of_axis(interface, "diopiCumsum", "negative-dim")
     assert turned
