@@ -1069,7 +1069,8 @@ bool Evaluator::ofDtypes(const Node& node, Value& result) const {
         const double real = std::trunc(wanted.asReal());
         const bool isInteger =
             wanted.isReal
-                ? std::isfinite(real) && real >= static_cast<double>(low) && real <= static_cast<double>(high)
+                // 2^63 is a double, the largest int64 is not.
+                ? std::isfinite(real) && real >= static_cast<double>(low) && real < static_cast<double>(high) + 1
                 : wanted.integer >= low && (wanted.integer < 0 || static_cast<uint64_t>(wanted.integer) <= high);
         const bool isReal = !std::isfinite(wanted.asReal()) || std::fabs(wanted.asReal()) <= largestOf(toReal(found));
         result = Value::of(hasRange ? isInteger : isReal);
