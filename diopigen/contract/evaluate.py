@@ -16,7 +16,8 @@ from diopigen.contract import dtypes
 from diopigen.contract.arguments import Described, Scalar, Tensor, Undefined
 from diopigen.contract.functions import FUNCTIONS
 from diopigen.contract.shape_evaluation import Evaluator
-from diopigen.ir.model import Function, Parameter, ShapeList
+from diopigen.contract.shapes import ShapeError, broadcast
+from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "inf": float("inf")}
@@ -43,6 +44,10 @@ class Arguments:
         }
         plain = {p.name: _plain(values.get(p.name)) for p in function.params if p.type not in _TENSOR_TYPES}
         self.dimensions: dict[str, int] = dict(Evaluator(function, {**sizes, **plain}, lenient=True).names)
+        tensors = {
+            p.name: _shapes(values.get(p.name)) for p in function.params if p.type in _TENSOR_TYPES and p.is_read
+        }
+        self.shapes = Evaluator(function, {**tensors, **plain}, lenient=True)
 
     def holds(self, predicate: Expression) -> bool:
         """Whether the predicate is satisfied."""
@@ -58,6 +63,8 @@ class Arguments:
 
     def _agrees(self, param: Parameter) -> bool:
         value, shape = self.values.get(param.name), param.shape
+        if isinstance(shape, ShapeRule) and isinstance(value, Tensor):
+            return self._follows(param, shape, value)
         if not isinstance(shape, ShapeList) or not isinstance(value, Tensor) or math.prod(value.shape) == 1:
             return True
         if not _fits(param, value):
@@ -77,6 +84,22 @@ class Arguments:
             except (Undefined, ArithmeticError):
                 continue
         return True
+
+    def _follows(self, param: Parameter, rule: ShapeRule, value: Tensor) -> bool:
+        """Whether an input has the shape of its rule; one that follows from other arguments only."""
+        expression = rule.formula.expression
+        try:
+            wanted = self.shapes.shape(param)
+        except (LookupError, ShapeError, ValueError, ArithmeticError):
+            return True
+        if wanted is None or value.shape in ((0,), tuple(wanted)):
+            return True
+        if isinstance(expression, Call) and expression.function == "broadcastable":
+            return _broadcasts_to(value.shape, tuple(wanted))
+        if isinstance(expression, Call) and expression.function == "reduce" and len(expression.arguments) == 2:
+            squeezed = [[size for size in shape if size != 1] for shape in (value.shape, wanted)]
+            return squeezed[0] == squeezed[1]
+        return math.prod(value.shape) == 1 == math.prod(wanted)
 
     # ---- values -----------------------------------------------------------------------------------------------------
 
@@ -209,6 +232,19 @@ def _fits(param: Parameter, value: Described) -> bool:
 def _is_dimension(function: Function, name: str) -> bool:
     lists = (param.shape for param in function.params if isinstance(param.shape, ShapeList))
     return any(entry.name == name for shape in lists for entry in shape.dimensions)
+
+
+def _shapes(value: Described) -> Any:
+    if isinstance(value, tuple):
+        return tuple(item.shape for item in value if isinstance(item, Tensor))
+    return value.shape if isinstance(value, Tensor) else None
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return broadcast(shape, target) == target
+    except ShapeError:
+        return False
 
 
 def _plain(value: Described) -> Any:

@@ -5887,6 +5887,7 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  * @note C2: targets has one or two dimensions (else diopiErrorOccurred).
  * @note C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
+ * @note C4: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of shape (N) without reduction, where it may be the tensor of neg_log_likelihood, which
  *         then goes before zero_infinity; otherwise 0-d or of shape (1). The mean first divides each by its target
@@ -5927,6 +5928,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C3: targets has one or two dimensions (else diopiErrorOccurred).
  * @note C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
+ * @note C5: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the logits behind log_probs; zero at steps behind the end of a
  *         sample. Dtype: same(log_probs). Shape: same(log_probs).

@@ -666,6 +666,7 @@ DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Lowers the logits of listed tokens by repetition first and then by presence and count.
  * @note C1: every entry of p_token_ids is at least 0 and below the number of logits (else diopiErrorOccurred).
  * @note C2: every repetition_penalty is above 0 (else diopiErrorOccurred).
+ * @note C3: no entry of p_token_ids occurs twice (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the next token, [batch, vocabulary], changed in place where p_token_ids points.
  *         Dtype: floating. Shape: [B, V].
