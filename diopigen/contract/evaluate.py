@@ -21,8 +21,22 @@ from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "inf": float("inf")}
+
+
+def _ordered(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison that has no value for complex numbers."""
+
+    def apply(left: Any, right: Any) -> Any:
+        if isinstance(left, complex) or isinstance(right, complex):
+            raise Undefined
+        return compare(left, right)
+
+    return apply
+
+
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne, "<": _ordered(operator.lt), "<=": _ordered(operator.le),
+    ">": _ordered(operator.gt), ">=": _ordered(operator.ge),
 }  # fmt: skip
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from diopigen.contract import shapes
 from diopigen.contract.arguments import Tensor, Undefined
+from diopigen.contract.dtypes import kind
 
 Entries = Sequence[Tensor | None]
 
@@ -45,13 +46,15 @@ def masks_fit(shape: Sequence[int], entries: Entries) -> bool:
 
 
 def indices_fit(shape: Sequence[int], entries: Entries) -> bool:
-    """Whether each index is in [-size, size - 1] of its dimension."""
-    return all(
-        -sizes[0] <= index < sizes[0]
-        for _, sizes, entry in _placed(shape, entries)
-        if entry is not None and not _is_mask(entry)
-        for index in entry.elements()
-    )
+    """Whether each index is in [-size, size - 1] of its dimension. Undefined where an entry holds no integers."""
+    for _, sizes, entry in _placed(shape, entries):
+        if entry is None or _is_mask(entry):
+            continue
+        if kind(entry.dtype) != "int":
+            raise Undefined
+        if not all(-sizes[0] <= index < sizes[0] for index in entry.elements()):
+            return False
+    return True
 
 
 def _common(entries: Entries) -> tuple[int, ...]:

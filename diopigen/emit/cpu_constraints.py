@@ -40,7 +40,6 @@ STATEMENTS: Mapping[str, str] = {
     "other holds no zero when both operands are integral or bool and the quotient is rounded": "refuse_zero:other",
     "other is not zero when both operands are integral or bool and the quotient is rounded": "refuse_zero:other",
     "where rounding_mode rounds, neither input nor other is complex, and not both are bool": "require_roundable",
-    "with rounding input is not complex": "require_roundable",
     "value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)": (
         "require_in_range:value"
     ),

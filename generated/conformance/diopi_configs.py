@@ -9416,6 +9416,33 @@ diopi_configs = {
             ],
         ),
     ),
+    "scatter_scalar_4": dict(
+        name=["scatter"],
+        interface=["torch"],
+        tag=["diopiScatterScalar"],
+        dtype=[
+            np.bool_,
+            np.uint8,
+            np.int8,
+            np.int16,
+            np.int32,
+            np.int64,
+            np.float16,
+            np.float32,
+            np.float64,
+            np.complex64,
+            np.complex128,
+        ],
+        is_inplace=True,
+        para=dict(dim=[1], value=[2], reduce=[""]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((3, 4),)},
+                {"ins": ["index"], "shape": ((0,),), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
+            ],
+        ),
+    ),
     "random_inp": dict(
         name=["random_inp"],
         interface=["CustomizedTest"],

@@ -609,7 +609,8 @@ DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t /*ctx*/, diopiTensorH
         require_castable(out_tensor, compute);
         call.check();
         require(rounding_mode == RoundModeNone || !contains(kComplex | kBool, compute),
-                "C3: with rounding input is not complex", diopiDtypeNotSupported);
+                "C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool",
+                diopiDtypeNotSupported);
         if ((is_integral(compute) || compute == Dtype::kBool) && rounding_mode != RoundModeNone) {
             call.refuse_zero(
                 1, "C4: other is not zero when both operands are integral or bool and the quotient is rounded");
@@ -637,7 +638,8 @@ DIOPI_API diopiError_t diopiDivInpScalar(diopiContextHandle_t /*ctx*/, diopiTens
         require_castable(input_tensor, compute);
         call.check();
         require(rounding_mode == RoundModeNone || !contains(kComplex | kBool, compute),
-                "C3: with rounding input is not complex", diopiDtypeNotSupported);
+                "C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool",
+                diopiDtypeNotSupported);
         if ((is_integral(compute) || compute == Dtype::kBool) && rounding_mode != RoundModeNone) {
             call.refuse_zero(
                 1, "C4: other is not zero when both operands are integral or bool and the quotient is rounded");

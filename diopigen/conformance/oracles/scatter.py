@@ -105,6 +105,8 @@ def _element_places(call: Call) -> Any:
 def _gather_backward(call: Call) -> Answer:
     gradient, shape = call.wide("grad_output"), call.shapes["grad_input"]
     start = np.zeros(shape or (1,), dtype=gradient.dtype)
+    if gradient.size == 0:  # of any rank
+        return {"grad_input": Expected(start.reshape(shape))}
     return {"grad_input": _reshaped(_sum_at(start, _element_places(call), np.atleast_1d(gradient)), shape)}
 
 

@@ -2565,7 +2565,8 @@ DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t
  *       -1 wraps.
  * @note C1: rounding_mode is one of the three modes (else diopiErrorOccurred).
  * @note C2: the dtype of the quotient is of no higher category than out (else diopiDtypeNotSupported).
- * @note C3: with rounding input is not complex (else diopiDtypeNotSupported).
+ * @note C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
+ *       diopiDtypeNotSupported).
  * @note C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -2591,7 +2592,8 @@ DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C1: rounding_mode is one of the three modes (else diopiErrorOccurred).
  * @note C2: promote(input, other) is of no higher category than input; without rounding input is floating or complex
  *       (else diopiDtypeNotSupported).
- * @note C3: with rounding input is not complex (else diopiDtypeNotSupported).
+ * @note C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
+ *       diopiDtypeNotSupported).
  * @note C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -3887,7 +3889,7 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorH
  * @brief Slices along one dimension in the order of a vector of positions, which may repeat.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
- * @note C3: index has at most one dimension (else diopiErrorOccurred).
+ * @note C3: index has at most one dimension, and one element where input is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The chosen slices. Dtype: same(input). Shape: resize(input, dim, numel(index)).
  * @param[in] input The tensor whose slices are chosen. Dtype: any.
@@ -3904,6 +3906,7 @@ DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHan
  * @brief Gradient of IndexSelect: the slices of the incoming gradient are added to zeros at their positions.
  * @note C1: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
  * @note C2: every value of index is in [0, input_sizes[dim] - 1] (else diopiErrorOccurred).
+ * @note C3: index has one element where input_sizes is empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the tensor whose slices were chosen. Dtype: same(grad). Shape:
  *         value(input_sizes).
@@ -5612,6 +5615,8 @@ DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C4: in mode circular, no amount exceeds the size of its dimension (else diopiErrorOccurred).
  * @note C5: in every mode but constant, one to three dimensions are padded, and one or two more stand before them (else
  *       diopiErrorOccurred).
+ * @note C6: in every mode but constant, negative amounts leave elements to repeat where out has any (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The padded copy. Dtype: same(input). Shape: pad(input, pad).
  * @param[in] input The tensor in the middle. Dtype: any.
@@ -6043,15 +6048,15 @@ DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandl
  * @brief Elements picked along one dimension: out at a position is input at the same position, with the coordinate in
  *        dim replaced by index there.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: index has the rank of input, 0-d counting as 1-d (else diopiErrorOccurred).
+ * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The picked elements. Dtype: same(input). Shape: same(index).
  * @param[in] input The tensor to pick from. Dtype: any.
  * @param[in] dim Dimension whose coordinate is replaced; negative counts from the end.
- * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim. Dtype:
- *         index.
+ * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim; without
+ *         elements of any shape. Dtype: index.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: gather, gather.out
  * @since 1.0
@@ -6063,7 +6068,7 @@ DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @brief Gradient of Gather: each element of the incoming gradient is added to zeros at the position that it was picked
  *        from.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: index has the rank of input, 0-d counting as 1-d (else diopiErrorOccurred).
+ * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -6072,8 +6077,8 @@ DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @param[in] grad_output Gradient with respect to the picked elements. Dtype: number, complex. Shape: same(index).
  * @param[in] input The tensor that was picked from; only the shape matters. Dtype: same(grad_output).
  * @param[in] dim Dimension whose coordinate was replaced; negative counts from the end.
- * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim. Dtype:
- *         index.
+ * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim; without
+ *         elements of any shape. Dtype: index.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -6113,15 +6118,15 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
  *        with the coordinate in dim replaced by the value there.
  * @note Source: torch.scatter with a number, with and without reduce.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: index has the rank of input, 0-d counting as 1-d (else diopiErrorOccurred).
+ * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor that is changed; elements that no index names stay. Dtype: any.
  * @param[in] dim Dimension whose coordinate is replaced; negative counts from the end.
  * @param[in] value The new element, summand or factor, cast to the dtype of input. Dtype: number, bool.
- * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim. Dtype:
- *         index.
+ * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim; without
+ *         elements of any shape. Dtype: index.
  * @param[in] reduce What happens to the old element: it is overwritten (empty), added to or multiplied, once for each
  *         time index names it. One of , add, multiply. Default: ''.
  * @return diopiSuccess, or the error that the call met.
@@ -6165,7 +6170,7 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  *        position in index, with the coordinate in dim replaced by the value there.
  * @note Source: torch.scatter with a number, with and without reduce.
  * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: index has the rank of input, 0-d counting as 1-d (else diopiErrorOccurred).
+ * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -6173,8 +6178,8 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] input The tensor that is copied and changed. Dtype: any.
  * @param[in] dim Dimension whose coordinate is replaced; negative counts from the end.
  * @param[in] value The new element, summand or factor, cast to the dtype of input. Dtype: number, bool.
- * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim. Dtype:
- *         index.
+ * @param[in] index Coordinates in dim, from 0; of the rank of input, and not larger than input outside dim; without
+ *         elements of any shape. Dtype: index.
  * @param[in] reduce What happens to the old element: it is overwritten (empty), added to or multiplied, once for each
  *         time index names it. One of , add, multiply. Default: ''.
  * @return diopiSuccess, or the error that the call met.

@@ -117,7 +117,7 @@ Number optional_scalar(const char* name, const diopiScalar_t* handle, DtypeSet a
     return handle == nullptr ? fallback : scalar(name, handle, allowed);
 }
 
-bool Number::is_whole() const { return !is_real || std::trunc(real) == real; }
+bool Number::is_whole() const { return !is_real || (std::isfinite(real) && std::trunc(real) == real); }
 
 std::string shape_text(const int64_t* shape, int64_t rank) {
     std::string text = "[";

@@ -154,6 +154,10 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
         require_disjoint(result, gradient);
         require_no_overlap(result, input_tensor);
         const Job job(result, result, dim, index_tensor);
+        if (index_tensor.numel == 0) {  // of any rank
+            fill(result, Number::of(0));
+            return;
+        }
         gather_gradient(result, gradient, job.positions, job.shape, job.at);
     });
 }

@@ -30,8 +30,9 @@ DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHan
         const Tensor input_tensor = tensor("input", input, kAny);
         const Tensor index_tensor = tensor("index", index, kIndex);
         const int64_t at = dimension("dim", dim, input_tensor.rank);
-        require(index_tensor.rank <= 1, "C3: index has at most one dimension");
         const int64_t count = index_tensor.numel;
+        require(index_tensor.rank <= 1 && (input_tensor.rank > 0 || count == 1),
+                "C3: index has at most one dimension, and one element where input is 0-d");
         std::vector<int64_t> shape = shape_of(input_tensor);
         const Around place = around(shape_at_least_1d(input_tensor), at);
         if (input_tensor.rank > 0) {
@@ -53,10 +54,11 @@ DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t
         const Tensor index_tensor = tensor("index", index, kIndex);
         const int64_t at = dimension("dim", dim, input_tensor.rank);
         const auto as_vector = [](int64_t rank) { return rank == 0 ? 1 : rank; };
-        require(as_vector(index_tensor.rank) == as_vector(input_tensor.rank),
-                "C2: index has the rank of input, 0-d counting as 1-d");
+        const bool is_empty = index_tensor.numel == 0;
+        require(is_empty || as_vector(index_tensor.rank) == as_vector(input_tensor.rank),
+                "C2: index has the rank of input, 0-d counting as 1-d, where index has elements");
         const bool is_flat = input_tensor.rank == 0 || index_tensor.rank == 0;
-        for (int64_t i = 0; i < index_tensor.rank && !is_flat; ++i) {
+        for (int64_t i = 0; i < index_tensor.rank && !is_flat && !is_empty; ++i) {
             require(i == at || index_tensor.shape[i] <= input_tensor.shape[i],
                     "C3: index is not larger than input in any dimension but dim");
         }

@@ -38,7 +38,7 @@ void add_batch(const Tensor& out, diopiConstTensorHandle_t input, diopiConstTens
     check(out, {&batch1_tensor, &batch2_tensor});
     require_one_device({&out, &input_tensor});
     require_no_overlap(out, input_tensor);
-    require(!is_integral(out.dtype) || (std::trunc(beta) == beta && std::trunc(alpha) == alpha),
+    require(!is_integral(out.dtype) || (Number::of(beta).is_whole() && Number::of(alpha).is_whole()),
             "parameters 'beta' and 'alpha' have a fractional part, but the matrices are integral");
     multiply_tensors(out, batch1_tensor, batch2_tensor, Number::of(alpha), Number::of(beta), input_tensor);
 }
