@@ -151,6 +151,10 @@ def run(
 
     Ctrl-C ends the run: the cases that finished are reported and written, and the exit code is 130.
     """
+    if through == "validation":
+        # The dispatch library reads its switches from the environment of the processes that run cases.
+        switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
+        os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
     _start_ahead()
     from diopigen.conformance.exceptions import unneeded
     from diopigen.conformance.locate import dispatch_library, library_and_runtime
@@ -158,9 +162,6 @@ def run(
 
     libraries = library_and_runtime(lib, runtime)
     if through == "validation":
-        # The dispatch library reads its switches from the environment of the processes that run cases.
-        switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
-        os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(libraries[0].absolute()))
         libraries = dispatch_library(libraries[0]), libraries[1]
     session = Session(spec, None, "text", False)
     prefix = _words("--launcher", launcher)
