@@ -387,7 +387,7 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("category", ("dtype",), "number", "0 for bool, 1 integral, 2 floating, 3 complex", dtypes.category),
         Function(
             "categories", ("tensors",), "list", "the category of the dtype of each tensor",
-            lambda ts: tuple(dtypes.category(t.dtype) for t in ts), in_layer=False,
+            lambda ts: tuple(dtypes.category(t.dtype) for t in ts),
         ),
         Function(
             "can_hold", ("dtype", "number"), "bool",

@@ -670,11 +670,13 @@ bool Evaluator::ofTensors(const Node& node, Value& result) const {
         Sizes found;
         for (int64_t i = 0; i < array.count; ++i) {
             const TensorView& one = array.first[i];
-            found.push_back(node.function == Fn::ranks ? one.shape.len : numelOf(one));
+            found.push_back(node.function == Fn::ranks        ? one.shape.len
+                            : node.function == Fn::categories ? category(one.dtype)
+                                                              : numelOf(one));
             isAlike = isAlike && (node.function == Fn::same_dtype ? one.dtype == array.first[0].dtype
                                                                   : one.sizes() == array.first[0].sizes());
         }
-        result = node.function == Fn::ranks || node.function == Fn::numels ? Value::of(found) : Value::of(isAlike);
+        result = node.function <= Fn::categories ? Value::of(found) : Value::of(isAlike);
         return true;
     }
     TensorView found;

@@ -52,6 +52,7 @@ enum class Fn : uint8_t {
     numel,
     ranks,
     numels,
+    categories,
     same_dtype,
     same_shape,
     have_shape,
