@@ -11,7 +11,7 @@ RULES = {
     "constraint-order": "The constraints of an operator are C1, C2, ... in order.",
     "constraint-error": "A constraint names a value of diopiError_t other than success.",
     "constraint-without-case": "A constraint has a case that breaks it, or says why none can be written.",
-    "constraint-undocumented": "A constraint says in words what must hold.",
+    "constraint-without-predicate": "A constraint has a predicate, or says in words what only the library can know.",
     "bad-recipe": "An argument recipe names parameters of the operator and fits their types.",
 }
 
@@ -39,9 +39,14 @@ def _check_constraints(subject: Subject, function: Function, reader: RecipeReade
             fix = did_you_mean(constraint.error, subject.error_values) or "use diopiErrorOccurred"
             message = f"{where}: '{constraint.error}' is not an error of diopiError_t"
             sink.error("constraint-error", message, constraint.error_span or constraint.span, fix=fix)
-        if not constraint.text.strip():
-            fix = "say in 'that' what a caller must keep: headers and pages print it"
-            sink.error("constraint-undocumented", f"{where} says nothing", constraint.span, fix=fix)
+        if constraint.checked == "library":
+            if constraint.require is not None or not constraint.note.strip():
+                fix = "write 'note' and no 'require', or leave 'checked' out"
+                message = f"{where} is checked by the library alone"
+                sink.error("constraint-without-predicate", message, constraint.span, fix=fix)
+        elif constraint.require is None and not constraint.is_damaged:
+            fix = "add 'require', or 'checked: by library' where no predicate can say it"
+            sink.error("constraint-without-predicate", f"{where} has no predicate", constraint.span, fix=fix)
         if constraint.case is not None:
             reader.read(constraint.case)
             if constraint.untestable is not None:

@@ -36,16 +36,6 @@ def _faults(
     if formula is None:
         return []
     kinds = Kinds(function, subject.enum_values, enums)
-    kinds.check(formula.expression)
+    kinds.check(formula.expression, by_kernel=constraint.checked == "kernel")
     at = formula.at
-    found = [(one.rule, one.message, at(one.at.offset, one.length), one.fix) for one in kinds.faults]
-    if found:
-        return found
-    if kinds.elements and constraint.checked == "call":
-        span = formula.at(kinds.elements[0].offset)
-        fix = "add 'checked: by kernel', or ask for sizes and dtypes instead"
-        found.append(("predicate-elements", "reads the elements of a tensor", span, fix))
-    elif not kinds.elements and constraint.checked == "kernel":
-        fix = "remove 'checked: by kernel'"
-        found.append(("predicate-elements", "reads no elements of a tensor", formula.span, fix))
-    return found
+    return [(one.rule, one.message, at(one.at.offset, one.length), one.fix) for one in kinds.faults]

@@ -48,9 +48,18 @@ class Kinds:
     elements: list[Expression] = field(default_factory=list)
     """Where a predicate reads the elements of a tensor."""
 
-    def check(self, predicate: Expression) -> None:
-        """Infers the kind of a whole predicate, which has to be a truth value."""
+    def check(self, predicate: Expression, *, by_kernel: bool) -> None:
+        """Infers the kind of a whole predicate, which has to be a truth value, and reads elements exactly where
+        `by_kernel` says so."""
         self._need("bool", self.infer(predicate), predicate)
+        if self.faults:
+            return
+        if self.elements and not by_kernel:
+            fix = "add 'checked: by kernel', or ask for sizes and dtypes instead"
+            self._fault("predicate-elements", "reads the elements of a tensor", self.elements[0], fix)
+        elif by_kernel and not self.elements:
+            fix = "remove 'checked: by kernel'"
+            self._fault("predicate-elements", "reads no elements of a tensor", predicate, fix)
 
     def infer(self, expression: Expression) -> str:
         """The kind of an expression; `any` where a fault is reported already."""

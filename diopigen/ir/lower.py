@@ -201,6 +201,7 @@ class Lowering:
 
     def _constraint(self, node: MappingNode) -> Constraint:
         case, error, require = node.get("case"), node.get("error"), node.get("require")
+        predicate = lower_formula(require, self.sink) if isinstance(require, ScalarNode) else None
         return Constraint(
             id=text_of(node.get("id")),
             note=text_of(node.get("note")),
@@ -209,7 +210,8 @@ class Lowering:
             case=lower_case(case) if isinstance(case, MappingNode) else None,
             untestable=optional_text(node.get("untestable")),
             error_span=error.span if error else None,
-            require=lower_formula(require, self.sink) if isinstance(require, ScalarNode) else None,
+            require=predicate,
+            is_damaged=require is not None and predicate is None,
             checked=text_of(node.get("checked")).removeprefix("by ") or "call",
         )
 

@@ -141,7 +141,8 @@ class Constraint:
     """What a caller must satisfy. A violation is answered with `error`.
 
     `require` is the predicate (docs/spec.md), `note` a sentence for people. `checked` says who can evaluate it: `call`,
-    or `kernel` where it depends on the elements of tensors.
+    `kernel` where it depends on the elements of tensors, `library` where there is no predicate. `is_damaged`: the
+    predicate could not be read, which is reported.
     """
 
     id: str
@@ -150,6 +151,7 @@ class Constraint:
     span: Span
     require: Formula | None = None
     checked: str = "call"
+    is_damaged: bool = False
     case: Case | None = None
     untestable: str | None = None
     error_span: Span | None = None

@@ -79,7 +79,8 @@ CONSTRAINT = RecordShape(
         "require": Field(TEXT, "the predicate that must hold, over the parameters: see Predicates in docs/spec.md"),
         "note": Field(TEXT, "what must hold, in words for people"),
         "checked": Field(
-            TextShape(choices=("by call", "by kernel")), "who can evaluate it: by kernel where it reads elements"
+            TextShape(choices=("by call", "by kernel", "by library")),
+            "who can evaluate it: by kernel where it reads elements, by library where no predicate says it",
         ),
         "error": Field(WORD, "the diopiError_t value that answers a breach", required=True),
         "case": Field(RECIPE, "arguments that break it"),

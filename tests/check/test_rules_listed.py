@@ -13,9 +13,9 @@ import diopigen
 from diopigen.explain import all_rules
 
 PACKAGE = Path(diopigen.__file__).parent
-REPORTERS = {"error", "warning", "note", "failure", "Diagnostic", "_error", "_unique", "open_place"}
-"""What makes findings; the last three are the wrappers in spec/ and check/ that take a rule id."""
-OURS = ("spec", "ir", "check")
+REPORTERS = {"error", "warning", "note", "failure", "Diagnostic", "_error", "_unique", "open_place", "_fault"}
+"""What makes findings; the last four are the wrappers in spec/, check/ and contract/ that take a rule id."""
+OURS = ("spec", "ir", "check", "contract")
 RULE_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z")
 
 
