@@ -398,7 +398,17 @@ class Validation {
     void shapes(int i) {
         const Parameter& rule = rules_[i];
         const Argument& one = argument(i);
-        if ((rule.free & contract::kFreeShape) != 0 || !one.isTensor || one.isNull) {
+        if (!one.isTensor || one.isNull) {
+            return;
+        }
+        if ((rule.free & contract::kFreeShape) != 0) {
+            // Whatever a library makes of its shape, its operands have to broadcast.
+            Sizes ignored;
+            const contract::Node& node = contract::nodes[rule.shapeFirst];
+            if (rule.shape == ShapeForm::kRule && node.function == contract::Fn::broadcast &&
+                !evaluateShape(arguments_, rule.shapeFirst, ignored)) {
+                noBroadcast(i, node);
+            }
             return;
         }
         if (rule.shape == ShapeForm::kList && !one.isArray) {
