@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from diopigen.diagnostics import Failure, failure
 from diopigen.emit.adaptor_shim import arguments, head
 from diopigen.emit.c_text import COLUMNS, call_lines
+from diopigen.emit.cpu_constraints import plain_condition
 from diopigen.emit.cpu_kernels import rule_operands
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
@@ -47,7 +48,6 @@ _FROM_KERNEL = frozenset(
 _SAME = re.compile(r"same\((\w+)\)")
 _POINTERS = frozenset({"tensor", "scalar", "string", "generator"})
 # By the text of a constraint: the condition, in C++, that breaks it.
-_BROKEN = {"min and max are not both null": "min == nullptr && max == nullptr"}
 _FUNCTIONS = {
     "abs": "absolute",
     "sqrt": "squareRoot",
@@ -118,11 +118,23 @@ def _mask(dtypes: DtypeList, interface: Interface) -> str:
     return f"0x{sum(1 << found[name] for name in dtypes.dtypes):x}"
 
 
+def _violated(predicate: Expression) -> str:
+    """The condition under which a predicate over nulls does not hold; an empty text for any other predicate."""
+    if isinstance(predicate, Unary) and isinstance(predicate.operand, Call) and predicate.operand.function == "is_null":
+        (operand,) = predicate.operand.arguments
+        return f"{operand.name} == nullptr" if isinstance(operand, Name) else ""
+    if isinstance(predicate, Binary) and predicate.operator == "or":
+        sides = [_violated(predicate.left), _violated(predicate.right)]
+        return " && ".join(sides) if all(sides) else ""
+    return ""
+
+
 def _checks(function: Function) -> Iterator[str]:
     """The constraints that the functions below do not know of."""
     for constraint in function.constraints:
-        broken = _BROKEN.get(constraint.text)
-        if broken is not None:
+        predicate = plain_condition(function, constraint)
+        broken = _violated(predicate) if predicate is not None else ""
+        if broken:
             yield f"if ({broken}) {{"
             yield f'{_INDENT}c.refuse({constraint.error}, "{constraint.id}: {constraint.text}");'
             yield "}"

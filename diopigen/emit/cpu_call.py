@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from diopigen.emit.c_text import call_lines
 from diopigen.emit.cpp_expression import CPU, Constant, HostPrinter, Inexpressible
-from diopigen.emit.cpu_constraints import CONDITIONS, STATEMENTS, is_promotion
+from diopigen.emit.cpu_constraints import check_of, plain_condition, promotion_of
 from diopigen.emit.cpu_kernels import Group, rule_operands
 from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Parameter, ShapeList, ShapeRule
-from diopigen.spec.expression import Call, Expression, Name, parse
+from diopigen.spec.expression import Call, Expression, Name
 
 _SET_NAMES = {
     "floating": "kFloating", "integral": "kIntegral", "number": "kNumber", "complex": "kComplex", "index": "kIndex",
@@ -150,34 +150,37 @@ class Body:
     def plain_constraints(self) -> Iterator[str]:
         """Constraints on plain arguments."""
         for constraint in self.function.constraints:
-            if constraint.text in CONDITIONS:
-                condition = self.host.show(parse(CONDITIONS[constraint.text])).text
-                yield self.require(condition, constraint)
+            condition = plain_condition(self.function, constraint)
+            if condition is not None:
+                yield self.require(self.host.show(condition).text, constraint)
 
     def late_constraints(self) -> Iterator[str]:
         """Constraints that need the compute dtype or the elements, and the engine's own checks."""
-        special = {"bool and other integral": "input_tensor.dtype == Dtype::kBool && !other_number.is_real"}
-        exempt = [text for key, text in special.items() for c in self.function.constraints if key in c.text]
-        yield from self.castable(exempt[0] if exempt else "")
+        exempt = ""
+        for constraint in self.function.constraints:
+            cast = promotion_of(constraint) or {}
+            if "B" in cast:
+                exempt = f"{cast['T']}_tensor.dtype == Dtype::kBool && !{cast['B']}_number.is_real"
+        yield from self.castable(exempt)
         yield f"{INDENT}call.check();"
         for constraint in self.function.constraints:
-            check, _, names = STATEMENTS.get(constraint.text, "").partition(":")
+            check, names = check_of(constraint)
             if check:
-                yield from self.special(check, names.split(","), constraint)
+                yield from self.special(check, names, constraint)
 
     def castable(self, exempt: str) -> Iterator[str]:
         """Checks that results fit the category of their output, where the output's dtype is not settled already."""
         for name, kind in zip(self.written, self.results, strict=True):
             param = self.function.param(name)
             assert param is not None
-            checked = any(is_promotion(constraint.text) for constraint in self.function.constraints)
+            checked = any(promotion_of(constraint) is not None for constraint in self.function.constraints)
             is_rule = isinstance(param.dtype, DtypeRule) and "same" not in str(param.dtype.formula.text).split("(")[0]
             if kind == "element" and (checked or is_rule):
                 text = f"{INDENT}require_castable({name}_tensor, compute);"
                 yield f"{INDENT}if (!({exempt})) {{\n    {text}\n{INDENT}}}" if exempt else text
 
     def special(self, check: str, names: list[str], constraint: Constraint) -> Iterator[str]:
-        """A check of `STATEMENTS`."""
+        """A check of `cpu_constraints.FORMS`."""
         first = f"{names[0]}_number" if names[0] else ""
         whole = "(is_integral(compute) || compute == Dtype::kBool)"
         if check == "require_no_fraction":

@@ -14,13 +14,13 @@ from pathlib import Path
 from diopigen.emit.c_text import call_lines, declarator, wrapped
 from diopigen.emit.cpp_expression import Backend, Constant, ElementPrinter, HostPrinter, Inexpressible
 from diopigen.emit.cpp_lines import Statement, fit
-from diopigen.emit.cpu_constraints import CONDITIONS, STATEMENTS, is_promotion
+from diopigen.emit.cpu_constraints import check_of, plain_condition, promotion_of
 from diopigen.emit.cpu_kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
-from diopigen.ir.model import DtypeList, Function, Interface, Parameter, ShapeRule
-from diopigen.spec.expression import Call, Name, parse, to_text, walk
+from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Parameter, ShapeRule
+from diopigen.spec.expression import Call, Name, to_text, walk
 
 TEMPLATE = "elementwise/kernels.cpp.j2"
 
@@ -96,7 +96,7 @@ def _is_expressible(function: Function) -> bool:
         and words <= {*_STANDARD, *_OWN}
         and all(_fits_loop(param) and (_is_mask(param) or _floats(function, param)) for param in tensors)
         and any(not _is_mask(param) for param in tensors)
-        and all(_is_understood(constraint.text) for constraint in function.constraints)
+        and all(_is_understood(function, constraint) for constraint in function.constraints)
         and _can_print(function)
     )
 
@@ -109,9 +109,10 @@ def _fits_loop(param: Parameter) -> bool:
     return param.shape is None
 
 
-def _is_understood(constraint: str) -> bool:
-    check = STATEMENTS.get(constraint, "").partition(":")[0]
-    return constraint in CONDITIONS or check in _ABOUT_INTEGERS or is_promotion(constraint)
+def _is_understood(function: Function, constraint: Constraint) -> bool:
+    if plain_condition(function, constraint) is not None:
+        return True
+    return check_of(constraint)[0] in _ABOUT_INTEGERS or promotion_of(constraint) is not None
 
 
 def _can_print(function: Function) -> bool:
@@ -238,8 +239,9 @@ def _conditions(function: Function, host: HostPrinter) -> Iterable[str]:
             if len(floats) < len(_FLOATS):
                 yield f"hasDtype({param.name}, {{{', '.join(f'diopi_dtype_{name}' for name in floats)}}})"
     for constraint in function.constraints:
-        if constraint.text in CONDITIONS:
-            yield host.show(parse(CONDITIONS[constraint.text])).text
+        condition = plain_condition(function, constraint)
+        if condition is not None:
+            yield host.show(condition).text
 
 
 def _listed(function: Function, name: str, is_truth: bool, *, written: bool) -> str:

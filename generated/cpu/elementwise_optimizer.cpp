@@ -301,7 +301,7 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t /*ctx*/, diopiTensorHandl
         require_same_shape(max_exp_avg_sq_tensor, param_tensor);
         require(step >= 1, "C1: step is at least 1");
         require(!amsgrad || !(max_exp_avg_sq == nullptr), "C2: max_exp_avg_sq is given when amsgrad is true");
-        require(double{beta1} >= 0 && double{beta1} < 1 && double{beta2} >= 0 && double{beta2} < 1,
+        require(0 <= double{beta1} && double{beta1} < 1 && (0 <= double{beta2} && double{beta2} < 1),
                 "C3: beta1 and beta2 are at least 0 and below 1");
         const Dtype compute = to_float(param_tensor.dtype);
         Elementwise call(compute);
@@ -344,7 +344,7 @@ DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t /*ctx*/, diopiTensorHa
         require_same_shape(grad_tensor, param_tensor);
         require_same_shape(square_avg_tensor, param_tensor);
         require_same_shape(acc_delta_tensor, param_tensor);
-        require(double{rho} >= 0 && double{rho} <= 1, "C1: rho is at least 0 and at most 1");
+        require(0 <= double{rho} && double{rho} <= 1, "C1: rho is at least 0 and at most 1");
         const Dtype compute = to_float(param_tensor.dtype);
         Elementwise call(compute);
         call.read(param_tensor);
@@ -385,7 +385,7 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t /*ctx*/, diopiTensorHandle
         require_same_shape(max_exp_avg_sq_tensor, param_tensor);
         require(step >= 1, "C1: step is at least 1");
         require(!amsgrad || !(max_exp_avg_sq == nullptr), "C2: max_exp_avg_sq is given when amsgrad is true");
-        require(double{beta1} >= 0 && double{beta1} < 1 && double{beta2} >= 0 && double{beta2} < 1,
+        require(0 <= double{beta1} && double{beta1} < 1 && (0 <= double{beta2} && double{beta2} < 1),
                 "C3: beta1 and beta2 are at least 0 and below 1");
         const Dtype compute = to_float(param_tensor.dtype);
         Elementwise call(compute);
