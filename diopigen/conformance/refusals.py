@@ -18,6 +18,7 @@ from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
 from diopigen.conformance.resolve import Arguments, Resolver, read_recipe
 from diopigen.conformance.values import Unfit
+from diopigen.contract.dtypes import kind
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, TensorRecipe
 
@@ -174,6 +175,9 @@ class _Maker:
             return next((d for d in _STRANGE if d not in param.dtype.dtypes and d in STORAGE), None)
         if isinstance(param.dtype, DtypeRule) and param.dtype.formula.text.startswith("same("):
             return "float64" if operand.dtype != "float64" else "float32"
+        if isinstance(param.dtype, DtypeRule) and param.direction == "out" and kind(operand.dtype) == "float":
+            # Other floats may be taken as an output that is cast; an integer would lose what is behind the point.
+            return "int64"
         return None
 
     def wrong_shapes(self) -> Iterator[Case]:
@@ -219,9 +223,9 @@ class _Maker:
                 return
             if param.name not in _DIMENSIONS or param.type not in ("int64", "sizes"):
                 continue
-            for kind, dim in (("above", 99), ("below", -99)):
+            for end, dim in (("above", 99), ("below", -99)):
                 value = dim if param.type == "int64" else (dim,)
-                yield self._case(f"dim-{kind}", param, f"there is no dimension {dim}", {param.name: value})
+                yield self._case(f"dim-{end}", param, f"there is no dimension {dim}", {param.name: value})
 
     def enums(self) -> Iterator[Case]:
         """The value that only counts the others, and texts that are none of the list."""

@@ -5365,10 +5365,10 @@ diopi_configs = {
         tag=["diopiLogSoftmax"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(dim=[1, -2, 0, 0]),
+        para=dict(dim=[1, -2, 0, 0, 1]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), (), (3, 300))}],
+            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3), (2, 3, 4), (), (3, 300), (3, 1100))}],
         ),
     ),
     "log_softmax_2": dict(

@@ -36,9 +36,12 @@ class Campaign:
     """A library with faults, and the cases that reach each."""
 
     def __init__(
-        self, interface: Interface, library: Path, runtime: Path, reached: Mapping[int, Sequence[Case]], count: int
-    ) -> None:
-        """`count` is above the number of every fault."""
+        self, interface: Interface, library: Path, runtime: Path, reached: Mapping[int, Sequence[Case]], count: int,
+        *, thorough: bool = True,
+    ) -> None:  # fmt: skip
+        """`count` is above the number of every fault. `thorough`: what survives meets its cases in a process of its
+        own as well."""
+        self.thorough = thorough
         self.interface, self.library, self.runtime, self.count = interface, library, runtime, count
         self.reached = {number: spread(cases) for number, cases in reached.items()}
         every = {case.id: case for cases in reached.values() for case in cases}
@@ -101,7 +104,9 @@ class Campaign:
         if not cases:
             return Result(point, "not reached")
         failing = process.first_failing(number, cases[:_FIRST])
-        if failing is None:
+        if failing is None and not self.thorough:
+            failing = process.first_failing(number, cases[_FIRST:])
+        elif failing is None:
             process.renew()  # what is worked out once, when the library loads, shows in a new process alone
             failing = process.first_failing(number, cases)
         seconds = round(time.monotonic() - started, 3)

@@ -95,7 +95,7 @@ class Workshop:
             cases, interface, planted.library, runtime, len(points), self.folder / f"reach-{state}.jsonl",
             jobs=self.jobs, progress=lambda done, total: say(f"{done} of {total} cases") if done % 4000 == 0 else None,
         )  # fmt: skip
-        campaign = Campaign(interface, planted.library, runtime, reached.by_fault(cases), len(points))
+        campaign = Campaign(interface, planted.library, runtime, reached.by_fault(cases), len(points), thorough=explain)
         results = campaign.run(
             planted.points, self.folder / f"results-{state}.jsonl", jobs=self.jobs, progress=self._planted
         )
