@@ -45,6 +45,26 @@ diopi_configs = {
             ],
         ),
     ),
+    "convolution2d_3": dict(
+        name=["conv2d"],
+        interface=["torch.nn.functional"],
+        tag=["diopiConvolution2d"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(stride=[(1, 1)], padding=[(1, 1)], dilation=[(1, 1)], groups=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((1, 1, 3, 3),),
+                    "value": ([[[[1, 2, float("inf")], [3, -1, 0.5], [2, 0, 1]]]],),
+                },
+                {"ins": ["weight"], "requires_grad": [True], "shape": ((2, 1, 2, 2),)},
+            ],
+        ),
+    ),
     "batch_norm": dict(
         name=["batch_norm"],
         interface=["torch.nn.functional"],
@@ -6495,6 +6515,22 @@ diopi_configs = {
                     ),
                 },
             ],
+        ),
+    ),
+    "sort_9": dict(
+        name=["sort"],
+        interface=["torch"],
+        tag=["diopiSort"],
+        dtype=[np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        requires_backward=[0],
+        para=dict(dim=[0], descending=[False], pStable=[True]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((140001,),), "dtype": [np.float32]}],
         ),
     ),
     "topk": dict(
