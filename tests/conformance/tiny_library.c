@@ -217,7 +217,7 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
     bool alpha_floats = alpha->stype == diopi_dtype_float64;
     if (!broadcasts(&a, &b, &out)) return refuse("the shapes do not broadcast");
     if (!floating(dtype) && alpha_floats && !fault("missing status")) return refuse("alpha is not integral");
-    if (in_place && floating(dtype) && !floating(out.dtype)) return diopiDtypeNotSupported;
+    if (floating(dtype) && !floating(out.dtype)) return diopiDtypeNotSupported;
     if (in_place && out.dtype == diopi_dtype_bool && dtype != diopi_dtype_bool) return diopiDtypeNotSupported;
     if (fault("leak")) puts("tiny: this is printed in a call");
     if (fault("no implementation")) return diopiNoImplement;
