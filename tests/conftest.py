@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+import sampling
 
 from diopigen import api
 from diopigen.diagnostics import Sink
@@ -21,9 +25,21 @@ ROOT = Path(__file__).resolve().parent.parent
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-os.environ["DIOPIGEN_CACHE"] = "off"  # every test does the work; those of the cache turn it on
 for shared in ("header", "host_calls"):  # the facts of the interface and call forms of hosts, for more than one folder
     sys.path.insert(0, str(Path(__file__).parent / shared))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What commands work out of the spec is kept while the tests of a change run: the first command does the work, the
+    others find it in a cache that is empty at the start. The whole run, with `slow` tests, does without (tests/output
+    has those of the cache itself)."""
+    sampling.RUNS_ALL = "not slow" not in str(config.option.markexpr)
+    if hasattr(config, "workerinput"):
+        return  # the controller's folder comes with the environment
+    os.environ["DIOPIGEN_CACHE"] = "off"
+    if not sampling.RUNS_ALL:
+        os.environ["DIOPIGEN_CACHE"] = kept = tempfile.mkdtemp(prefix="diopigen-cache-")
+        config.add_cleanup(lambda: shutil.rmtree(kept, ignore_errors=True))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -38,34 +54,69 @@ BUILT = ("adaptor", "cpu", "cuda", "dispatch", "docs", "droplet", "runtime", "si
 """Folders whose tests run what the root build made. Those of conformance ask for these fixtures:"""
 BUILT_FIXTURES = {"runtime", "tiny_library"}
 HEAVY = (
+    "check/test_bad_specs.py",
+    "check/test_check_knows_what_generate_refuses.py",
     "check/test_damaged_specs.py",
     "chip/test_chip_header.py",
     "cli/test_adaptors_command.py",
+    "cli/test_adaptors_explain.py",
     "cli/test_generate.py",
-    "conformance/test_oracles_against_aten.py",
-    "conformance/test_oracles_against_torch.py",
+    "cli/test_headers_commands.py",
+    "cli/test_imported_drafts.py",
+    "cli/test_path_arguments.py",
+    "conformance/test_*_against_*.py",
+    "conformance/test_boundary_cases.py",
+    "conformance/test_c_binding.py",
+    "conformance/test_case_selection.py",
+    "conformance/test_coverage_of_cases.py",
+    "conformance/test_library_lookup.py",
+    "conformance/test_model_tables.py",
+    "conformance/test_oracle*.py",
+    "conformance/test_pytest_plugin.py",
+    "conformance/test_variation_cases.py",
+    "config/test_config_properties.py",
+    "emit/test_conformance_configs.py",
     "emit/test_headers_compile.py",
+    "emit/test_headers_text.py",
+    "emit/test_torch_glue.py",
+    "header/test_breaking.py",
+    "header/test_damaged_json.py",
+    "output/test_apply.py",
+    "output/test_cache.py",
     "output/test_faults.py",
-    "scaffold",
+    "scaffold/*",
+    "spec/test_expression.py",
+    "spec/test_schema_agreement.py",
+    "test_render_properties.py",
+    "vendor/test_coverage_report.py",
     "vendor/test_doctor.py",
     "vendor/test_elementwise.py",
+    "vendor/test_sync.py",
 )
-"""Files and folders that take tens of seconds of processor time: they generate everything several times, compile by
+"""Patterns of files that take tens of seconds of processor time: they generate everything several times, compile by
 themselves, or draw hundreds of examples."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what follows from where a test is: `build`, `torch`, `heavy`."""
-    heavy = tuple(ROOT / "tests" / name for name in HEAVY)
     for item in items:
-        if any(item.path.is_relative_to(path) for path in heavy):
+        folder, heavy = _place(item.path)
+        if heavy:
             item.add_marker("heavy")
-        folder = item.path.relative_to(ROOT / "tests").parts[0] if item.path.is_relative_to(ROOT / "tests") else ""
         if folder == "pytorch":
             item.add_marker("torch")
         elif folder in BUILT or BUILT_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("build")
+
+
+@functools.cache
+def _place(path: Path) -> tuple[str, bool]:
+    """The folder of tests/ that a file is in, and whether it is one of HEAVY. Once for a file: there are thousands of
+    tests."""
+    tests = ROOT / "tests"
+    folder = path.relative_to(tests).parts[0] if path.is_relative_to(tests) else ""
+    return folder, any(path.match(f"tests/{name}") for name in HEAVY)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

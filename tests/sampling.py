@@ -6,7 +6,10 @@ The whole runs in `make nightly`.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
 
 from diopigen.conformance.model import Case
 
@@ -25,3 +28,35 @@ def sampled(cases: Sequence[Case], share: int) -> list[Case]:
             kept.append(case)
         seen.add(case.function)
     return kept
+
+
+def first(values: Iterable[Any], kept: int = 1) -> list[Any]:
+    """Parameters of which a change runs the first `kept`, and `make nightly` all: the witness comes first."""
+    return [value if k < kept else _slow(value) for k, value in enumerate(values)]
+
+
+def some(values: Iterable[Any], share: int) -> list[Any]:
+    """Parameters of which a change runs the first, and those that `picked` picks by their id, else by their text."""
+    return [value if k == 0 or picked(_text(value), share) else _slow(value) for k, value in enumerate(values)]
+
+
+Parameters = type(pytest.param())
+
+
+def _text(value: Any) -> str:
+    return str(value.id) if isinstance(value, Parameters) else str(value)
+
+
+def _slow(value: Any) -> Any:
+    if isinstance(value, Parameters):
+        return pytest.param(*value.values, id=value.id, marks=(*value.marks, pytest.mark.slow))
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
+
+
+RUNS_ALL = False
+"""Whether this run takes the tests marked `slow` too; set by tests/conftest.py before any test is imported."""
+
+
+def examples(count: int) -> int:
+    """How many examples a property is tried with: `count` of them in `make nightly`, a quarter for a change."""
+    return count if RUNS_ALL else count // 4

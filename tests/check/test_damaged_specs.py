@@ -10,6 +10,7 @@ import pytest
 from check_helpers import MINIATURE, findings, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from diopigen.check.rule import families
 from diopigen.ir.findings import RULES as IR_RULES
@@ -71,7 +72,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damage())
 def test_damage_is_reported_and_never_raised(spec: Path, damaged: tuple[Path, bytes]) -> None:
     file, content = damaged

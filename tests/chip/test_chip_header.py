@@ -118,6 +118,7 @@ def test_the_command_shows_findings_with_their_places(tmp_path: Path) -> None:
     assert "--check needs --out" in invoke(2, str(file), "--check")
 
 
+@pytest.mark.slow
 def test_the_command_leaves_the_folders_of_others_alone(tmp_path: Path) -> None:
     file, out = tmp_path / "chip.yaml", tmp_path / "out"
     file.write_text(RICH, encoding="utf-8")

@@ -115,6 +115,7 @@ def test_an_imported_spec_gives_the_headers_back(tmp_path: Path) -> None:
     assert "error" not in done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_breaks_against_the_own_json_headers_and_spec() -> None:
     for old in ("generated/diopi.json", "generated/include/diopi", "specs"):
         assert run("breaking", "--against", old).stdout == f"{old}: nothing breaks\n"
@@ -138,6 +139,7 @@ def test_a_damaged_json_is_a_finding(tmp_path: Path, content: bytes, code: int) 
     assert "error[interface-unreadable]" in done.stderr
 
 
+@pytest.mark.slow
 def test_explain_shows_a_function_and_a_rule() -> None:
     text = run("explain", "Add").stdout
     assert text.startswith("DIOPI_API diopiError_t diopiAdd(")

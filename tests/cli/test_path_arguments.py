@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from sampling import some
 from test_generate import ROOT
 
 from diopigen.cli import cli, main
@@ -126,7 +127,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "make"), CASES)
+@pytest.mark.parametrize(("arguments", "make"), some(CASES, 6))
 def test_a_path_that_does_not_do(
     arguments: list[str],
     make: Callable[[Path], object],

@@ -138,7 +138,9 @@ def test_results_of_several_machines_keep_it(tmp_path: Path) -> None:
     "command",
     [
         ("-m", "diopigen", "conformance", "run", "--ops", "diopiAdd", "--dtype", "int32", "--axis", "plain"),
-        ("-m", "diopigen", "conformance", "repro", "diopiAdd/int32/plain"),
+        pytest.param(
+            ("-m", "diopigen", "conformance", "repro", "diopiAdd/int32/plain"), id="repro", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_commands_fail_and_name_it(command: tuple[str, ...], tiny_library: Path, runtime: Path) -> None:

@@ -219,6 +219,7 @@ def test_a_table_is_named_as_its_file(tmp_path: Path) -> None:
     assert (found.code, str(found.span)) == ("model-file-name", "specs/models/mixer.yaml:1:8")
 
 
+@pytest.mark.slow
 def test_the_command_check_reads_the_tables(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
     table = tmp_path / "specs" / "models" / "unet.yaml"

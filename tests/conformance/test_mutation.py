@@ -17,6 +17,7 @@ from diopigen.conformance.mutation.report import summary, text, to_json
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
+pytestmark = pytest.mark.slow  # compiles a mutant library
 ROOT = Path(__file__).resolve().parents[2]
 
 # What the suite must find the fault as, in the first function that it is found in.

@@ -60,7 +60,8 @@ def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimpl
         ("int64 through float", "diopiAdd", "values"),
         ("saturation", "diopiAdd", "values"),
         ("input changed", "diopiAdd", "input changed"),
-        ("write past the end", "diopiAdd", "guard"),
+        # Its cases run again one by one, since memory was damaged.
+        pytest.param("write past the end", "diopiAdd", "guard", marks=pytest.mark.slow),
         ("contiguous assumed", "diopiAdd", "guard"),
         ("missing status", "diopiAdd", "status"),
         ("dtype status missing", "diopiRelu", "status"),

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 ADD = ("--diopi-ops", "diopiAdd", "--diopi-axis", "plain")
 
@@ -73,12 +75,14 @@ def test_a_crash_fails_one_test_and_the_others_go_on(tmp_path: Path, tiny_librar
     assert "hang: the call has not returned within 0.7 s" in done.stdout
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_share_the_cases(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     chosen = (*ADD, "--diopi-dtype", "int32", "--diopi-dtype", "int64", "--diopi-dtype", "float64")
     done = pytest_run(tmp_path, "-n", "2", "-v", *library(tiny_library, runtime), *chosen, plugins=("xdist.plugin",))
     assert counts(done) == {"passed": 3}, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_known_exceptions_are_skipped_with_their_reason(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     (tmp_path / "known.yaml").write_text("skip:\n  - cases: diopiAdd/int32/*\n    reason: not planned\n")
     options = ("-rs", "--diopi-exceptions", "known.yaml", "--diopi-dtype", "int32")
@@ -91,6 +95,7 @@ def test_known_exceptions_are_skipped_with_their_reason(tmp_path: Path, tiny_lib
     assert "known.yaml:2:12: error[exception-matches-nothing]" in done.stderr
 
 
+@pytest.mark.slow
 def test_wrong_options_are_wrong_usage(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     given = library(tiny_library, runtime)
     done = pytest_run(tmp_path, *given, "--diopi-ops", "diopiSoftmx")

@@ -1,4 +1,5 @@
-"""Elementwise operators, reductions, copies, lookups over tensors of many layouts: `layout_program.py RUNTIME LIBRARY`.
+"""Elementwise operators, reductions, copies, lookups over tensors of many layouts: `layout_program.py RUNTIME LIBRARY
+SHARE`, which makes one call in SHARE.
 
 Prints what differs from NumPy. Sizes are such that vectors, their rests, parts of rows and tiles occur; the cases of
 the suite are smaller. A program of its own, since a process holds one library.
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 from random_program import ROOT, AnyLibrary, Array
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 
 from cpu_library import BFLOAT16, DTYPES, SUCCESS, size_of
+from sampling import picked
 
 from diopigen import api
 from diopigen.diagnostics import Sink
@@ -99,8 +102,9 @@ def drawn(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> Array:
 class Judge:
     """Calls, and what was wrong with their results."""
 
-    def __init__(self, library: LayoutLibrary) -> None:
+    def __init__(self, library: LayoutLibrary, share: int) -> None:
         self.library = library
+        self.share = share
         self.wrong: list[str] = []
         self.calls = 0
 
@@ -136,9 +140,11 @@ class Judge:
 
     def same(self, name: str, expected: Array, layouts: tuple[str, ...], inputs: list[Array], *rest: Any) -> None:
         """Calls with an output and inputs in these layouts; the output must be what is expected, bit for bit."""
+        label = f"{name} {expected.dtype} {[a.shape for a in inputs]} {layouts}"
+        if not picked(label, self.share):
+            return
         out = laid(np.full(expected.shape, GUARD, expected.dtype), layouts[0])
         self.library.call(f"diopi{name}", out, *map(laid, inputs, layouts[1:]), *rest)
-        label = f"{name} {expected.dtype} {[a.shape for a in inputs]} {layouts}"
         self.check(label, out, expected, np.zeros(expected.shape))
 
     def check(self, label: str, out: Array, expected: Array, allowed: Array) -> None:
@@ -160,6 +166,8 @@ class Judge:
         for shape, dims in shapes:
             for layout in LAYOUTS:
                 axes = dims or tuple(range(len(shape)))
+                if not picked(f"{shape} {axes} {layout}", self.share):
+                    continue
                 for dtype in (FLOAT, HALF, BFLOAT16, DOUBLE):
                     self.sums(drawn(shape, dtype), axes, layout)
                 if np.prod(shape) > 0:
@@ -238,6 +246,8 @@ class Judge:
             for to in LAYOUTS:
                 for origin in LAYOUTS:
                     for dtype in dtypes:
+                        if not picked(f"{shape} {to} {origin} {dtype}", self.share):
+                            continue
                         values = drawn(shape, dtype)
                         out = laid(np.full(shape, GUARD, dtype), to)
                         self.library.call("diopiCopyInp", laid(values, origin), out)
@@ -269,6 +279,8 @@ class Judge:
                 for reduce in ("", "add", "multiply"):
                     expected = scattered(target, source, index, dim, reduce)
                     for layout in LAYOUTS:
+                        if not picked(f"{dtype} {shape} {reduce} {layout}", self.share):
+                            continue
                         given = laid(target, layout), dim, laid(source, layout), index, reduce
                         out = laid(np.full(shape, GUARD, dtype), layout)
                         self.library.call("diopiScatter", out, *given)
@@ -291,16 +303,16 @@ def scattered(target: Array, source: Array, index: Array, dim: int, reduce: str)
 
 
 def main() -> None:
-    runtime, library = sys.argv[1:]
+    runtime, library, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
-    judge = Judge(LayoutLibrary(Path(runtime), Path(library), interface))
+    judge = Judge(LayoutLibrary(Path(runtime), Path(library), interface), share)
     parts: Iterator[Callable[[], None]] = iter(
         (judge.elements, judge.reductions, judge.running_sums, judge.copies, judge.positions)
     )
     for part in parts:
         before = judge.calls
         part()
-        assert judge.calls - before > 100, part
+        assert judge.calls - before > 100 // share, part
     print("\n".join(judge.wrong), end="")
 
 

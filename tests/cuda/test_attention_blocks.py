@@ -14,6 +14,7 @@ import pytest
 from attention_program import CASES, DROPPED, Case
 from cpu_build import run_checked
 from cpu_library import BFLOAT16
+from sampling import first, sampled
 
 from diopigen.conformance.cases import select
 from diopigen.conformance.runner import run
@@ -29,6 +30,12 @@ def attended(libraries: tuple[Path, Path], file: Path, settings: Mapping[str, st
     run_checked([sys.executable, PROGRAM, *libraries, file, str(times)], {**os.environ, **settings})
     with np.load(file) as results:
         return dict(results)
+
+
+@pytest.fixture(scope="module")
+def by_tiles(emulated: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Array]:
+    """What the library gives as it is."""
+    return attended(emulated, tmp_path_factory.mktemp("attention") / "found.npz", {})
 
 
 def expected(case: Case) -> dict[str, Array]:
@@ -93,26 +100,28 @@ def faults(case: Case, found: Mapping[str, Array]) -> list[str]:
 
 @pytest.mark.parametrize(
     "settings",
-    [
-        {},
-        {"DIOPI_CUDA_ATTENTION_BYTES": "60000"},
-        {"DIOPI_CUDA_ATTENTION_BYTES": "60000", "DIOPI_CUDA_EMULATION_ORDER": "reversed"},
-        {"DIOPI_CUDA_ATTENTION_BYTES": "500000", "DIOPI_CUDA_EMULATION_BLAS": "1"},
-        {"DIOPI_CUDA_EMULATION_BLAS": "1", "DIOPI_CUDA_EMULATION_STREAMS": "lazy"},
-    ],
+    first(
+        [
+            {},
+            {"DIOPI_CUDA_ATTENTION_BYTES": "60000"},
+            {"DIOPI_CUDA_ATTENTION_BYTES": "60000", "DIOPI_CUDA_EMULATION_ORDER": "reversed"},
+            {"DIOPI_CUDA_ATTENTION_BYTES": "500000", "DIOPI_CUDA_EMULATION_BLAS": "1"},
+            {"DIOPI_CUDA_EMULATION_BLAS": "1", "DIOPI_CUDA_EMULATION_STREAMS": "lazy"},
+        ]
+    ),
     ids=["tiles", "small blocks", "small blocks reversed", "products of cuBLASLt", "late"],
 )
 def test_attention_is_what_its_definition_gives(
-    emulated: tuple[Path, Path], tmp_path: Path, settings: dict[str, str]
+    emulated: tuple[Path, Path], by_tiles: dict[str, Array], tmp_path: Path, settings: dict[str, str]
 ) -> None:
     """Blocks of few queries and of many, over own products and over those of the stand-in."""
-    found = attended(emulated, tmp_path / "found.npz", settings)
+    found = attended(emulated, tmp_path / "found.npz", settings) if settings else by_tiles
     assert [text for case in CASES for text in faults(case, found)] == []
 
 
-def test_what_stands_beside_attention(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_stands_beside_attention(by_tiles: dict[str, Array]) -> None:
     """ScaledMaskedSoftmax, RotaryEmbedding and own products, against what is exact or nearly so."""
-    found = attended(emulated, tmp_path / "found.npz", {})
+    found = by_tiles
     for dtype, rounding in (("float16", 2**-11), ("float64", 1e-12), ("complex64", 1e-7), ("int64", 0)):
         a, b, out = (found[f"product-{dtype}/{name}"] for name in ("a", "b", "out"))
         wide = np.int64 if dtype == "int64" else np.complex128
@@ -140,6 +149,7 @@ def test_what_stands_beside_attention(emulated: tuple[Path, Path], tmp_path: Pat
             np.testing.assert_allclose(out, right.reshape(out.shape), rtol=rounding, atol=rounding)
 
 
+@pytest.mark.slow
 def test_blocks_of_all_sizes_drop_the_same(emulated: tuple[Path, Path], tmp_path: Path) -> None:
     """One block from the first key on, and many that begin behind it, at places that no vector begins at."""
     one = attended(emulated, tmp_path / "one.npz", {})
@@ -150,9 +160,13 @@ def test_blocks_of_all_sizes_drop_the_same(emulated: tuple[Path, Path], tmp_path
         np.testing.assert_allclose(cut, whole, rtol=2**-10, atol=1e-4 * np.abs(whole).max())
 
 
-@pytest.mark.parametrize("library", [None, "1"], ids=["tiles", "products of cuBLASLt"])
+@pytest.mark.parametrize(
+    ("library", "share"),
+    first([(None, 10), (None, 1), ("1", 1)]),
+    ids=["sample", "tiles", "products of cuBLASLt"],
+)
 def test_the_suite_passes_by_blocks(
-    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, library: str | None
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, library: str | None, share: int
 ) -> None:
     """Its problems are small, and would go query by query: here they are cut to blocks, with masks and dropout."""
     monkeypatch.setenv("DIOPI_CUDA_ATTENTION_BYTES", "4096")
@@ -161,11 +175,12 @@ def test_the_suite_passes_by_blocks(
     declined = {function.name for function in not_covered(interface)}
     cases = [case for case in select(interface, families=["attention_llm_ext"]) if case.function not in declined]
     assert len(cases) > 1_500
-    found = run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
 
+@pytest.mark.slow
 def test_a_product_that_was_made_before_needs_no_choice(emulated: tuple[Path, Path], tmp_path: Path) -> None:
     """The second time that all cases are run, cuBLASLt chooses nothing."""
     counts = []

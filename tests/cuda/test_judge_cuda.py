@@ -24,6 +24,7 @@ def rows(out: Path) -> dict[str, list[str]]:
     return {line[0].removeprefix("| "): [cell.removesuffix(" |") for cell in line[1:]] for line in lines[2:]}
 
 
+@pytest.mark.slow
 def test_a_page_says_what_was_shown(emulated: tuple[Path, Path], tmp_path: Path) -> None:
     """All steps but the large ones; what cannot run is named with its reason."""
     libraries = ("--runtime", emulated[0], "--lib", emulated[1])

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import first
 
 PROGRAM = Path(__file__).with_name("layout_program.py")
 
 
-@pytest.mark.parametrize("order", ["forward", "reversed"])
-def test_layouts(emulated: tuple[Path, Path], order: str) -> None:
+@pytest.mark.parametrize(("order", "share"), first([("forward", 5), ("forward", 1), ("reversed", 1)]))
+def test_layouts(emulated: tuple[Path, Path], order: str, share: int) -> None:
     environment = {**os.environ, "DIOPI_CUDA_EMULATION_ORDER": order}
-    command = [sys.executable, PROGRAM, *emulated]
+    command = [sys.executable, PROGRAM, *emulated, str(share)]
     finished = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (finished.returncode, finished.stdout) == (0, ""), finished.stderr

@@ -10,13 +10,14 @@ import pytest
 from cpu_library import BFLOAT16
 from cuda_build import results_of
 from rows_program import EPS, MOMENTUM, Case, cases
+from sampling import first
 
 PROGRAM = Path(__file__).with_name("rows_program.py")
 Array = np.ndarray[Any, Any]
 BOUNDS = {"float32": 2e-6, "float64": 1e-12, "float16": 2e-3, BFLOAT16.name: 1.6e-2}
 
 
-@pytest.fixture(scope="module", params=["forward", "reversed"])
+@pytest.fixture(scope="module", params=first(["forward", "reversed"]))
 def results(
     request: pytest.FixtureRequest, emulated: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Array]:

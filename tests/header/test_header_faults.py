@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from parsing import BOTH, findings, write
+from sampling import examples
 
 from diopigen.diagnostics import Failure, Severity, Sink
 from diopigen.header import breaking, clang, doc_drift, interface_diff, libclang, vendor
@@ -141,7 +142,7 @@ __attribute__((weak)) int diopiF(const S* s, size_t n, int (*call)(void));
 """.encode()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cut=st.integers(0, len(WHOLE)),
     skip=st.integers(0, 40),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from output_helpers import die_at, fail_at, files_of, lines_of, plan_of, tree, unprivileged
+from sampling import first
 
 from diopigen.diagnostics import Failure, Sink
 from diopigen.output.apply import apply
@@ -72,6 +73,7 @@ def test_killed_at_every_step_then_the_same_plan(tmp_path: Path) -> None:
     assert for_every_step(tmp_path, attempt) > 40
 
 
+@pytest.mark.slow
 def test_killed_at_every_step_then_another_plan(tmp_path: Path) -> None:
     def attempt(root: Path, step: int) -> bool:
         died = die_at(step, lambda: apply(plan_of(NEW), root, Sink()))
@@ -82,6 +84,7 @@ def test_killed_at_every_step_then_another_plan(tmp_path: Path) -> None:
     assert for_every_step(tmp_path, attempt) > 40
 
 
+@pytest.mark.slow
 def test_killed_twice_in_a_row_then_back_to_the_first_plan(tmp_path: Path) -> None:
     def attempt(root: Path, step: int) -> bool:
         died = die_at(step, lambda: apply(plan_of(NEW), root, Sink()))
@@ -104,6 +107,7 @@ def test_killed_in_the_first_run_of_all(tmp_path: Path) -> None:
     assert step > 30
 
 
+@pytest.mark.slow
 def test_a_killed_run_does_not_hide_an_edit(tmp_path: Path) -> None:
     """At every step: what a user typed after the kill is still seen as edited, or not generated."""
 
@@ -145,7 +149,7 @@ def test_the_words_about_a_run_cut_short(tmp_path: Path) -> None:
     assert not (tmp_path / JOURNAL_NAME).exists()
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("number", first([errno.ENOSPC, errno.EIO, errno.EACCES]))
 def test_every_call_fails_in_turn(tmp_path: Path, number: int) -> None:
     """Each system call in turn fails once: a `Failure`, never a traceback or a file half written."""
     failed = 0

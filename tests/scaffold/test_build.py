@@ -171,6 +171,7 @@ def test_a_host_without_registration_finds_the_functions_by_name(tree: Path) -> 
     assert (done.returncode, done.stdout, done.stderr) == (0, "10 checks\n", "")
 
 
+@pytest.mark.slow
 def test_ninja_and_sanitizers(make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "ninja"
     make(root, "Add", "Conv*")
@@ -187,6 +188,7 @@ def test_ninja_and_sanitizers(make: Scaffold, tmp_path: Path) -> None:
     assert "diopiNms" in exported(build / "libdiopi_impl.so")
 
 
+@pytest.mark.slow
 def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "all"
     make(root, everything=True)
@@ -223,6 +225,7 @@ def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path
     succeed("g++", *flags, "-I.", together, cwd=root)
 
 
+@pytest.mark.slow
 def test_the_ci_file_generates_and_checks(tree: Path, tmp_path: Path) -> None:
     """What it does beside building, which stands still here: programs that do nothing take the place of CMake's."""
     root, programs = tmp_path / "tree", tmp_path / "programs"

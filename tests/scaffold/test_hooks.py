@@ -38,6 +38,7 @@ def test_every_hook_is_complete() -> None:
         assert not re.match(hook["files"], "README.md")
 
 
+@pytest.mark.slow
 def test_the_hooks_pass_and_fail(repository: Path) -> None:
     assert run_hook("diopigen-check", repository) == 0
     assert run_hook("diopigen-generate-check", repository, *HEADERS_ONLY) == 0

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import first
 from test_build import exported, run, succeed, tool
 from vendor_trees import ROOT, Scaffold
 
@@ -47,7 +48,8 @@ class Tree:
         return exported(self.root / "build/libdiopi_impl.so")
 
 
-@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", first(["Ninja", "Unix Makefiles"]))
 def test_shims_follow_kernels_and_configuration(generator: str, make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "a tree"
     make(root, "Add")
@@ -67,6 +69,7 @@ def test_shims_follow_kernels_and_configuration(generator: str, make: Scaffold, 
     assert tree.build() == 0
 
 
+@pytest.mark.slow
 def test_an_error_in_the_configuration_fails_the_build(make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "tree"
     make(root, "Add")

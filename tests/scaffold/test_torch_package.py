@@ -29,6 +29,7 @@ def test_the_package_of_droplet_is_what_scaffold_writes(tmp_path: Path) -> None:
     assert written == {path.name: path.read_text() for path in EXAMPLE.glob("*.py")}
 
 
+@pytest.mark.slow
 def test_a_tree_has_a_backend_only_where_one_was_asked_for_and_keeps_it(tmp_path: Path) -> None:
     _scaffolded(tmp_path, torch=False)
     assert not (tmp_path / "torch_droplet").exists()
@@ -40,6 +41,7 @@ def test_a_tree_has_a_backend_only_where_one_was_asked_for_and_keeps_it(tmp_path
     assert again.generated.written == () and again.generated.removed == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["__init__.py"])
 def test_what_is_the_vendors_own_stays(tmp_path: Path, name: str) -> None:
     _scaffolded(tmp_path, torch=True)

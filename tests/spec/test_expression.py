@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from diopigen.spec.expression import (
     Binary,
@@ -130,13 +131,13 @@ def larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
     )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.recursive(leaves, larger, max_leaves=25))
 def test_what_is_printed_is_read_again(expression: Expression) -> None:
     assert parse(to_text(expression)) == expression
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.recursive(leaves, larger, max_leaves=12))
 def test_no_pair_of_parentheses_can_be_left_out(expression: Expression) -> None:
     """Dropping any pair changes the meaning or the grammar, but for those of calls and around prefix operators."""
@@ -167,7 +168,7 @@ def grouping_pairs(text: str) -> list[tuple[int, int]]:
     return pairs
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     st.text(max_size=40)
     | st.lists(st.sampled_from([*OPERATORS, "not", "~", "(", ")", ",", "a", "f(", "1", "'x'"])).map(" ".join)

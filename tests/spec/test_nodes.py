@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 from spec_helpers import plain
 
 from diopigen.diagnostics import Failure, Sink, Span
@@ -71,7 +72,7 @@ plain_words = st.text("0123456789+-._:eExXobnaiftyslurNTFOYZ~=", min_size=1, max
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(plain_words)
 def test_what_is_accepted_means_the_same_to_a_yaml_1_1_reader(text: str) -> None:
     """Numbers with an exponent are the one exception: the older reader takes most of them for text."""
@@ -220,7 +221,7 @@ PIECES = (
 yaml_like = st.lists(st.sampled_from([*PIECES.split("|"), "\n", "|\n"]), max_size=30).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.text(st.characters()) | yaml_like)
 def test_any_text_gives_a_node_or_findings(text: str) -> None:
     sink = Sink()
@@ -233,7 +234,7 @@ def test_any_text_gives_a_node_or_findings(text: str) -> None:
         assert found.span.column >= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(content=st.binary(max_size=200))
 def test_any_bytes_give_a_node_or_findings(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.yaml"
