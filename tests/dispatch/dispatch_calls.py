@@ -84,6 +84,12 @@ def unary(session: Session) -> Any:
     }
 
 
+def mismatched(session: Session) -> Any:
+    source, target = session.tensor([1.0, -2.0]), session.tensor([0.0, 0.0, 0.0])
+    status = session.call("diopiNeg", target.handle, source.handle)
+    return {"status": status, "error": session.error()}
+
+
 def many(session: Session) -> Any:
     inputs = [session.tensor([1.0, 2.0]), session.tensor([3.0])]
     handles = (ctypes.c_void_p * 2)(*[block.handle for block in inputs])
@@ -150,7 +156,7 @@ def threads(session: Session) -> Any:
 
 
 CALLS: dict[str, Callable[[Session], Any]] = {
-    function.__name__: function for function in (unary, many, aliased, made, compared, threads)
+    function.__name__: function for function in (unary, mismatched, many, aliased, made, compared, threads)
 }
 
 
