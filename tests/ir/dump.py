@@ -70,7 +70,8 @@ def function_lines(function: Function) -> Iterator[str]:
         yield from (f"    let {name} = {to_text(formula.expression)}" for name, formula in f.kernel.lets)
         yield from (f"    {name} <- {to_text(formula.expression)}" for name, formula in f.kernel.results)
     for c in f.constraints:
-        yield f"    {c.id}: {c.text} -> {c.error}"
+        require = f" [{to_text(c.require.expression)}]" if c.require is not None else ""
+        yield f"    {c.id}: {c.text}{require} by {c.checked} -> {c.error}"
         yield f"      {'breach: ' + case_text(c.case) if c.case else 'untestable: ' + str(c.untestable)}"
     yield from (f"    case: {case_text(case)}" for case in f.cases)
 
