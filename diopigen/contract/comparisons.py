@@ -44,10 +44,10 @@ def _limits(expression: Expression, function: Function, of_entries: bool) -> Ite
 
 
 def _of(one: Expression, operator: str, end: Expression, function: Function, of_entries: bool) -> Iterator[Limit]:
-    """The limits of a parameter, or of several: the smallest of them is above an end, or the largest below it."""
+    """The limits of a parameter, or of several: all in a list, the smallest above an end, or the largest below it."""
     if isinstance(one, Name) and function.param(one.name) is not None:
         yield Limit(one.name, operator, end, of_entries)
-    elif isinstance(one, Call) and one.function == ("min" if operator[0] == ">" else "max"):
+    elif isinstance(one, Call) and one.function in ("list", "min" if operator[0] == ">" else "max"):
         for argument in one.arguments:
             yield from _of(argument, operator, end, function, of_entries)
 

@@ -224,7 +224,7 @@ class Evaluator {
 
 bool Evaluator::parameter(int64_t position, Value& result) const {
     const Argument& argument = arguments_.values[static_cast<size_t>(position)];
-    if (argument.isNull || argument.isRoom) {
+    if (argument.isNull || argument.isRoom || !(argument.isTensor || argument.value)) {
         return false;
     }
     if (argument.isArray) {
@@ -236,7 +236,7 @@ bool Evaluator::parameter(int64_t position, Value& result) const {
         result.type = Type::kTensor;
         result.tensor = &argument.tensor;
     } else {
-        result = argument.value;
+        result = *argument.value;
     }
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "table.h"
@@ -20,7 +21,7 @@ struct Argument {
     TensorView tensor;
     std::vector<TensorView> tensors;  // of an array, without its null members
     std::vector<TensorView> members;  // with them
-    Value value;                      // of anything else
+    std::optional<Value> value;       // of anything else
 };
 
 // The elements of a tensor in row-major order; false where they cannot be read.

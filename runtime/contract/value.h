@@ -16,6 +16,7 @@ struct TensorView {
     diopiConstTensorHandle_t handle = nullptr;
     diopiDtype_t dtype = diopi_dtype_unsupported;
     diopiSize_t shape{nullptr, 0};
+    bool isSparse = false;
 
     bool isNull() const { return handle == nullptr; }
     Sizes sizes() const { return Sizes(shape.data, shape.data + shape.len); }

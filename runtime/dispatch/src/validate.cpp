@@ -1,6 +1,7 @@
 #include "validate.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ TensorView viewOf(diopiConstTensorHandle_t handle) {
     view.handle = handle;
     require(diopiGetTensorShape(handle, &view.shape), "diopiGetTensorShape");
     require(diopiGetTensorDtype(handle, &view.dtype), "diopiGetTensorDtype");
+    view.isSparse = isSparse(handle);
     return view;
 }
 
@@ -86,13 +88,16 @@ Argument plainArgument(const Operand& operand) {
         case Kind::sizes: {
             const auto& sizes = *static_cast<const diopiSize_t*>(value);
             made.isNull = sizes.data == nullptr && sizes.len > 0;
-            made.value = made.isNull ? Value() : Value::of(Sizes(sizes.data, sizes.data + sizes.len));
+            if (!made.isNull) {
+                made.value = Value::of(Sizes(sizes.data, sizes.data + sizes.len));
+            }
             break;
         }
         case Kind::text:
-            made.value.type = Value::Type::kText;
-            made.value.text = *static_cast<const char* const*>(value);
-            made.isNull = made.value.text == nullptr;
+            made.value.emplace();
+            made.value->type = Value::Type::kText;
+            made.value->text = *static_cast<const char* const*>(value);
+            made.isNull = made.value->text == nullptr;
             break;
         case Kind::generator:
             made.isNull = *static_cast<void* const*>(value) == nullptr;
@@ -149,7 +154,7 @@ Extent extentOf(const TensorView& tensor) {
     diopiSize_t stride{};
     int64_t elementBytes = 0;
     const void* data = nullptr;
-    if (isSparse(tensor.handle)) {
+    if (tensor.isSparse) {
         return extent;
     }
     require(diopiGetTensorStride(tensor.handle, &stride), "diopiGetTensorStride");
@@ -209,7 +214,7 @@ class Validation {
 
     std::optional<Failure> run(diopiContextHandle_t ctx, bool readsElements) {
         for (const auto check : {&Validation::presence, &Validation::values, &Validation::dtypes, &Validation::ranks,
-                                 &Validation::shapes, &Validation::devices, &Validation::overlaps}) {
+                                 &Validation::shapes, &Validation::devices}) {
             for (int i = 0; i < operands_.count && !found_; ++i) {
                 (this->*check)(i);
             }
@@ -255,16 +260,16 @@ class Validation {
     void values(int i) {
         const Parameter& rule = rules_[i];
         const Argument& one = argument(i);
-        if (rule.valuesCount == 0 || one.isNull || one.isRoom) {
+        if (rule.valuesCount == 0 || one.isNull || one.isRoom || !one.value) {
             return;
         }
         bool isLegal = false;
         std::string legal;
         for (int k = 0; k < rule.valuesCount; ++k) {
             const int32_t at = rule.valuesFirst + k;
-            const bool isText = one.value.type == Value::Type::kText;
-            isLegal = isLegal || (isText ? std::string(contract::texts[at]) == one.value.text
-                                         : contract::integers[at] == one.value.number.integer);
+            const bool isText = one.value->type == Value::Type::kText;
+            isLegal = isLegal || (isText ? std::string(contract::texts[at]) == one.value->text
+                                         : contract::integers[at] == one.value->number.integer);
             legal += (k > 0 ? ", " : "") +
                      (isText ? "'" + std::string(contract::texts[at]) + "'" : std::to_string(contract::integers[at]));
         }
@@ -335,14 +340,14 @@ class Validation {
     // A number of any floating dtype stands for all of them, any other for integers and bool.
     void scalarDtype(int i, const Parameter& rule) {
         const Argument& one = argument(i);
-        if (one.isNull || one.isRoom || one.isTensor || one.value.type != Value::Type::kScalar) {
+        if (one.isNull || one.isRoom || one.isTensor || !one.value || one.value->type != Value::Type::kScalar) {
             return;
         }
         constexpr uint32_t kFloats = 1U << diopi_dtype_float16 | 1U << diopi_dtype_bfloat16 |
                                      1U << diopi_dtype_float32 | 1U << diopi_dtype_float64;
-        const bool isReal = isFloating(one.value.dtype);
+        const bool isReal = isFloating(one.value->dtype);
         if (isReal ? (rule.dtypes & kFloats) == 0 : (rule.dtypes & ~kFloats) == 0) {
-            fail(i, std::string("is a number of dtype ") + nameOf(one.value.dtype) + "; possible are " +
+            fail(i, std::string("is a number of dtype ") + nameOf(one.value->dtype) + "; possible are " +
                         listOf(rule.dtypes));
         }
     }
@@ -560,7 +565,7 @@ class Validation {
             }
             eachTensor(k, [&](const TensorView& tensor) {
                 diopiDevice_t device = diopi_host;
-                if (tensor.shape.len == 0 || isSparse(tensor.handle)) {
+                if (tensor.shape.len == 0 || tensor.isSparse) {
                     return;
                 }
                 require(diopiGetTensorDevice(tensor.handle, &device), "diopiGetTensorDevice");
@@ -573,30 +578,6 @@ class Validation {
                  onHost <= elsewhere ? "is on the host, other tensors are on the device"
                                      : "is on the device, other tensors are on the host");
         }
-    }
-
-    // Results may be written over an operand, but not over a part of one.
-    void overlaps(int i) {
-        if (!operands_.first[i].isWritten()) {
-            return;
-        }
-        eachTensor(i, [&](const TensorView& written) {
-            const Extent own = extentOf(written);
-            for (int k = 0; k < operands_.count && own.bytes > 0; ++k) {
-                eachTensor(k, [&](const TensorView& tensor) {
-                    if (tensor.handle == written.handle) {
-                        return;
-                    }
-                    const Extent other = extentOf(tensor);
-                    const bool meets =
-                        own.address < other.address + other.bytes && other.address < own.address + own.bytes;
-                    const bool isSame = own.address == other.address && own.bytes == other.bytes;
-                    if (other.bytes > 0 && meets && !isSame && own.isGapless && other.isGapless) {
-                        fail(i, "and '" + std::string(rules_[k].name) + "' share a part of their memory");
-                    }
-                });
-            }
-        });
     }
 
     void constraints(diopiContextHandle_t ctx, bool readsElements) {
@@ -653,10 +634,145 @@ bool Validation::read(const HostCopy& copy, const TensorView& tensor, std::vecto
     return false;
 }
 
+// ---- Memory ----
+
+// A tensor of the call and its memory.
+struct Owned {
+    Extent extent;
+    const Operand* operand;
+};
+
+// ---- What was validated last ----
+
+// All that the checks but those of memory and elements depend on, as numbers: calls of a model repeat themselves.
+using Signature = std::vector<int64_t>;
+
+void addTensor(const Operand& operand, diopiConstTensorHandle_t handle, Signature& signature,
+               std::vector<Owned>& owned) {
+    if (handle == nullptr) {
+        signature.push_back(-1);
+        return;
+    }
+    const TensorView view = viewOf(handle);
+    diopiDevice_t device = diopi_host;
+    require(diopiGetTensorDevice(handle, &device), "diopiGetTensorDevice");
+    signature.push_back(view.dtype << 16 | device << 1 | (view.isSparse ? 1 : 0));
+    signature.push_back(view.shape.len);
+    signature.insert(signature.end(), view.shape.data, view.shape.data + view.shape.len);
+    owned.push_back({extentOf(view), &operand});
+}
+
+int64_t bitsOf(double value) {
+    int64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+void addPlain(const Operand& operand, Signature& signature) {
+    const void* const value = operand.value();
+    if (value == nullptr || operand.isWritten()) {
+        signature.push_back(value == nullptr ? -1 : -2);
+        return;
+    }
+    switch (operand.kind) {
+        case Kind::truth:
+            signature.push_back(*static_cast<const bool*>(value) ? 1 : 0);
+            break;
+        case Kind::integer:
+            signature.push_back(integerOf(operand, value));
+            break;
+        case Kind::real:
+            signature.push_back(bitsOf(operand.width == 4 ? static_cast<double>(*static_cast<const float*>(value))
+                                                          : *static_cast<const double*>(value)));
+            break;
+        case Kind::scalar: {
+            const auto& scalar = *static_cast<const diopiScalar_t*>(value);
+            signature.push_back(scalar.stype);
+            signature.push_back(isFloating(scalar.stype) ? bitsOf(scalar.fval) : scalar.ival);
+            break;
+        }
+        case Kind::sizes: {
+            const auto& sizes = *static_cast<const diopiSize_t*>(value);
+            signature.push_back(sizes.data == nullptr ? -1 - sizes.len : sizes.len);
+            if (sizes.data != nullptr) {
+                signature.insert(signature.end(), sizes.data, sizes.data + sizes.len);
+            }
+            break;
+        }
+        case Kind::text: {
+            const char* const text = *static_cast<const char* const*>(value);
+            const size_t length = text == nullptr ? 0 : std::strlen(text);
+            signature.push_back(text == nullptr ? -1 : static_cast<int64_t>(length));
+            signature.insert(signature.end(), text, text + length);
+            break;
+        }
+        default:
+            signature.push_back(*static_cast<void* const*>(value) == nullptr ? -1 : 1);
+            break;
+    }
+}
+
+void addOperand(const Operand& operand, Signature& signature, std::vector<Owned>& owned) {
+    switch (operand.kind) {
+        case Kind::tensor:
+            addTensor(operand, operand.handle(), signature, owned);
+            break;
+        case Kind::tensors:
+            signature.push_back(operand.handles() == nullptr ? -1 - operand.count : operand.count);
+            for (int64_t i = 0; operand.handles() != nullptr && i < operand.count; ++i) {
+                addTensor(operand, operand.handles()[i], signature, owned);
+            }
+            break;
+        case Kind::made:
+            signature.push_back(operand.handles() == nullptr ? -1 : 1);
+            break;
+        default:
+            addPlain(operand, signature);
+            break;
+    }
+}
+
+// Results may be written over an operand, but not over a part of one.
+std::optional<Failure> overlap(const std::vector<Owned>& owned) {
+    for (const Owned& one : owned) {
+        if (!one.operand->isWritten() || one.extent.bytes == 0 || !one.extent.isGapless) {
+            continue;
+        }
+        for (const Owned& other : owned) {
+            const Extent& a = one.extent;
+            const Extent& b = other.extent;
+            const bool meets = a.address < b.address + b.bytes && b.address < a.address + a.bytes;
+            const bool isSame = a.address == b.address && a.bytes == b.bytes;
+            if (b.bytes > 0 && b.isGapless && meets && !isSame) {
+                return Failure(diopiErrorOccurred, "'" + std::string(one.operand->name) + "' and '" +
+                                                       other.operand->name + "' share a part of their memory");
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Failure> violation(const Entry& entry, diopiContextHandle_t ctx, Operands operands, bool readsElements) {
-    return Validation(contract::contracts[&entry - entries], operands).run(ctx, readsElements);
+    const auto place = static_cast<size_t>(&entry - entries);
+    static thread_local std::vector<Signature> validated(static_cast<size_t>(entryCount));
+    static thread_local Signature signature;
+    static thread_local std::vector<Owned> owned;  // their memory is kept from call to call
+    const Contract& contract = contract::contracts[place];
+    signature.clear();
+    owned.clear();
+    for (const Operand& operand : operands) {
+        addOperand(operand, signature, owned);
+    }
+    if (readsElements || signature != validated[place]) {
+        std::optional<Failure> found = Validation(contract, operands).run(ctx, readsElements);
+        if (found) {
+            return found;
+        }
+        validated[place] = signature;
+    }
+    return overlap(owned);
 }
 
 }  // namespace diopigen::dispatch
