@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/droplet"
 TREE = ROOT / "build/droplet"
 REFERENCE = ROOT / "build/tests/plain/libdiopi_impl.so"
-SAMPLE = "16"
+SAMPLE = "8"
 """Cases of each function on the device with delays; `tests/droplet` runs all of them."""
 LOGS = ROOT / "build/demo"
 BIN = Path(sys.executable).parent
