@@ -7,7 +7,7 @@ from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.kernels import CONSTANTS, KERNEL_FUNCTIONS, KernelFunction
 from diopigen.ir.model import DtypeList, Formula, Function, Parameter
 from diopigen.ir.types import NUMBERS
-from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, walk
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length, walk
 
 RULES = {
     "unknown-operand": "An operand of a kernel is a parameter, a named intermediate value or a constant.",
@@ -140,14 +140,14 @@ class _Checker:
         wanted = known.arguments[position]
         if wanted == "param":
             if not (isinstance(argument, Name) and argument.name in self.params):
-                place = formula.at(argument.offset, _length(argument))
+                place = formula.at(argument.offset, head_length(argument))
                 self.error("kernel-kind", f"'{known.name}' needs a parameter", place, "name a nullable parameter")
             return "any"
         if wanted == "literal":
             negative = isinstance(argument, Unary) and argument.operator == "-"
             value = argument.operand if isinstance(argument, Unary) and negative else argument
             if not (isinstance(value, Number) and isinstance(value.value, int)):
-                place = formula.at(argument.offset, _length(argument))
+                place = formula.at(argument.offset, head_length(argument))
                 self.error("kernel-kind", f"'{known.name}' needs an integer", place, "write a literal number")
             return "number"
         found = self.kind(formula, argument)
@@ -160,17 +160,8 @@ class _Checker:
         numeric = {"number", "bool", "complex", "any"}
         if found in numeric and wanted in numeric and not (wanted == "bool" and found == "complex"):
             return
-        place = formula.at(expression.offset, _length(expression))
+        place = formula.at(expression.offset, head_length(expression))
         self.error("kernel-kind", f"{_words(found)} where {_words(wanted)} is needed", place, "compare it first")
-
-
-def _length(expression: Expression) -> int:
-    """How many characters at the offset of an expression are its head."""
-    if isinstance(expression, Name):
-        return len(expression.name)
-    if isinstance(expression, Call):
-        return len(expression.function)
-    return len(expression.operator) if isinstance(expression, (Unary, Binary)) else 1
 
 
 def _words(kind: str) -> str:

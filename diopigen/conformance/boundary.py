@@ -16,7 +16,7 @@ from diopigen.conformance.admits import NO_BOUNDS, admits
 from diopigen.conformance.axes import Maker, tensors
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.described import describe
-from diopigen.conformance.dtypes import MANTISSA, SMALLEST_NORMAL, Array, decode, encode
+from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode
 from diopigen.conformance.limits import Formula
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
@@ -24,7 +24,7 @@ from diopigen.conformance.values import Unfit, storable
 from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Undefined
 from diopigen.contract.comparisons import limits, tensors_of_dims
-from diopigen.contract.dtypes import kind
+from diopigen.contract.dtypes import MANTISSA, kind
 from diopigen.ir.model import Function
 from diopigen.ir.recipe import Argument, Drawn, Literal, TensorRecipe
 from diopigen.ir.types import INTEGERS

@@ -38,10 +38,10 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import LARGEST, MANTISSA, SMALLEST_NORMAL, Array, decode, encode, epsilon, widest
+from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode, epsilon, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
-from diopigen.contract.dtypes import kind, real_of
+from diopigen.contract.dtypes import LARGEST, MANTISSA, kind, real_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.values import draw, seed_of
-from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Described, Scalar, Tensor
 from diopigen.contract.evaluate import Arguments
 from diopigen.ir.model import Function
@@ -30,20 +30,15 @@ def describe(arguments: Mapping[str, Value], label: str) -> Mapping[str, Describ
 def keeps_contract(function: Function, case: Case) -> bool:
     """Whether a case that was derived is a legal call: shapes agree with the lists of dimensions, and each constraint
     holds."""
-    arguments = contract.Arguments(function, described(case))
+    arguments = Arguments(function, described(case))
     predicates = (c.require.expression for c in function.constraints if c.require is not None)
     return arguments.agree() and all(map(arguments.holds, predicates))
 
 
-def keeps_constraints(function: Function, case: Case) -> bool:
-    """Whether the arguments of a case satisfy the predicates of a function."""
-    arguments = Arguments(function, described(case))
-    return all(c.require is None or arguments.holds(c.require.expression) for c in function.constraints)
-
-
 def _described(value: Value, label: str) -> Any:
     if isinstance(value, Operand):
-        return Tensor(value.shape, value.dtype, lambda: _elements(value, label))
+        # A predicate may read the elements several times.
+        return Tensor(value.shape, value.dtype, cache(lambda: _elements(value, label)))
     if isinstance(value, Number):
         return Scalar(value.value, value.dtype)
     if isinstance(value, tuple):

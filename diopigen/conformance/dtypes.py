@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diopigen.contract.dtypes import kind, real_of
+from diopigen.contract.dtypes import MANTISSA, kind, real_of
 
 Array = npt.NDArray[Any]
 
@@ -24,15 +24,6 @@ STORAGE: dict[str, np.dtype[Any]] = {
 }  # fmt: skip
 """How an element lies in memory. complex32 has no counterpart and is not tested."""
 
-MANTISSA = {"bfloat16": 8, "float16": 11, "tfloat32": 11, "float32": 24, "float64": 53}
-"""Bits of the significand, the hidden one included."""
-LARGEST = {
-    "bfloat16": 3.3895313892515355e38,
-    "float16": 65504.0,
-    "tfloat32": 3.4028234663852886e38,
-    "float32": 3.4028234663852886e38,
-    "float64": 1.7976931348623157e308,
-}
 SMALLEST_NORMAL = {
     "bfloat16": 2.0**-126,
     "float16": 2.0**-14,

@@ -7,6 +7,16 @@ from collections.abc import Callable, Sequence
 from diopigen.spec.expression import Call, Expression, Name
 
 _KIND = {"bool": 0, "int": 1, "float": 2, "complex": 3}
+MANTISSA = {"bfloat16": 8, "float16": 11, "tfloat32": 11, "float32": 24, "float64": 53}
+"""Bits of the significand, the hidden one included."""
+LARGEST = {
+    "bfloat16": 3.3895313892515355e38,
+    "float16": 65504.0,
+    "tfloat32": 3.4028234663852886e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}
+"""The largest finite element."""
 _REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _COMPLEX = {"float16": "complex32", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from diopigen.contract import dtypes
 from diopigen.contract.arguments import Described, Scalar, Tensor, Undefined
 from diopigen.contract.functions import FUNCTIONS
-from diopigen.contract.shape_evaluation import Evaluator
-from diopigen.contract.shapes import ShapeError, broadcast
-from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
+from diopigen.contract.shape_evaluation import Evaluator, aligned
+from diopigen.contract.shapes import ShapeError, broadcasts_to
+from diopigen.ir.model import Dimension, Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "inf": float("inf")}
@@ -51,17 +53,31 @@ class Arguments:
         """`values` has an entry for every parameter; outputs are described as inputs are."""
         self.function = function
         self.values = values
-        sizes = {
-            param.name: values[param.name].shape  # type: ignore[union-attr]
-            for param in function.params
-            if isinstance(values.get(param.name), Tensor) and _fits(param, values[param.name])
-        }
-        plain = {p.name: _plain(values.get(p.name)) for p in function.params if p.type not in _TENSOR_TYPES}
-        self.dimensions: dict[str, int] = dict(Evaluator(function, {**sizes, **plain}, lenient=True).names)
-        tensors = {
-            p.name: _shapes(values.get(p.name)) for p in function.params if p.type in _TENSOR_TYPES and p.is_read
-        }
-        self.shapes = Evaluator(function, {**tensors, **plain}, lenient=True)
+
+    @cached_property
+    def dimensions(self) -> Mapping[str, int]:
+        """The names that the shapes of inputs bind; a tensor of another rank than its list binds none."""
+        sizes = {}
+        for param in self.function.params:
+            value = self.values.get(param.name)
+            if (
+                isinstance(value, Tensor)
+                and isinstance(param.shape, ShapeList)
+                and aligned(param.shape, value.shape) is not None
+            ):
+                sizes[param.name] = value.shape
+        return Evaluator(self.function, {**sizes, **self._plain_values}, lenient=True).names
+
+    @cached_property
+    def shapes(self) -> Evaluator:
+        """The shapes that follow from what is read."""
+        tensors = {p.name: _shapes(self.values.get(p.name)) for p in self.function.params if p.is_read}
+        return Evaluator(self.function, {**tensors, **self._plain_values}, lenient=True)
+
+    @cached_property
+    def _plain_values(self) -> Mapping[str, Any]:
+        names = (param.name for param in self.function.params if param.type not in TENSORS)
+        return {name: _plain(self.values.get(name)) for name in names}
 
     def holds(self, predicate: Expression) -> bool:
         """Whether the predicate is satisfied."""
@@ -81,23 +97,18 @@ class Arguments:
             return self._follows(param, shape, value)
         if not isinstance(shape, ShapeList) or not isinstance(value, Tensor) or math.prod(value.shape) == 1:
             return True
-        if not _fits(param, value):
-            return param.nullable and value.shape == (0,)  # stands for null
-        entries, sizes = list(shape.dimensions), list(value.shape)
-        spread = next((place for place, entry in enumerate(entries) if entry.kind == "variadic"), None)
-        if spread is not None:
-            tail = len(entries) - spread - 1
-            entries = entries[:spread] + entries[spread + 1 :]
-            sizes = sizes[:spread] + sizes[len(sizes) - tail :]
-        for entry, size in zip(entries, sizes, strict=True):
-            if entry.kind != "formula":
-                continue
-            try:
-                if self.value(entry.formula.expression) != size and not (param.nullable and value.shape == (0,)):
-                    return False
-            except (Undefined, ArithmeticError):
-                continue
-        return True
+        stands_for_null = param.nullable and value.shape == (0,)
+        pairs = aligned(shape, value.shape)
+        return stands_for_null or (pairs is not None and all(self._has_size(entry, size) for entry, size in pairs))
+
+    def _has_size(self, entry: Dimension, size: int) -> bool:
+        """Whether a dimension has the size of its entry, where that has a value."""
+        if entry.kind != "formula":
+            return True
+        try:
+            return bool(self.value(entry.formula.expression) == size)
+        except (Undefined, ArithmeticError):
+            return True
 
     def _follows(self, param: Parameter, rule: ShapeRule, value: Tensor) -> bool:
         """Whether an input has the shape of its rule; one that follows from other arguments only."""
@@ -109,7 +120,7 @@ class Arguments:
         if wanted is None or value.shape in ((0,), tuple(wanted)):
             return True
         if isinstance(expression, Call) and expression.function == "broadcastable":
-            return _broadcasts_to(value.shape, tuple(wanted))
+            return broadcasts_to(value.shape, tuple(wanted))
         if isinstance(expression, Call) and expression.function == "reduce" and len(expression.arguments) == 2:
             squeezed = [[size for size in shape if size != 1] for shape in (value.shape, wanted)]
             return squeezed[0] == squeezed[1]
@@ -231,18 +242,6 @@ class Arguments:
         return found
 
 
-_TENSOR_TYPES = frozenset({"tensor", "tensors", "new_tensor", "new_tensors", "borrowed_tensor"})
-
-
-def _fits(param: Parameter, value: Described) -> bool:
-    """Whether a tensor has as many dimensions as its shape lists, so that names bind to the right sizes."""
-    if not isinstance(param.shape, ShapeList) or not isinstance(value, Tensor):
-        return False
-    variadic = any(entry.kind == "variadic" for entry in param.shape.dimensions)
-    wanted = len(param.shape.dimensions) - variadic
-    return len(value.shape) >= wanted if variadic else len(value.shape) == wanted
-
-
 def _is_dimension(function: Function, name: str) -> bool:
     lists = (param.shape for param in function.params if isinstance(param.shape, ShapeList))
     return any(entry.name == name for shape in lists for entry in shape.dimensions)
@@ -252,13 +251,6 @@ def _shapes(value: Described) -> Any:
     if isinstance(value, tuple):
         return tuple(item.shape for item in value if isinstance(item, Tensor))
     return value.shape if isinstance(value, Tensor) else None
-
-
-def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return broadcast(shape, target) == target
-    except ShapeError:
-        return False
 
 
 def _plain(value: Described) -> Any:
@@ -287,6 +279,8 @@ def _each(apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     if not isinstance(left, tuple) and not isinstance(right, tuple):
         return apply(left, right)
     first, second = _as_list(left), _as_list(right)
+    if first and len(second) == 1:
+        return tuple([apply(entry, second[0]) for entry in first])
     count = max(len(first), len(second)) if first and second else 0
     if len(first) not in (count, 1) or len(second) not in (count, 1):
         raise Undefined

@@ -98,29 +98,18 @@ def _broadcasts(*tensors: Ints) -> bool:
     return True
 
 
-def _broadcasts_to(first: Ints, target: Ints) -> bool:
-    try:
-        return shapes.broadcast(tuple(first), tuple(target)) == tuple(target)
-    except shapes.ShapeError:
-        return False
-
-
 _RANGES = {
     "bool": (0, 1), "uint8": (0, 2**8 - 1), "int8": (-(2**7), 2**7 - 1), "uint16": (0, 2**16 - 1),
     "int16": (-(2**15), 2**15 - 1), "uint32": (0, 2**32 - 1), "int32": (-(2**31), 2**31 - 1),
     "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1),
 }  # fmt: skip
-_EXACT_BELOW = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
-"""The largest integer below which each integer is an element of the dtype."""
-_LARGEST = {"float16": 65504.0, "bfloat16": float.fromhex("0x1.fep127"), "float32": float.fromhex("0x1.fffffep127")}
-"""The largest finite element of a floating dtype below float64."""
 
 
 def _can_hold(dtype: str, value: float) -> bool:
     if dtype in _RANGES:
         low, high = _RANGES[dtype]
         return math.isfinite(value) and low <= math.trunc(value) <= high
-    return not math.isfinite(value) or abs(value) <= _LARGEST.get(dtypes.real_of(dtype), math.inf)
+    return not math.isfinite(value) or abs(value) <= dtypes.LARGEST[dtypes.real_of(dtype)]
 
 
 def _ceil_div(value: float, divisor: float) -> float:
@@ -145,7 +134,7 @@ def _highest(dtype: str) -> int:
 
 def _exact_integers(dtype: str) -> int:
     """The largest n for which every integer in [0, n] is an element of the dtype."""
-    return _RANGES[dtype][1] if dtype in _RANGES else _EXACT_BELOW[dtype]
+    return _RANGES[dtype][1] if dtype in _RANGES else 2 ** dtypes.MANTISSA[dtype]
 
 
 def _divides(divisor: int, value: int) -> bool:
@@ -297,7 +286,8 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("same_shape", ("tensors",), "bool", "whether all have one shape", _same_shape),
         Function("is_null", ("any",), "bool", "whether a nullable parameter is null", lambda v: v is None),
         Function("broadcasts", ("list",), "bool", "whether shapes broadcast together", _broadcasts, variadic=True),
-        Function("broadcasts_to", ("list", "list"), "bool", "whether one shape broadcasts to another", _broadcasts_to),
+        Function("broadcasts_to", ("list", "list"), "bool", "whether one shape broadcasts to another",
+            lambda a, b: shapes.broadcasts_to(tuple(a), tuple(b))),
         # ---- elements
         Function("elements", ("tensor",), "list", "the elements in row-major order", _elements, reads_values=True),
         Function(

@@ -14,7 +14,7 @@ from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.diagnostics import did_you_mean
 from diopigen.ir.model import Function, Parameter, ShapeList
 from diopigen.ir.types import NUMBERS, TENSORS
-from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, walk
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length, walk
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
@@ -76,7 +76,7 @@ class Kinds:
         return self._call(expression)
 
     def _fault(self, rule: str, message: str, at: Expression, fix: str) -> str:
-        self.faults.append(Fault(rule, message, at, _length(at), fix))
+        self.faults.append(Fault(rule, message, at, head_length(at), fix))
         return "any"
 
     # ---- operands ---------------------------------------------------------------------------------------------------
@@ -238,14 +238,6 @@ class Kinds:
         fix = "join the entries with all(...), any(...) or count(...)" if found == "bools" else "see docs/spec.md"
         message = f"{_words(found)} where {_words(wanted or accepted[0])} is needed"
         self._fault("predicate-kind", message, at, fix)
-
-
-def _length(expression: Expression) -> int:
-    if isinstance(expression, Name):
-        return len(expression.name)
-    if isinstance(expression, Call):
-        return len(expression.function)
-    return len(expression.operator) if isinstance(expression, (Unary, Binary)) else 1
 
 
 def _words(kind: str) -> str:

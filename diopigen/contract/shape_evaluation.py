@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from diopigen.contract.shapes import BY_RULE, Dims, ShapeError, axis, broadcast
-from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.model import Dimension, Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
 
@@ -31,15 +31,9 @@ class Evaluator:
                         self._bind(param.shape, known)
 
     def _bind(self, shape: ShapeList, sizes: Dims) -> None:
-        entries = list(shape.dimensions)
-        spread = next((place for place, entry in enumerate(entries) if entry.kind == "variadic"), None)
-        pairs = list(zip(entries, sizes, strict=False))
-        if spread is not None:
-            tail = len(entries) - spread - 1
-            pairs = list(zip(entries[:spread], sizes, strict=False))
-            pairs += zip(entries[spread + 1 :], sizes[len(sizes) - tail :], strict=False)
-            name, own = entries[spread].name, tuple(sizes[spread : len(sizes) - tail])
-            self._bind_leading(name, own)
+        pairs, leading = _paired(shape, sizes)
+        if leading is not None:
+            self._bind_leading(*leading)
         for entry, size in pairs:
             if entry.kind == "formula" and isinstance(entry.formula.expression, Name):
                 name = entry.formula.expression.name
@@ -155,3 +149,26 @@ _OF_LIST: dict[str, Callable[[Sequence[int]], int]] = {
     "sum": sum,
     "prod": math.prod,
 }
+
+
+Pairs = list[tuple[Dimension, int]]
+
+
+def _paired(shape: ShapeList, sizes: Dims) -> tuple[Pairs, tuple[str, Dims] | None]:
+    """The entries of a list of dimensions with their sizes, and the variadic one with its own. Of a tensor of another
+    rank as many as there are."""
+    entries = list(shape.dimensions)
+    spread = next((index for index, entry in enumerate(entries) if entry.kind == "variadic"), None)
+    if spread is None:
+        return list(zip(entries, sizes, strict=False)), None
+    last = len(sizes) - (len(entries) - spread - 1)
+    pairs = [*zip(entries[:spread], sizes, strict=False), *zip(entries[spread + 1 :], sizes[last:], strict=False)]
+    return pairs, (entries[spread].name, tuple(sizes[spread:last]))
+
+
+def aligned(shape: ShapeList, sizes: Dims) -> Pairs | None:
+    """The entries of a list of dimensions with their sizes, without the variadic one; None for another rank."""
+    fixed = sum(entry.kind != "variadic" for entry in shape.dimensions)
+    is_variadic = fixed < len(shape.dimensions)
+    fits = len(sizes) >= fixed if is_variadic else len(sizes) == fixed
+    return _paired(shape, sizes)[0] if fits else None

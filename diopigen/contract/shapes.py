@@ -32,6 +32,14 @@ def broadcast(*shapes: Dims) -> Dims:
     return tuple(result)
 
 
+def broadcasts_to(shape: Dims, target: Dims) -> bool:
+    """Whether a shape broadcasts to another one as it is."""
+    try:
+        return broadcast(shape, target) == target
+    except ShapeError:
+        return False
+
+
 def reduce(shape: Dims, dims: Sequence[int] | int | None, keepdim: bool = False) -> Dims:
     """Without the named dimensions, or with size 1 there; None or an empty list names all."""
     named = [dims] if isinstance(dims, int) else list(dims or range(len(shape)))

@@ -288,3 +288,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     for child in _children(expression):
         yield from walk(child)
+
+
+def head_length(expression: Expression) -> int:
+    """How many characters at the offset of an expression are its head: a name, a function or an operator."""
+    if isinstance(expression, Name):
+        return len(expression.name)
+    if isinstance(expression, Call):
+        return len(expression.function)
+    return len(expression.operator) if isinstance(expression, (Unary, Binary)) else 1

@@ -5,6 +5,7 @@
 #include <diopi/diopirt.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace diopigen::contract {
@@ -57,6 +58,8 @@ struct Value {
     static Value of(double value);
     static Value of(diopiDtype_t value);
     static Value of(const Sizes& value);
+    static Value of(const Number& value);
+    static Value of(std::vector<Number> entries, Type type);
 };
 
 inline Value Value::of(bool value) {
@@ -81,6 +84,18 @@ inline Value Value::of(diopiDtype_t value) {
     Value made;
     made.type = Type::kDtype;
     made.dtype = value;
+    return made;
+}
+inline Value Value::of(const Number& value) {
+    Value made;
+    made.type = Type::kNumber;
+    made.number = value;
+    return made;
+}
+inline Value Value::of(std::vector<Number> entries, Type type) {
+    Value made;
+    made.type = type;
+    made.list = std::move(entries);
     return made;
 }
 inline Value Value::of(const Sizes& value) {

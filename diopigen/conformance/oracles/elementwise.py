@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import MANTISSA, Array, convert
+from diopigen.conformance.dtypes import Array, convert
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
-from diopigen.contract.dtypes import category, kind, real_of, to_float
+from diopigen.contract.dtypes import MANTISSA, category, kind, real_of, to_float
 
 Expression = Callable[..., Any]
 """Takes the operands in the compute dtype, and gives the result or (result, scale)."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import MANTISSA, Array, convert, widest
+from diopigen.conformance.dtypes import Array, convert, widest
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.reduction import vector_norm
+from diopigen.contract.dtypes import MANTISSA
 
 
 def _gradient(call: Call) -> tuple[Array, Array]:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diopigen.conformance.dtypes import LARGEST, MANTISSA, STORAGE, Array
+from diopigen.conformance.dtypes import STORAGE, Array
 from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
-from diopigen.contract.dtypes import kind, real_of
+from diopigen.contract.dtypes import LARGEST, MANTISSA, kind, real_of
 
 _ENOUGH = 1000
 _SIGMAS = 5.5

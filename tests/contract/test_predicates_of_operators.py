@@ -1,4 +1,4 @@
-"""Predicates have a value, or none, for any call: also where shapes and dtypes break other rules."""
+"""Predicates of single operators at their limits: which constraints a call violates, and where it breaks others."""
 
 from __future__ import annotations
 
