@@ -185,7 +185,7 @@ class Maker:
                 others = [p.name for p in self.operands if p is not target]
                 pair = (others[0], target.name) if others else None
             else:
-                pair = (target.name, "input") if self.has_inplace and "input" in arguments else None
+                pair = (target.name, "input") if self.resolver.has_inplace and "input" in arguments else None
             if pair is None:
                 return
             one, two = arguments[pair[0]], arguments[pair[1]]
@@ -194,11 +194,6 @@ class Maker:
             if (one.shape, one.dtype) == (two.shape, two.dtype):
                 arguments[pair[0]] = replace(one, alias=pair[1])
                 yield self.made("aliased", "aliased", dtype, arguments)
-
-    @property
-    def has_inplace(self) -> bool:
-        """Whether the operator has an in-place variant: the resolver's interface knows all its functions."""
-        return self.function.operator in self.resolver.inplace
 
     def special(self, dtype: str, step: int) -> Iterator[Case]:
         """NaN, infinities, zeros of both signs, denormals and the ends of integers, in all pairs of two operands."""

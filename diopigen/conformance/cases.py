@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 from diopigen.conformance import axes, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.admits import SCALARS, admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.described import keeps_contract
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
 from diopigen.conformance.models import AXIS as MODEL_AXIS
@@ -151,7 +150,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     made += _distribution_cases(function, resolver, recipes)
     made += list(reach.cases(function, resolver, recipes, made))
     for case in (
-        *(case for case in made if keeps_contract(function, case)),
+        *(case for case in made if resolver.calls.admits(case.arguments)),
         *refusals.cases(interface, function, resolver, recipes),
     ):
         name, number = case.id, 2

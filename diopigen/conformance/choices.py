@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.contract.dtypes import accumulate, category, kind, real_of, to_float
@@ -24,10 +25,10 @@ class Choice:
     def pick(self, param: Parameter, lead: str | None = None) -> str:
         """The dtype for a parameter with a dtype list; `lead` is the dtype that results follow."""
         assert isinstance(param.dtype, DtypeList)
-        allowed = [dtype for dtype in param.dtype.dtypes if dtype in STORAGE]
         if param.name in self.special:
             return self.special[param.name]
         wanted = lead or self.dtype
+        allowed = run_with(param.dtype.dtypes)
         follow = [wanted]
         if param.is_written and not param.is_read and kind(wanted) in ("bool", "int") and "float32" in allowed:
             follow = [to_float(wanted)]
@@ -39,6 +40,12 @@ class Choice:
         if alike and category(wanted) >= 2:
             return alike[0]
         return allowed[self.step % len(allowed)]
+
+
+@cache
+def run_with(dtypes: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of some dtypes that the suite runs functions with."""
+    return tuple(dtype for dtype in dtypes if dtype in STORAGE)
 
 
 def lead_parameter(function: Function) -> Parameter | None:
@@ -53,7 +60,7 @@ def lead_dtypes(function: Function) -> tuple[str, ...]:
     lead = lead_parameter(function)
     if lead is None or not isinstance(lead.dtype, DtypeList):
         return ("none",)
-    return tuple(dtype for dtype in lead.dtype.dtypes if dtype in STORAGE)
+    return run_with(lead.dtype.dtypes)
 
 
 def fixed_dtype(function: Function, recipe: Mapping[str, Argument]) -> str | None:

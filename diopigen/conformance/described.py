@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.values import draw, seed_of
 from diopigen.contract.arguments import Described, Scalar, Tensor
-from diopigen.contract.evaluate import Arguments
-from diopigen.ir.model import Function
 
 
 def described(case: Case) -> Mapping[str, Described]:
@@ -27,18 +24,9 @@ def describe(arguments: Mapping[str, Value], label: str) -> Mapping[str, Describ
     return {name: _described(value, f"{label}:{name}") for name, value in arguments.items()}
 
 
-def keeps_contract(function: Function, case: Case) -> bool:
-    """Whether a case that was derived is a legal call: shapes agree with the lists of dimensions, and each constraint
-    holds."""
-    arguments = Arguments(function, described(case))
-    predicates = (c.require.expression for c in function.constraints if c.require is not None)
-    return arguments.agree() and all(map(arguments.holds, predicates))
-
-
 def _described(value: Value, label: str) -> Any:
     if isinstance(value, Operand):
-        # A predicate may read the elements several times.
-        return Tensor(value.shape, value.dtype, cache(lambda: _elements(value, label)))
+        return Tensor(value.shape, value.dtype, _Sampled(value, label))
     if isinstance(value, Number):
         return Scalar(value.value, value.dtype)
     if isinstance(value, tuple):
@@ -46,7 +34,19 @@ def _described(value: Value, label: str) -> Any:
     return value
 
 
-def _elements(operand: Operand, label: str) -> tuple[Any, ...]:
-    source = np.random.Generator(np.random.PCG64(seed_of(label, 0)))
-    stored = draw(operand.values, operand.shape, operand.dtype, source)
-    return tuple(decode(stored, operand.dtype).reshape(-1).tolist())
+class _Sampled:
+    """The elements of an operand, drawn once a predicate reads them, which may do so several times."""
+
+    __slots__ = ("elements", "label", "operand")
+
+    def __init__(self, operand: Operand, label: str) -> None:
+        self.operand = operand
+        self.label = label
+        self.elements: tuple[Any, ...] | None = None
+
+    def __call__(self) -> tuple[Any, ...]:
+        if self.elements is None:
+            source = np.random.Generator(np.random.PCG64(seed_of(self.label, 0)))
+            stored = draw(self.operand.values, self.operand.shape, self.operand.dtype, source)
+            self.elements = tuple(decode(stored, self.operand.dtype).reshape(-1).tolist())
+        return self.elements

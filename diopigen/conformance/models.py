@@ -12,7 +12,7 @@ from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit
-from diopigen.contract.shape_evaluation import Evaluator
+from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError, broadcast, reduce
 from diopigen.diagnostics import Sink, did_you_mean
 from diopigen.ir.model import Function, Interface, Parameter
@@ -79,13 +79,14 @@ class ModelReader:
 def wrong_shapes(function: Function, arguments: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
     """The parameters whose tensors differ from what the spec says of their shape, each with what is wrong."""
     shapes = {name: _shape(value) for name, value in arguments.items()}
+    rules = Shapes(function)
     for param in function.params:
         value = arguments.get(param.name)
         if param.type != "tensor" or not isinstance(value, Operand):
             continue
         others = {name: shape for name, shape in shapes.items() if name != param.name or param.is_read}
         try:
-            wanted = Evaluator(function, others).shape(param)
+            wanted = Evaluator(rules, others).shape(param)
         except (ShapeError, LookupError, ValueError, ZeroDivisionError) as reason:
             yield param.name, f"'{param.name}': {reason}"
             continue

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from diopigen.conformance.admits import BOOL_TAKES_NUMBERS
 from diopigen.conformance.choices import Choice, lead_parameter
 from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.legal import LegalCalls
 from diopigen.conformance.model import Number, Operand, Value
 from diopigen.conformance.values import Unfit, fits
 from diopigen.contract.dtypes import category, evaluate, promote
-from diopigen.contract.shape_evaluation import Evaluator
+from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Case as Recipe
@@ -36,8 +38,15 @@ class Resolver:
 
     def __init__(self, interface: Interface, function: Function) -> None:
         self.function = function
+        self.shapes = Shapes(function)
+        self.calls = LegalCalls(function)
         self.base = interface.function(f"diopi{function.operator}") or function
-        self.inplace = _inplace_operators(interface)
+        self._interface = interface
+
+    @cached_property
+    def has_inplace(self) -> bool:
+        """Whether the operator has an in-place variant."""
+        return any(f.operator == self.function.operator and f.variant == "inplace" for f in self._interface.functions)
 
     def resolve(self, recipe: Mapping[str, Argument], choice: Choice, *, checked: bool = True) -> Arguments:
         """Complete arguments. Raises `Unfit` where the recipe does not suit the dtype or leaves something open.
@@ -91,7 +100,7 @@ class Resolver:
             value = found[param.name]
             if not isinstance(param.count, str) or not isinstance(value, tuple):
                 continue
-            counter = self.function.param(param.count)
+            counter = self.shapes.params.get(param.count)
             if counter is not None and counter.name not in recipe and counter.type in INTEGERS:
                 found[counter.name] = len(value)
 
@@ -102,7 +111,7 @@ class Resolver:
                 continue
             known = {name: _shapes(value) for name, value in found.items() if value is not _FOLLOWS}
             read = {p.name for p in self.function.params if p.is_read}
-            shape = Evaluator(self.function, {n: v for n, v in known.items() if n in read}).shape(param)
+            shape = Evaluator(self.shapes, {n: v for n, v in known.items() if n in read}).shape(param)
             if shape is None:
                 raise Unfit(f"no value for '{param.name}'")
             # What an operator writes in part keeps the rest: zeros would not show that it is cleared.
@@ -132,7 +141,7 @@ class Resolver:
         assert isinstance(param.dtype, DtypeRule)
 
         def operands(name: str) -> list[tuple[str, int | None]]:
-            other = self.function.param(name)
+            other = self.shapes.params.get(name)
             value = found.get(name)
             items = value if isinstance(value, tuple) else (value,)
             known: list[tuple[str, int | None]] = []
@@ -172,7 +181,7 @@ class Resolver:
                 known[param.name] = _shapes(value)
             elif param.name in recipe and recipe[param.name] is None:
                 known[param.name] = None
-        evaluator = Evaluator(self.function, known)
+        evaluator = Evaluator(self.shapes, known)
         for param in self.function.params:
             if param.is_read or param.type not in ("tensor", "tensors"):
                 continue
@@ -249,11 +258,6 @@ class Resolver:
                 raise Unfit(f"the result is {natural}, the target {item.dtype}")
 
 
-def _inplace_operators(interface: Interface) -> frozenset[str]:
-    """The operators that have an in-place variant."""
-    return frozenset(f.operator for f in interface.functions if f.variant == "inplace")
-
-
 def _value(given: Argument) -> Value:
     """An argument of a recipe with its tensors as operands."""
     if isinstance(given, TensorRecipe):
@@ -273,7 +277,7 @@ def _open(value: Value) -> bool:
 def _typed(value: Value, dtype: str) -> Value:
     if isinstance(value, tuple):
         return tuple(_typed(item, dtype) for item in value)
-    return replace(value, dtype=value.dtype or dtype) if isinstance(value, Operand) else value
+    return replace(value, dtype=dtype) if isinstance(value, Operand) and not value.dtype else value
 
 
 def _has_operands(value: Value) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from diopigen.spec.expression import Call, Expression, Name
 
@@ -21,6 +22,7 @@ _REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"
 _COMPLEX = {"float16": "complex32", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
 
 
+@cache
 def kind(dtype: str) -> str:
     """`bool`, `int`, `float` or `complex`."""
     if dtype == "bool":
@@ -30,6 +32,7 @@ def kind(dtype: str) -> str:
     return "int" if "int" in dtype else "float"
 
 
+@cache
 def category(dtype: str) -> int:
     """The order of the kinds: 0 for bool, 1 integral, 2 floating, 3 complex."""
     return _KIND[kind(dtype)]

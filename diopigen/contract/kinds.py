@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diopigen.contract.evaluate import CONSTANTS
+from diopigen.contract.compile import CONSTANTS
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.diagnostics import did_you_mean
 from diopigen.ir.model import Function, Parameter, ShapeList

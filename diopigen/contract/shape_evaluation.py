@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diopigen.contract.shapes import BY_RULE, Dims, ShapeError, axis, broadcast
@@ -12,33 +12,77 @@ from diopigen.ir.rules import SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
 
 
+class Dimensions:
+    """A list of dimensions, read once for the shapes of many tensors."""
+
+    def __init__(self, shape: ShapeList) -> None:
+        entries = shape.dimensions
+        spread = next((index for index, entry in enumerate(entries) if entry.kind == "variadic"), None)
+        self.variadic = "" if spread is None else entries[spread].name
+        self._before = len(entries) if spread is None else spread
+        self._after = 0 if spread is None else len(entries) - spread - 1
+        self.fixed = tuple(entry for index, entry in enumerate(entries) if index != spread)
+        """The entries without the variadic one."""
+        self._names = tuple(map(_name, self.fixed))
+
+    def accepts(self, rank: int) -> bool:
+        """Whether a tensor with so many dimensions fits the list."""
+        return rank >= len(self.fixed) if self.variadic else rank == len(self.fixed)
+
+    def fixed_of(self, sizes: Dims) -> Dims:
+        """The sizes of `fixed`, of a shape that fits the list."""
+        return (*sizes[: self._before], *sizes[len(sizes) - self._after :]) if self.variadic else sizes
+
+    def named(self, sizes: Dims) -> Iterator[tuple[str, int]]:
+        """The names that entries bind, with their sizes; of a tensor of another rank as many as there are."""
+        yield from zip(self._names[: self._before], sizes, strict=False)
+        if self._after:
+            yield from zip(self._names[self._before :], sizes[len(sizes) - self._after :], strict=False)
+
+    def variadic_of(self, sizes: Dims) -> Dims:
+        """The sizes that the variadic entry stands for."""
+        return tuple(sizes[self._before : len(sizes) - self._after])
+
+
+def _name(entry: Dimension) -> str:
+    """The name that an entry gives a size to; empty for a formula."""
+    expression = entry.formula.expression
+    return expression.name if entry.kind == "formula" and isinstance(expression, Name) else ""
+
+
+class Shapes:
+    """What the shapes of a function's parameters say, read once for many calls."""
+
+    def __init__(self, function: Function) -> None:
+        self.params = {param.name: param for param in function.params}
+        self.lists = {p.name: Dimensions(p.shape) for p in function.params if isinstance(p.shape, ShapeList)}
+        read = (p.name for p in function.params if p.is_read and p.type == "tensor")
+        self.binding = tuple((name, self.lists[name]) for name in read if name in self.lists)
+        """The inputs whose sizes give dimensions their names."""
+
+
 class Evaluator:
     """The shapes of one call. `values` holds a shape per tensor (a tuple of shapes for an array of tensors), the
     integers, flags and lists of the other parameters, and None for null. Raises `ShapeError` where leading dimensions
     of the same name do not broadcast, unless `lenient`: then the first ones count."""
 
-    def __init__(self, function: Function, values: Mapping[str, Any], *, lenient: bool = False) -> None:
-        self.function = function
+    def __init__(self, shapes: Shapes, values: Mapping[str, Any], *, lenient: bool = False) -> None:
+        self.params = shapes.params
         self.lenient = lenient
         self.values = dict(values)
         self.names: dict[str, int] = {}
         self.variadic: dict[str, Dims] = {}
-        for _ in range(2):  # a list may use a name that a later one binds
-            for param in function.params:
-                if param.is_read and isinstance(param.shape, ShapeList) and param.type == "tensor":
-                    known = self.values.get(param.name)
-                    if known is not None:
-                        self._bind(param.shape, known)
+        for name, dimensions in shapes.binding:
+            known = self.values.get(name)
+            if known is not None:
+                self._bind(dimensions, known)
 
-    def _bind(self, shape: ShapeList, sizes: Dims) -> None:
-        pairs, leading = _paired(shape, sizes)
-        if leading is not None:
-            self._bind_leading(*leading)
-        for entry, size in pairs:
-            if entry.kind == "formula" and isinstance(entry.formula.expression, Name):
-                name = entry.formula.expression.name
-                if name not in self.values:
-                    self.names.setdefault(name, size)
+    def _bind(self, dimensions: Dimensions, sizes: Dims) -> None:
+        if dimensions.variadic:
+            self._bind_leading(dimensions.variadic, dimensions.variadic_of(sizes))
+        for name, size in dimensions.named(sizes):
+            if name and name not in self.values:
+                self.names.setdefault(name, size)
 
     def _bind_leading(self, name: str, own: Dims) -> None:
         try:
@@ -67,7 +111,7 @@ class Evaluator:
     def known(self, name: str) -> Any:
         """The value of a parameter; an output's shape is worked out where it was not given."""
         if name not in self.values:
-            param = self.function.param(name)
+            param = self.params.get(name)
             if param is None:
                 raise LookupError(name)
             self.values[name] = self.shape(param)
@@ -97,7 +141,7 @@ class Evaluator:
             return self.integer(argument)
         if isinstance(argument, Name):
             if wanted == "operand":
-                param = self.function.param(argument.name)
+                param = self.params.get(argument.name)
                 if param is not None and param.type != "tensor":
                     return ()
             if argument.name in ("true", "false"):
@@ -149,26 +193,3 @@ _OF_LIST: dict[str, Callable[[Sequence[int]], int]] = {
     "sum": sum,
     "prod": math.prod,
 }
-
-
-Pairs = list[tuple[Dimension, int]]
-
-
-def _paired(shape: ShapeList, sizes: Dims) -> tuple[Pairs, tuple[str, Dims] | None]:
-    """The entries of a list of dimensions with their sizes, and the variadic one with its own. Of a tensor of another
-    rank as many as there are."""
-    entries = list(shape.dimensions)
-    spread = next((index for index, entry in enumerate(entries) if entry.kind == "variadic"), None)
-    if spread is None:
-        return list(zip(entries, sizes, strict=False)), None
-    last = len(sizes) - (len(entries) - spread - 1)
-    pairs = [*zip(entries[:spread], sizes, strict=False), *zip(entries[spread + 1 :], sizes[last:], strict=False)]
-    return pairs, (entries[spread].name, tuple(sizes[spread:last]))
-
-
-def aligned(shape: ShapeList, sizes: Dims) -> Pairs | None:
-    """The entries of a list of dimensions with their sizes, without the variadic one; None for another rank."""
-    fixed = sum(entry.kind != "variadic" for entry in shape.dimensions)
-    is_variadic = fixed < len(shape.dimensions)
-    fits = len(sizes) >= fixed if is_variadic else len(sizes) == fixed
-    return _paired(shape, sizes)[0] if fits else None

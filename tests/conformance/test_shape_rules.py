@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from diopigen.contract.shape_evaluation import Evaluator
+from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import BY_RULE, ShapeError
 from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
@@ -164,7 +164,7 @@ DIMENSIONS = {
 @pytest.mark.parametrize("shape", DIMENSIONS)
 def test_names_and_functions_are_found_in_the_arguments(shape: str, tmp_path: Path) -> None:
     function = function_with(shape, tmp_path)
-    evaluator = Evaluator(function, VALUES)
+    evaluator = Evaluator(Shapes(function), VALUES)
     expected = DIMENSIONS[shape]
     if "reduce" in shape:
         with pytest.raises(ShapeError):  # there is no dimension 4

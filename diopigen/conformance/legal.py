@@ -1,0 +1,37 @@
+"""Which calls the contract of a function admits, for the cases that the suite makes up itself."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from diopigen.conformance.described import describe
+from diopigen.conformance.model import Operand, Value
+from diopigen.contract.evaluate import Contract
+from diopigen.ir.model import Function
+
+
+class LegalCalls:
+    """The calls that a function's shapes and constraints admit. Results are kept by what a predicate can see of a call:
+    one in another layout, or checked again by whoever derives a case from it, is not evaluated twice."""
+
+    def __init__(self, function: Function) -> None:
+        self.contract = Contract(function)
+        self._known: dict[Hashable, bool] = {}
+
+    def admits(self, arguments: Mapping[str, Value]) -> bool:
+        """Whether the call is legal. Elements are sampled anew for each description of a call: a predicate over them
+        has to hold for whatever the recipe may give."""
+        key = tuple((name, _seen(value)) for name, value in arguments.items())
+        known = self._known.get(key)
+        if known is None:
+            values = describe(arguments, self.contract.function.name)
+            known = self._known[key] = self.contract.admits(values)
+        return known
+
+
+def _seen(value: Value) -> Hashable:
+    """What a predicate can see of an argument. 1 and 1.0 are equal as keys: the type of a parameter, or the dtype of a
+    number, tells them apart."""
+    if isinstance(value, Operand):
+        return value.shape, value.dtype, value.values
+    return tuple(map(_seen, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,288 @@
+"""Expressions of predicates, translated to Python functions once and called for many calls of an operator.
+
+An evaluation takes the arguments of a call and returns a value, or raises `Undefined`. `and`, `or`, `implies` and
+`where` evaluate from the left and stop as soon as they can.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, Protocol
+
+from diopigen.contract import dtypes
+from diopigen.contract.arguments import Described, Scalar, Tensor, Undefined
+from diopigen.contract.functions import FUNCTIONS
+from diopigen.ir.model import Function, ShapeList
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
+
+CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "inf": float("inf")}
+
+
+class Bound(Protocol):
+    """The arguments of one call: `values` by parameter, and the sizes that the dimensions of inputs bind."""
+
+    @property
+    def values(self) -> Mapping[str, Described]: ...
+
+    @property
+    def dimensions(self) -> Mapping[str, int]: ...
+
+
+Evaluation = Callable[[Bound], Any]
+
+_ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, **_ORDERS, "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "//": operator.floordiv, "%": operator.mod, "/": operator.truediv, "**": operator.pow,
+}  # fmt: skip
+
+
+class Compiler:
+    """Translates the expressions of one function."""
+
+    def __init__(self, function: Function) -> None:
+        self.parameters = frozenset(param.name for param in function.params)
+        lists = (param.shape for param in function.params if isinstance(param.shape, ShapeList))
+        self.dimensions = frozenset(entry.name for shape in lists for entry in shape.dimensions)
+
+    def value(self, expression: Expression) -> Evaluation:
+        """The evaluation of an expression."""
+        if isinstance(expression, (Number, Text)):
+            return _constant(expression.value)
+        if isinstance(expression, Name):
+            return self._name(expression.name)
+        if isinstance(expression, Unary):
+            return self._unary(expression)
+        if isinstance(expression, Binary):
+            return self._binary(expression)
+        return self._call(expression)
+
+    def _plain(self, expression: Expression) -> Evaluation:
+        """A value to compute with: numbers without dtype, tensors by their elements."""
+        evaluate = self.value(expression)
+        if isinstance(expression, (Number, Text, Unary, Binary)):
+            return evaluate
+
+        def plain(call: Bound) -> Any:
+            value = evaluate(call)
+            if isinstance(value, Scalar):
+                return value.value
+            return value.elements() if isinstance(value, Tensor) else value
+
+        return plain
+
+    def _name(self, name: str) -> Evaluation:
+        if name in self.parameters:
+
+            def parameter(call: Bound) -> Any:
+                found = call.values.get(name)
+                if found is None:
+                    raise Undefined
+                return found
+
+            return parameter
+        if name in CONSTANTS:
+            return _constant(CONSTANTS[name])
+        if name not in self.dimensions:
+            return _constant(name)  # the value of an enum
+
+        def dimension(call: Bound) -> Any:
+            if name not in call.dimensions:
+                raise Undefined
+            return call.dimensions[name]
+
+        return dimension
+
+    def _unary(self, expression: Unary) -> Evaluation:
+        inner = self._plain(expression.operand)
+        change = operator.not_ if expression.operator == "not" else operator.neg
+
+        def evaluate(call: Bound) -> Any:
+            value = inner(call)
+            return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+
+        return evaluate
+
+    def _binary(self, expression: Binary) -> Evaluation:
+        left, right = self._plain(expression.left), self._plain(expression.right)
+        if expression.operator in ("and", "or"):
+            return _joined(left, right, stops_at=expression.operator == "or")
+        apply = _OPERATIONS[expression.operator]
+        if expression.operator not in _ORDERS:
+            return lambda call: _each(apply, left(call), right(call))
+
+        def compare(call: Bound) -> Any:
+            one, other = left(call), right(call)
+            try:
+                return _each(apply, one, other)
+            except TypeError as error:
+                if any(isinstance(entry, complex) for entry in (*_as_list(one), *_as_list(other))):
+                    raise Undefined from error  # complex numbers have no order
+                raise
+
+        return compare
+
+    # ---- calls ------------------------------------------------------------------------------------------------------
+
+    def _call(self, call: Call) -> Evaluation:
+        name, arguments = call.function, call.arguments
+        if name == "dtype":
+            return _dtype(self.value(arguments[0]))
+        if name == "promote":
+            return _promoted(call)
+        if name == "implies":
+            condition, conclusion = self._plain(arguments[0]), self._plain(arguments[1])
+            return lambda bound: not condition(bound) or conclusion(bound)
+        if name == "where":
+            condition, chosen, other = self._plain(arguments[0]), self.value(arguments[1]), self.value(arguments[2])
+            return lambda bound: chosen(bound) if condition(bound) else other(bound)
+        if name == "one_of":
+            return _one_of(self._plain(arguments[0]), [self._plain(argument) for argument in arguments[1:]])
+        if name == "is_null":
+            assert isinstance(arguments[0], Name)
+            parameter = arguments[0].name
+            return lambda bound: bound.values.get(parameter) is None
+        function = FUNCTIONS[name]
+        apply, kinds = function.evaluate, function.arguments
+        given = [self._argument(a, kinds[min(index, len(kinds) - 1)]) for index, a in enumerate(arguments)]
+        numbers = [index for index, kind in enumerate(kinds) if kind == "number"] if function.by_entry else []
+        if not numbers:
+            if len(given) == 1:
+                (only,) = given
+                return lambda bound: apply(only(bound))
+            return lambda bound: apply(*[argument(bound) for argument in given])
+
+        def evaluate(bound: Bound) -> Any:
+            values = [argument(bound) for argument in given]
+            lists = [index for index in numbers if isinstance(values[index], tuple)]
+            return _by_entry(apply, values, lists) if lists else apply(*values)
+
+        return evaluate
+
+    def _argument(self, expression: Expression, kind: str) -> Evaluation:
+        """An argument of the kind (see `functions`)."""
+        if kind in ("tensor", "indices"):
+            return self.value(expression)
+        if kind in _CONVERSIONS:
+            convert, value = _CONVERSIONS[kind], self.value(expression)
+            return lambda call: convert(value(call))
+        plain = self._plain(expression)
+        return (lambda call: _as_list(plain(call))) if kind == "bools" else plain
+
+
+def _dtype_of(value: Any) -> Any:
+    return value.dtype if isinstance(value, (Tensor, Scalar)) else value
+
+
+def _items(value: Any) -> Any:
+    return tuple(item for item in value if item is not None) if isinstance(value, tuple) else value
+
+
+def _array(value: Any) -> Any:
+    return _items(value) if isinstance(value, tuple) else (value,)
+
+
+def _list(value: Any) -> Any:
+    """Where a shape is wanted, a tensor stands for its own."""
+    return value.shape if isinstance(value, Tensor) else _as_list(value)
+
+
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
+    "dtype": _dtype_of,
+    "tensors": _array,
+    "items": _items,
+    "list": _list,
+}
+"""How an argument of these kinds follows from the value of its expression."""
+
+
+def _constant(value: Any) -> Evaluation:
+    return lambda _: value
+
+
+def _joined(left: Evaluation, right: Evaluation, *, stops_at: bool) -> Evaluation:
+    """`or`, which stops where the left side is true, or `and`, which stops where it is false; lists entry by entry."""
+    join = operator.or_ if stops_at else operator.and_
+
+    def evaluate(call: Bound) -> Any:
+        value = left(call)
+        if isinstance(value, tuple):
+            return _each(join, value, right(call))
+        return value if bool(value) == stops_at else right(call)
+
+    return evaluate
+
+
+def _one_of(first: Evaluation, others: Sequence[Evaluation]) -> Evaluation:
+    def evaluate(call: Bound) -> Any:
+        value, allowed = first(call), [other(call) for other in others]
+        return tuple(item in allowed for item in value) if isinstance(value, tuple) else value in allowed
+
+    return evaluate
+
+
+def _dtype(argument: Evaluation) -> Evaluation:
+    def evaluate(call: Bound) -> Any:
+        value = argument(call)
+        if isinstance(value, tuple):
+            value = next((item for item in value if item is not None), None)
+        if not isinstance(value, (Tensor, Scalar)):
+            raise Undefined
+        return value.dtype
+
+    return evaluate
+
+
+def _promoted(rule: Call) -> Evaluation:
+    def evaluate(call: Bound) -> Any:
+        try:
+            return dtypes.evaluate(rule, lambda name: list(_operands(call.values.get(name))))
+        except LookupError as error:  # all are null
+            raise Undefined from error
+
+    return evaluate
+
+
+def _operands(value: Described) -> Iterator[tuple[str, int | None]]:
+    for item in value if isinstance(value, tuple) else (value,):
+        if isinstance(item, Tensor):
+            yield item.dtype, len(item.shape)
+        elif isinstance(item, Scalar):
+            yield item.dtype, None
+
+
+# ---- lists ----------------------------------------------------------------------------------------------------------
+
+
+def _as_list(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _by_entry(evaluate: Callable[..., Any], values: Sequence[Any], lists: Sequence[int]) -> tuple[Any, ...]:
+    """The results for each entry of the arguments that are `lists`; a list of one entry belongs to every entry."""
+    counts = {len(values[index]) for index in lists}
+    count = 0 if 0 in counts else max(counts)
+    if not counts <= {count, 1}:
+        raise Undefined
+    return tuple(
+        evaluate(*(v[k % len(v)] if index in lists else v for index, v in enumerate(values))) for k in range(count)
+    )
+
+
+def _each(apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """The operation on numbers, or entry by entry: a number, or a list of one entry, belongs to every entry."""
+    if not isinstance(left, tuple) and not isinstance(right, tuple):
+        return apply(left, right)
+    first, second = _as_list(left), _as_list(right)
+    if first and len(second) == 1:
+        return tuple(map(apply, first, repeat(second[0])))
+    count = max(len(first), len(second)) if first and second else 0
+    if len(first) not in (count, 1) or len(second) not in (count, 1):
+        raise Undefined
+    first = first * count if len(first) == 1 else first
+    second = second * count if len(second) == 1 else second
+    return tuple(map(apply, first, second))
