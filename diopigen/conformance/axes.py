@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diopigen.conformance.admits import (
+from diopigen.conformance.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
+from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.operators import (
     ALTERNATIVES,
     DOMAINS,
     NO_AXES,
     NO_SPECIALS,
     OVERFLOWING,
     SCALARS,
-    admits,
-    nonzero_integers,
 )
-from diopigen.conformance.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
-from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import Case, Operand, Value
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits, specials
 from diopigen.contract.dtypes import category, kind, to_float
@@ -114,14 +112,14 @@ class Maker:
             if isinstance(value, TensorRecipe) and isinstance(value.values, Drawn) and param is not None:
                 dtype = choice.pick(param) if isinstance(param.dtype, DtypeList) else choice.dtype
                 if not fits(value.values, dtype):
-                    values = Drawn("nonzero" if nonzero_integers(self.function.operator, name) else "normal")
-                    recipe[name] = replace(value, values=values)
+                    recipe[name] = replace(value, values=Drawn("normal"))
         alternative = ALTERNATIVES.get(self.function.operator, {})
-        for changes in ({}, alternative) if alternative else ({},):
-            arguments = self.resolver.resolve({**recipe, **changes}, choice)
-            if admits(self.function.operator, arguments):
-                return arguments
-        raise Unfit("a constraint")
+        try:
+            return self.resolver.resolve(recipe, choice)
+        except Unfit:
+            if not alternative:
+                raise
+            return self.resolver.resolve({**recipe, **alternative}, choice)
 
     def made(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
         function = self.function
@@ -210,7 +208,8 @@ class Maker:
             value = arguments[param.name]
             if not isinstance(value, Operand) or not value.shape or kind(value.dtype) == "complex":
                 continue
-            nonzero = kind(value.dtype) in ("int", "bool") and nonzero_integers(function.operator, param.name)
+            zeros = {**arguments, param.name: replace(value, values=0)}
+            nonzero = not self.resolver.calls.admits(zeros)
             if value.dtype == "bool" and nonzero:
                 continue
             large = function.operator in OVERFLOWING and category(value.dtype) == 2

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from diopigen.conformance.admits import NO_BOUNDS, admits
 from diopigen.conformance.axes import Maker, tensors
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.described import describe
@@ -125,8 +124,7 @@ def _placed(
             # What an unsigned dtype does not hold gives way to the limit above it.
             literal = tuple(n if storable(n, value.dtype) else 0 for n in literal)
         arguments[operand] = replace(value, values=literal)
-    if admits(function.operator, arguments):
-        yield _case(function, choice.dtype, name, arguments)
+    yield _case(function, choice.dtype, name, arguments)
 
 
 # ---- the ranges that constraints state ----------------------------------------------------------------------------
@@ -135,8 +133,6 @@ def _placed(
 def _ranges(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     dtypes = lead_dtypes(function)
     for place, (name, bound) in enumerate(_bounds(function)):
-        if name in NO_BOUNDS.get(function.operator, ()):
-            continue
         for number, recipe in enumerate(recipes):
             dtype = fixed_dtype(function, recipe) or dtypes[(place + number) % len(dtypes)]
             arguments = _at(function, resolver, recipe, Choice(dtype, number), name, bound)
@@ -198,7 +194,7 @@ def _at(
             arguments = _resized(function, resolver, {**recipe, name: argument}, choice)
     except Unfit:
         return None
-    return arguments if admits(function.operator, arguments) else None
+    return arguments if resolver.calls.admits(arguments) else None
 
 
 def _resized(function: Function, resolver: Resolver, recipe: Mapping[str, Argument], choice: Choice) -> Arguments:

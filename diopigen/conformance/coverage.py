@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.choices import lead_dtypes
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case
+from diopigen.conformance.operators import SPARSE
 from diopigen.conformance.oracles import oracles
 from diopigen.conformance.reach import unreached
 from diopigen.conformance.refusals_memory import PARTLY_ON_HOST

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diopigen.conformance import refusals_memory
-from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.axes import cases as axis_cases
 from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
+from diopigen.conformance.operators import SPARSE
 from diopigen.conformance.resolve import Arguments, Resolver, read_recipe
 from diopigen.conformance.values import Unfit
 from diopigen.contract.dtypes import kind

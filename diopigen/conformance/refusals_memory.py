@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from diopigen.conformance.admits import SPARSE
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.memory import GUARD
 from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
+from diopigen.conformance.operators import SPARSE
 from diopigen.conformance.resolve import Arguments
 from diopigen.ir.model import Function, Parameter
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from diopigen.conformance.admits import BOOL_TAKES_NUMBERS
 from diopigen.conformance.choices import Choice, lead_parameter
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.legal import LegalCalls
 from diopigen.conformance.model import Number, Operand, Value
 from diopigen.conformance.values import Unfit, fits
-from diopigen.contract.dtypes import category, evaluate, promote
+from diopigen.contract.dtypes import evaluate, promote
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError
 from diopigen.diagnostics import Sink
@@ -51,7 +50,7 @@ class Resolver:
     def resolve(self, recipe: Mapping[str, Argument], choice: Choice, *, checked: bool = True) -> Arguments:
         """Complete arguments. Raises `Unfit` where the recipe does not suit the dtype or leaves something open.
 
-        With `checked` the dtype rules of inputs and in-place targets must hold; a case that breaks them says false.
+        With `checked` the arguments keep the contract of the function; a case that breaks it says false.
         """
         found: Arguments = {}
         for param in self.function.params:
@@ -65,8 +64,8 @@ class Resolver:
             raise Unfit(str(error)) from error
         for name, value in found.items():
             self._check(name, value)
-        if checked:
-            self._check_target(found)
+        if checked and not self.calls.admits(found):
+            raise Unfit("the arguments break a constraint")
         return found
 
     def _start(self, param: Parameter, recipe: Mapping[str, Argument]) -> Value:
@@ -233,29 +232,6 @@ class Resolver:
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Operand) and (item.dtype not in STORAGE or not fits(item.values, item.dtype)):
                 raise Unfit(f"'{name}' cannot be {item.dtype}")
-
-    def _check_target(self, found: Arguments) -> None:
-        """An in-place form refuses a result of a higher kind than its target; so does an output of a lower one."""
-        function = self.function
-        if not function.variant.startswith("inplace"):
-            return
-        output = next((p for p in self.base.params if p.is_written), None)
-        target = next((p for p in function.params if p.is_written), None)
-        if output is None or target is None or not isinstance(output.dtype, DtypeRule):
-            return
-        try:
-            natural = self._by_rule(replace(output, direction="out"), found, Choice("float32"))
-        except LookupError:
-            return
-        value = found[target.name]
-        for item in value if isinstance(value, tuple) else (value,):
-            if not isinstance(item, Operand) or category(natural) <= category(item.dtype):
-                continue
-            tensors = [v for v in found.values() if isinstance(v, Operand)]
-            if self.function.operator not in BOOL_TAKES_NUMBERS or category(natural) > 1:
-                raise Unfit(f"the result is {natural}, the target {item.dtype}")
-            if any(category(v.dtype) for v in tensors):
-                raise Unfit(f"the result is {natural}, the target {item.dtype}")
 
 
 def _value(given: Argument) -> Value:

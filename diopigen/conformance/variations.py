@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.admits import NO_EMPTY, NO_NULL, NO_RECIPE_SPECIALS, admits
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
-from diopigen.conformance.resolve import Arguments, Resolver
+from diopigen.conformance.operators import NO_EMPTY, NO_RECIPE_SPECIALS
+from diopigen.conformance.resolve import Resolver
 from diopigen.conformance.values import Unfit
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.contract.dtypes import kind
@@ -33,14 +33,6 @@ def cases(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[
     yield from _null(function, resolver, recipes)
 
 
-def _resolved(function: Function, resolver: Resolver, recipe: Mapping[str, Argument], choice: Choice) -> Arguments:
-    """Arguments that keep the constraints. Raises `Unfit`."""
-    arguments = resolver.resolve(recipe, choice)
-    if not admits(function.operator, arguments):
-        raise Unfit("a constraint")
-    return arguments
-
-
 def _case(function: Function, dtype: str, axis: str, name: str, arguments: Mapping[str, Value]) -> Case:
     return Case(f"{function.name}/{dtype}/{name}", function.name, function.family, dtype, axis, arguments)
 
@@ -55,7 +47,7 @@ def _negative_dims(function: Function, resolver: Resolver, recipes: Recipes) -> 
     for number, recipe in enumerate(recipes if dims else ()):
         dtype = fixed_dtype(function, recipe) or dtypes[-1 - number % len(dtypes)]
         try:
-            before = _resolved(function, resolver, recipe, Choice(dtype, number))
+            before = resolver.resolve(recipe, Choice(dtype, number))
         except Unfit:
             continue
         turned: dict[str, Value] = {}
@@ -99,7 +91,7 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
         values = Drawn("uniform", (-1, 1)) if kind(dtype) == "float" else NORMAL
         recipe = {**others, name: TensorRecipe(_LARGE, None, values), "dim": dim}
         try:
-            arguments = _resolved(function, resolver, recipe, Choice(dtype, step))
+            arguments = resolver.resolve(recipe, Choice(dtype, step))
         except Unfit:
             continue
         yield _case(function, dtype, "large", "large", arguments)
@@ -123,7 +115,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
             if kind(dtype) in ("complex", "bool", "none") or fixed_dtype(function, recipe) not in (None, dtype):
                 continue
             try:
-                arguments = _resolved(function, resolver, recipe, Choice(dtype, step))
+                arguments = resolver.resolve(recipe, Choice(dtype, step))
             except Unfit:
                 continue
             drawn = Drawn("special" if exact else "small-special", (1, 0))
@@ -156,8 +148,8 @@ def _special(value: Value, dtype: str, drawn: Drawn) -> Value:
 
 def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """No samples: the dimension that the spec calls N, or that all tensors of a free shape begin with, has size 0."""
-    if function.operator in NO_EMPTY or function.param("rois") is not None:
-        return  # regions name their image, of which there would be none
+    if function.operator in NO_EMPTY:
+        return
     dtypes = lead_dtypes(function)
     for number, recipe in enumerate(recipes):
         dtype = fixed_dtype(function, recipe) or dtypes[number % len(dtypes)]
@@ -165,7 +157,7 @@ def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
         if emptied is None:
             continue
         try:
-            arguments = _resolved(function, resolver, emptied, Choice(dtype, number))
+            arguments = resolver.resolve(emptied, Choice(dtype, number))
         except Unfit:
             continue
         yield _case(function, dtype, "empty", f"empty-{number + 1}", arguments)
@@ -215,15 +207,15 @@ def _null(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[
     """Each optional tensor null, in the first recipe that gives it."""
     dtypes = lead_dtypes(function)
     for place, param in enumerate(function.params):
-        if not param.nullable or param.type != "tensor" or param.name in NO_NULL.get(function.operator, ()):
+        if not param.nullable or param.type != "tensor":
             continue
         for number, recipe in enumerate(recipes):
             dtype = fixed_dtype(function, recipe) or dtypes[(place + number) % len(dtypes)]
             try:
-                given = _resolved(function, resolver, recipe, Choice(dtype, number))
+                given = resolver.resolve(recipe, Choice(dtype, number))
                 if not isinstance(given.get(param.name), Operand):
                     continue
-                arguments = _resolved(function, resolver, {**recipe, param.name: None}, Choice(dtype, number))
+                arguments = resolver.resolve({**recipe, param.name: None}, Choice(dtype, number))
             except Unfit:
                 continue
             yield _case(function, dtype, "null", f"null-{param.name}", arguments)

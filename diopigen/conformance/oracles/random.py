@@ -169,7 +169,16 @@ def _dropout(call: Call, output: str) -> Answer:
             )
         return None
 
-    return {output: Law(check, ("mask",), kept.varies and bool(np.any(x))), "mask": kept}
+    varies = kept.varies and bool(np.any(x))
+    if call.given("mask"):
+        return {output: Law(check, ("mask",), varies), "mask": kept}
+
+    def check_alone(sample: Array) -> str | None:
+        """Without a mask the elements tell themselves which of them are kept, but for inputs of zero."""
+        found = sample != 0
+        return kept.check(found[x != 0]) or check(sample, found)
+
+    return {output: Law(check_alone, (), varies), "mask": None}
 
 
 @oracle("Dropout")
