@@ -18,11 +18,11 @@ VALIDATED = 300.0
 
 def main() -> int:
     """Prints the table; exit code 1 where the promise is not kept."""
-    includes = [f"-I{ROOT / name}" for name in ("generated/include", "generated/dispatch", "runtime/include")]
+    includes = [f"-I{ROOT / name}" for name in ("generated/include", "generated/contract", "runtime/include")]
     includes += [f"-I{ROOT / 'runtime' / name}" for name in ("dispatch/include", "dispatch/src", "contract")]
     common = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", *includes]
     sources = [*(ROOT / "runtime/dispatch/src").glob("*.cpp"), *(ROOT / "runtime/contract").glob("*.cpp")]
-    sources += [ROOT / f"generated/dispatch/{name}.cpp" for name in ("entries", "contracts", "elementwise_binary")]
+    sources += [ROOT / f"generated/{name}.cpp" for name in ("dispatch/entries", "contract/contracts", "dispatch/elementwise_binary")]
     runtime = [*(ROOT / "runtime/src").glob("*.cpp")]
     with tempfile.TemporaryDirectory() as folder:
         vendor, dispatch, program = (str(Path(folder) / name) for name in ("libvendor.so", "libdispatch.so", "main"))

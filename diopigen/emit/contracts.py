@@ -1,4 +1,4 @@
-"""The contracts of operators as tables of C++: what the validation of the dispatch library evaluates.
+"""The contracts of operators as tables of C++: what the validation layer and the reference libraries evaluate.
 
 `runtime/contract/table.h` has the types. Expressions are stored once, as nodes that name their children; rules of
 dtypes and shapes become calls of the same functions as predicates.
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
-from diopigen.emit.plan import PlannedFile
+from diopigen.emit.operands import is_operator
+from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.ir.model import (
     Constraint,
@@ -26,6 +27,8 @@ from diopigen.ir.model import (
 )
 from diopigen.ir.rules import DTYPE_RULES, SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
+
+TARGET = "contract"
 
 _OPS = {
     "and": "kAnd", "or": "kOr", "+": "kAdd", "-": "kSubtract", "*": "kMultiply", "/": "kDivide",
@@ -215,10 +218,9 @@ def _rows(values: Sequence[int], per_line: int = 16) -> Iterator[str]:
         yield " ".join(f"{value}," for value in values[start : start + per_line])
 
 
-def contracts_file(
-    interface: Interface, functions: Sequence[Function], sources: tuple[str, ...], templates: Path, target: str
-) -> PlannedFile:
-    """`dispatch/contracts.cpp`: the tables of these functions, in their order."""
+def emit(interface: Interface, templates: Path) -> Plan:
+    """`contract/contracts.h` with the number of each operator, `contract/contracts.cpp` with the tables."""
+    functions = [function for function in interface.functions if is_operator(function)]
     enum_values = {value.name: value.value for enum in interface.enums for value in enum.values}
     tables = Tables(
         enum_values,
@@ -227,13 +229,18 @@ def contracts_file(
     )
     for function in functions:
         tables.add(function)
-    template = "dispatch/contracts.cpp.j2"
     values = {
+        "names": [function.short_name for function in functions],
         "tables": tables,
         "nodes": [f"{node}," for node in tables.nodes],
         "children": list(_rows(tables.children)),
         "integers": list(_rows(tables.integers)),
         "dtypes": interface.dtypes,
     }
-    inputs = (*sources, "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
-    return PlannedFile("dispatch/contracts.cpp", render(templates, template, values), inputs, target)
+    sources = sorted({interface.file_of[f.name] for f in functions if f.name in interface.file_of})
+    files = []
+    for name in ("contracts.h", "contracts.cpp"):
+        template = f"contract/{name}.j2"
+        inputs = (*sources, "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
+        files.append(PlannedFile(f"contract/{name}", render(templates, template, values), inputs, TARGET))
+    return Plan(tuple(files))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diopigen.config.model import FunctionRule
-from diopigen.emit.dispatch import is_dispatched
+from diopigen.emit.operands import is_operator
 from diopigen.ir.model import Interface
 from diopigen.ir.models import Model
 
@@ -124,7 +124,7 @@ def cover(
     written = frozenset(implemented) - frozenset(skeletons)
     functions = []
     for function in interface.functions:
-        if not is_dispatched(function):
+        if not is_operator(function):
             continue
         rule = rules.get(function.name)
         if function.name in written:

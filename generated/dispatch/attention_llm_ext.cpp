@@ -4,9 +4,10 @@
 #include <diopi/functions_ext.h>
 #include <diopi/functions_lmdeploy.h>
 
-#include "entries.h"
+#include "contracts.h"
 #include "run.h"
 
+namespace contract = diopigen::contract;
 namespace dispatch = diopigen::dispatch;
 
 extern "C" {
@@ -14,7 +15,7 @@ extern "C" {
 diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t x,
                                   diopiConstTensorHandle_t cos, diopiConstTensorHandle_t sin, const bool conj,
                                   const bool interleaved) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRotaryEmbedding];
+    dispatch::Entry& entry = dispatch::entries[contract::kRotaryEmbedding];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRotaryEmbedding, ctx, out, x, cos, sin, conj, interleaved);
     };
@@ -23,7 +24,7 @@ diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("out", out);
     operands.in("x", x);
     operands.in("cos", cos);
@@ -39,7 +40,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiTensorHandle_t v, double dropout_p, bool is_causal, bool return_debug_mask,
                                      double scale, diopiTensorHandle_t out, diopiTensorHandle_t softmax_lse,
                                      diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMultiHeadAttention];
+    dispatch::Entry& entry = dispatch::entries[contract::kMultiHeadAttention];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMultiHeadAttention, ctx, q, k, v, dropout_p, is_causal,
                                 return_debug_mask, scale, out, softmax_lse, gen, debug_attn_mask);
@@ -49,7 +50,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -59,7 +60,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
     operands.value("scale", scale);
     operands.out("out", out);
     operands.out("softmax_lse", softmax_lse);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.out("debug_attn_mask", debug_attn_mask);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
 } catch (...) {
@@ -72,7 +73,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
                                              diopiConstTensorHandle_t softmax_lse, double dropout_p, bool is_causal,
                                              diopiGeneratorHandle_t gen, double scale, diopiTensorHandle_t grad_q,
                                              diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMultiHeadAttentionBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kMultiHeadAttentionBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMultiHeadAttentionBackward, ctx, grad_out, q, k, v, out, softmax_lse,
                                 dropout_p, is_causal, gen, scale, grad_q, grad_k, grad_v);
@@ -82,7 +83,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<13> operands;
+    contract::OperandList<13> operands;
     operands.in("grad_out", grad_out);
     operands.in("q", q);
     operands.in("k", k);
@@ -91,7 +92,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
     operands.in("softmax_lse", softmax_lse);
     operands.value("dropout_p", dropout_p);
     operands.value("is_causal", is_causal);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.value("scale", scale);
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
@@ -107,7 +108,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
                                            double dropout_p, bool is_causal, bool return_debug_mask, double scale,
                                            diopiTensorHandle_t out, diopiTensorHandle_t softmax_lse,
                                            diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMultiHeadAttentionVarLen];
+    dispatch::Entry& entry = dispatch::entries[contract::kMultiHeadAttentionVarLen];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMultiHeadAttentionVarLen, ctx, q, k, v, cum_seq_q, cum_seq_k, max_q,
                                 max_k, dropout_p, is_causal, return_debug_mask, scale, out, softmax_lse, gen,
@@ -118,7 +119,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<15> operands;
+    contract::OperandList<15> operands;
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -132,7 +133,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
     operands.value("scale", scale);
     operands.out("out", out);
     operands.inout("softmax_lse", softmax_lse);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.inout("debug_attn_mask", debug_attn_mask);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
 } catch (...) {
@@ -145,7 +146,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
     diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
     double dropout_p, bool is_causal, diopiGeneratorHandle_t gen, double scale, diopiTensorHandle_t grad_q,
     diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMultiHeadAttentionVarLenBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kMultiHeadAttentionVarLenBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMultiHeadAttentionVarLenBackward, ctx, grad_out, q, k, v, out,
                                 softmax_lse, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, gen, scale,
@@ -156,7 +157,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<17> operands;
+    contract::OperandList<17> operands;
     operands.in("grad_out", grad_out);
     operands.in("q", q);
     operands.in("k", k);
@@ -169,7 +170,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
     operands.value("max_k", max_k);
     operands.value("dropout_p", dropout_p);
     operands.value("is_causal", is_causal);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.value("scale", scale);
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
@@ -184,7 +185,7 @@ diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t a
                                  diopiConstTensorHandle_t q, diopiConstTensorHandle_t k, diopiConstTensorHandle_t v,
                                  diopiConstTensorHandle_t alibi_slopes, float p_dropout, float softmax_scale,
                                  bool is_causal, int32_t window_size_left, int32_t window_size_right) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFlashAttention];
+    dispatch::Entry& entry = dispatch::entries[contract::kFlashAttention];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFlashAttention, ctx, attention_out, softmax_lse, gen, q, k, v,
                                 alibi_slopes, p_dropout, softmax_scale, is_causal, window_size_left, window_size_right);
@@ -194,10 +195,10 @@ diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t a
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<12> operands;
+    contract::OperandList<12> operands;
     operands.out("attention_out", attention_out);
     operands.out("softmax_lse", softmax_lse);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -220,7 +221,7 @@ diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t attention_out, diopiConstTensorHandle_t softmax_lse,
                                          float p_dropout, float softmax_scale, bool is_causal, int32_t window_size_left,
                                          int32_t window_size_right) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFlashAttentionBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kFlashAttentionBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFlashAttentionBackward, ctx, grad_q, grad_k, grad_v, grad_output, gen,
                                 q, k, v, alibi_slopes, attention_out, softmax_lse, p_dropout, softmax_scale, is_causal,
@@ -231,12 +232,12 @@ diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx, diopiTensorHa
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<16> operands;
+    contract::OperandList<16> operands;
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
     operands.in("grad_output", grad_output);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -262,7 +263,7 @@ diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t attention_mask, float p_dropout,
                                            float softmax_scale, bool is_causal, int32_t window_size_left,
                                            int32_t window_size_right, int32_t head_num, const char* input_layout) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCustomizedFlashAttention];
+    dispatch::Entry& entry = dispatch::entries[contract::kCustomizedFlashAttention];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCustomizedFlashAttention, ctx, attention_out, dropout_mask, softmax_max,
                                 softmax_sum, softmax_out, gen, q, k, v, alibi_slopes, attention_mask, p_dropout,
@@ -273,13 +274,13 @@ diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<18> operands;
+    contract::OperandList<18> operands;
     operands.out("attention_out", attention_out);
     operands.made("dropout_mask", dropout_mask);
     operands.made("softmax_max", softmax_max);
     operands.made("softmax_sum", softmax_sum);
     operands.made("softmax_out", softmax_out);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -305,7 +306,7 @@ diopiError_t diopiCustomizedFlashAttentionBackward(
     diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum, diopiConstTensorHandle_t softmax_out,
     float p_dropout, float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right,
     int32_t head_num, const char* input_layout) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCustomizedFlashAttentionBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kCustomizedFlashAttentionBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCustomizedFlashAttentionBackward, ctx, grad_q, grad_k, grad_v,
                                 grad_output, q, k, v, alibi_slopes, attention_out, attention_mask, dropout_mask,
@@ -317,7 +318,7 @@ diopiError_t diopiCustomizedFlashAttentionBackward(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<21> operands;
+    contract::OperandList<21> operands;
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
@@ -352,7 +353,7 @@ diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
                                        int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
                                        float softmax_scale, bool is_causal, int32_t window_size_left,
                                        int32_t window_size_right) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFlashAttentionVarLen];
+    dispatch::Entry& entry = dispatch::entries[contract::kFlashAttentionVarLen];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFlashAttentionVarLen, ctx, attention_out, softmax_lse, gen, q, k, v,
                                 cum_seq_q, cum_seq_kv, alibi_slopes, max_seqlen_q, max_seqlen_kv, p_dropout,
@@ -363,10 +364,10 @@ diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<16> operands;
+    contract::OperandList<16> operands;
     operands.out("attention_out", attention_out);
     operands.inout("softmax_lse", softmax_lse);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -392,7 +393,7 @@ diopiError_t diopiFlashAttentionVarLenBackward(
     diopiConstTensorHandle_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_out,
     diopiConstTensorHandle_t softmax_lse, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFlashAttentionVarLenBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kFlashAttentionVarLenBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFlashAttentionVarLenBackward, ctx, grad_q, grad_k, grad_v, grad_output,
                                 gen, q, k, v, cum_seq_q, cum_seq_kv, alibi_slopes, attention_out, softmax_lse,
@@ -404,12 +405,12 @@ diopiError_t diopiFlashAttentionVarLenBackward(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<20> operands;
+    contract::OperandList<20> operands;
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
     operands.in("grad_output", grad_output);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -437,7 +438,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
     diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
     diopiConstTensorHandle_t attention_mask, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCustomizedFlashAttentionVarLen];
+    dispatch::Entry& entry = dispatch::entries[contract::kCustomizedFlashAttentionVarLen];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCustomizedFlashAttentionVarLen, ctx, attention_out, dropout_mask,
                                 softmax_max, softmax_sum, softmax_out, gen, q, k, v, cum_seq_q, cum_seq_kv,
@@ -449,13 +450,13 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<20> operands;
+    contract::OperandList<20> operands;
     operands.out("attention_out", attention_out);
     operands.made("dropout_mask", dropout_mask);
     operands.made("softmax_max", softmax_max);
     operands.made("softmax_sum", softmax_sum);
     operands.made("softmax_out", softmax_out);
-    operands.value("gen", gen, dispatch::Direction::inout);
+    operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -483,7 +484,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
     diopiConstTensorHandle_t dropout_mask, diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum,
     diopiConstTensorHandle_t softmax_out, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCustomizedFlashAttentionVarLenBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kCustomizedFlashAttentionVarLenBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCustomizedFlashAttentionVarLenBackward, ctx, grad_q, grad_k, grad_v,
                                 grad_output, q, k, v, cum_seq_q, cum_seq_kv, alibi_slopes, attention_out,
@@ -496,7 +497,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<23> operands;
+    contract::OperandList<23> operands;
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
@@ -528,7 +529,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
 diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask, double scale,
                                       bool fixed_triu_mask) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kScaledMaskedSoftmax];
+    dispatch::Entry& entry = dispatch::entries[contract::kScaledMaskedSoftmax];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiScaledMaskedSoftmax, ctx, output, input, mask, scale, fixed_triu_mask);
     };
@@ -537,7 +538,7 @@ diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("mask", mask);
@@ -551,7 +552,7 @@ diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiTensorHandl
 diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
                                               diopiConstTensorHandle_t mask, double scale, bool fixed_triu_mask) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kScaledMaskedSoftmaxBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kScaledMaskedSoftmaxBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiScaledMaskedSoftmaxBackward, ctx, grad_input, grad_output, output, mask,
                                 scale, fixed_triu_mask);
@@ -561,7 +562,7 @@ diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx, diopiTen
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("output", output);
@@ -577,7 +578,7 @@ diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t log
                                diopiConstTensorHandle_t presence_penalty, diopiConstTensorHandle_t frequency_penalty,
                                diopiConstTensorHandle_t p_token_ids, diopiConstTensorHandle_t p_token_counts,
                                diopiConstTensorHandle_t p_cumsum_seq_len, int p_max_len_in_batch) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kApplyPenalty];
+    dispatch::Entry& entry = dispatch::entries[contract::kApplyPenalty];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiApplyPenalty, ctx, logits, presence_penalty, frequency_penalty,
                                 p_token_ids, p_token_counts, p_cumsum_seq_len, p_max_len_in_batch);
@@ -587,7 +588,7 @@ diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t log
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("logits", logits);
     operands.in("presence_penalty", presence_penalty);
     operands.in("frequency_penalty", frequency_penalty);
@@ -604,7 +605,7 @@ diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t l
                                  diopiConstTensorHandle_t presence_penalty, diopiConstTensorHandle_t frequency_penalty,
                                  diopiConstTensorHandle_t repetition_penalty, diopiConstTensorHandle_t p_token_ids,
                                  diopiConstTensorHandle_t p_token_counts) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kApplyPenaltyV2];
+    dispatch::Entry& entry = dispatch::entries[contract::kApplyPenaltyV2];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiApplyPenaltyV2, ctx, logits, presence_penalty, frequency_penalty,
                                 repetition_penalty, p_token_ids, p_token_counts);
@@ -614,7 +615,7 @@ diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t l
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.inout("logits", logits);
     operands.in("presence_penalty", presence_penalty);
     operands.in("frequency_penalty", frequency_penalty);
@@ -628,7 +629,7 @@ diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t l
 
 diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t k,
                                   diopiConstTensorHandle_t dest_loc) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDestIndexCopyKV];
+    dispatch::Entry& entry = dispatch::entries[contract::kDestIndexCopyKV];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDestIndexCopyKV, ctx, out, k, dest_loc);
     };
@@ -637,7 +638,7 @@ diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("out", out);
     operands.in("k", k);
     operands.in("dest_loc", dest_loc);
@@ -650,7 +651,7 @@ diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                           diopiConstTensorHandle_t b_loc, diopiConstTensorHandle_t b_start_loc,
                                           diopiConstTensorHandle_t b_seq_len, int max_input_len) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTokenAttentionInference];
+    dispatch::Entry& entry = dispatch::entries[contract::kTokenAttentionInference];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTokenAttentionInference, ctx, token_attention_out, q, k, b_loc,
                                 b_start_loc, b_seq_len, max_input_len);
@@ -660,7 +661,7 @@ diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("token_attention_out", token_attention_out);
     operands.in("q", q);
     operands.in("k", k);
@@ -678,7 +679,7 @@ diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t b_loc, diopiConstTensorHandle_t b_start_loc,
                                                diopiConstTensorHandle_t b_seq_len, int max_input_len,
                                                int other_kv_index) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTokenSoftmaxReduceVInference];
+    dispatch::Entry& entry = dispatch::entries[contract::kTokenSoftmaxReduceVInference];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTokenSoftmaxReduceVInference, ctx, out, logics, v, b_loc, b_start_loc,
                                 b_seq_len, max_input_len, other_kv_index);
@@ -688,7 +689,7 @@ diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.in("logics", logics);
     operands.in("v", v);
@@ -707,7 +708,7 @@ diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                  diopiConstTensorHandle_t attenMask, diopiSize_t actual_seq_lengths, int64_t num_heads,
                                  int64_t num_kv_heads, int64_t dim, diopiConstTensorHandle_t block_table,
                                  int64_t block_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPagedAttention];
+    dispatch::Entry& entry = dispatch::entries[contract::kPagedAttention];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPagedAttention, ctx, out, q, k, v, attenMask, actual_seq_lengths,
                                 num_heads, num_kv_heads, dim, block_table, block_size);
@@ -717,7 +718,7 @@ diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t o
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.out("out", out);
     operands.in("q", q);
     operands.in("k", k);
@@ -738,7 +739,7 @@ diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
                                             diopiConstTensorHandle_t v, diopiConstTensorHandle_t b_start_loc,
                                             diopiConstTensorHandle_t b_seq_len, int max_input_len) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kContextAttentionInference];
+    dispatch::Entry& entry = dispatch::entries[contract::kContextAttentionInference];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiContextAttentionInference, ctx, context_attention_out, q, k, v,
                                 b_start_loc, b_seq_len, max_input_len);
@@ -748,7 +749,7 @@ diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx, diopiTenso
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("context_attention_out", context_attention_out);
     operands.in("q", q);
     operands.in("k", k);
@@ -763,7 +764,7 @@ diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx, diopiTenso
 
 diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_t query, diopiTensorHandle_t key,
                                     diopiConstTensorHandle_t cos, diopiConstTensorHandle_t sin, int64_t dim) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRotaryEmbeddingV2];
+    dispatch::Entry& entry = dispatch::entries[contract::kRotaryEmbeddingV2];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRotaryEmbeddingV2, ctx, query, key, cos, sin, dim);
     };
@@ -772,7 +773,7 @@ diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.inout("query", query);
     operands.inout("key", key);
     operands.in("cos", cos);
@@ -786,7 +787,7 @@ diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_
 diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t x1,
                                   diopiConstTensorHandle_t x2, diopiConstTensorHandle_t bias, const char* group,
                                   const char* reduce_op, int64_t comm_turn, int64_t stream_mode) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMatmulAllReduce];
+    dispatch::Entry& entry = dispatch::entries[contract::kMatmulAllReduce];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMatmulAllReduce, ctx, out, x1, x2, bias, group, reduce_op, comm_turn,
                                 stream_mode);
@@ -796,7 +797,7 @@ diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.in("x1", x1);
     operands.in("x2", x2);
@@ -815,7 +816,7 @@ diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t value, diopiConstTensorHandle_t atten_mask,
                                        diopiSize_t actual_seq_lengths, int64_t max_input_len, int64_t num_heads,
                                        int64_t num_kv_heads, int64_t dim) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPromptFlashAttention];
+    dispatch::Entry& entry = dispatch::entries[contract::kPromptFlashAttention];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPromptFlashAttention, ctx, out, query, key, value, atten_mask,
                                 actual_seq_lengths, max_input_len, num_heads, num_kv_heads, dim);
@@ -825,7 +826,7 @@ diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.out("out", out);
     operands.in("query", query);
     operands.in("key", key);
@@ -845,7 +846,7 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiConstTensorHandle_t weight1, diopiConstTensorHandle_t weight2,
                                   diopiConstTensorHandle_t weight3, diopiTensorHandle_t workspace,
                                   int64_t* workspace_size, int64_t fusion_level) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFusedSiluFfnInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kFusedSiluFfnInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedSiluFfnInp, ctx, inoutput, weight1, weight2, weight3, workspace,
                                 workspace_size, fusion_level);
@@ -855,13 +856,13 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("inoutput", inoutput);
     operands.in("weight1", weight1);
     operands.in("weight2", weight2);
     operands.in("weight3", weight3);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, dispatch::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::inout);
     operands.value("fusion_level", fusion_level);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
 } catch (...) {
@@ -870,7 +871,7 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
 
 diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
                                         diopiConstTensorHandle_t scale, float eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRootMeanSquareNormInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kRootMeanSquareNormInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRootMeanSquareNormInp, ctx, inoutput, scale, eps);
     };
@@ -879,7 +880,7 @@ diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHan
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("inoutput", inoutput);
     operands.in("scale", scale);
     operands.value("eps", eps);
@@ -891,7 +892,7 @@ diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHan
 diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
                                                 diopiTensorHandle_t residual, diopiConstTensorHandle_t bias,
                                                 diopiConstTensorHandle_t scale, float eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFusedAddRootMeanSquareNormInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kFusedAddRootMeanSquareNormInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedAddRootMeanSquareNormInp, ctx, inoutput, residual, bias, scale,
                                 eps);
@@ -901,7 +902,7 @@ diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiT
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.inout("inoutput", inoutput);
     operands.inout("residual", residual);
     operands.in("bias", bias);
@@ -920,7 +921,7 @@ diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx, diopiTensor
                                            int64_t layer_id, int64_t local_head_num, int64_t local_kv_head_num,
                                            int64_t size_per_head, int64_t max_seq_len, int64_t max_q_len,
                                            int64_t max_kv_len, int64_t rotary_embedding, float rope_theta) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFusedContextAttentionInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kFusedContextAttentionInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedContextAttentionInp, ctx, inoutput, qkv_weight, qkv_bias, pre_work,
                                 pre_work_size, is_prepared, workspace, workspace_size, fusion_level, key_cache,
@@ -932,15 +933,15 @@ diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<20> operands;
+    contract::OperandList<20> operands;
     operands.inout("inoutput", inoutput);
     operands.in("qkv_weight", qkv_weight);
     operands.in("qkv_bias", qkv_bias);
     operands.inout("pre_work", pre_work);
-    operands.value("pre_work_size", pre_work_size, dispatch::Direction::inout);
+    operands.value("pre_work_size", pre_work_size, contract::Direction::inout);
     operands.value("is_prepared", is_prepared);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, dispatch::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::inout);
     operands.value("fusion_level", fusion_level);
     operands.inout("key_cache", key_cache);
     operands.inout("value_cache", value_cache);
@@ -967,7 +968,7 @@ diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t sequence_lengths, int64_t step, int64_t layer_id,
                                            int64_t local_head_num, int64_t local_kv_head_num, int64_t size_per_head,
                                            int64_t max_seq_len, int64_t rotary_embedding, float rope_theta) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFusedDecoderAttentionInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kFusedDecoderAttentionInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedDecoderAttentionInp, ctx, inoutput, qkv_weight, qkv_bias,
                                 workspace, workspace_size, fusion_level, key_cache, value_cache, finished,
@@ -979,12 +980,12 @@ diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<19> operands;
+    contract::OperandList<19> operands;
     operands.inout("inoutput", inoutput);
     operands.in("qkv_weight", qkv_weight);
     operands.in("qkv_bias", qkv_bias);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, dispatch::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::inout);
     operands.value("fusion_level", fusion_level);
     operands.inout("key_cache", key_cache);
     operands.inout("value_cache", value_cache);
@@ -1008,7 +1009,7 @@ diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
                                           diopiTensorHandle_t top_ps, diopiTensorHandle_t skip_decode,
                                           int64_t batch_size, int64_t top_k, int64_t top_ks_size, float top_p,
                                           int64_t top_ps_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSetupTopkRuntimeArgsInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kSetupTopkRuntimeArgsInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSetupTopkRuntimeArgsInp, ctx, top_ks, top_ps, skip_decode, batch_size,
                                 top_k, top_ks_size, top_p, top_ps_size);
@@ -1018,7 +1019,7 @@ diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.inout("top_ks", top_ks);
     operands.inout("top_ps", top_ps);
     operands.out("skip_decode", skip_decode);
@@ -1040,7 +1041,7 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                diopiConstTensorHandle_t runtime_top_p, diopiConstTensorHandle_t skip_decode,
                                diopiTensorHandle_t cum_log_probs, diopiTensorHandle_t output_log_probs,
                                diopiGeneratorHandle_t* generators) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTopKSampling];
+    dispatch::Entry& entry = dispatch::entries[contract::kTopKSampling];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTopKSampling, ctx, output_ids, logits, workspace, workspace_size,
                                 fusion_level, end_ids, finished, sequence_lengths, step, batch_size, vocab_size_padded,
@@ -1051,11 +1052,11 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<17> operands;
+    contract::OperandList<17> operands;
     operands.inout("output_ids", output_ids);
     operands.inout("logits", logits);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, dispatch::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::inout);
     operands.value("fusion_level", fusion_level);
     operands.in("end_ids", end_ids);
     operands.inout("finished", finished);
@@ -1068,7 +1069,7 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("skip_decode", skip_decode);
     operands.inout("cum_log_probs", cum_log_probs);
     operands.inout("output_log_probs", output_log_probs);
-    operands.value("generators", generators, dispatch::Direction::inout);
+    operands.value("generators", generators, contract::Direction::inout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
 } catch (...) {
     return dispatch::caught("diopiTopKSampling");
@@ -1081,7 +1082,7 @@ diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
                                           diopiTensorHandle_t top_p_decay_buf, float top_p_decay,
                                           diopiTensorHandle_t top_p_min_buf, float top_p_min,
                                           diopiTensorHandle_t top_p_reset_ids_buf, int64_t top_p_reset_ids) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSetupToppRuntimeArgsInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kSetupToppRuntimeArgsInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSetupToppRuntimeArgsInp, ctx, top_ks, top_ps, skip_decode, batch_size,
                                 top_k, top_ks_size, top_p, top_ps_size, initial_top_p_buf, top_p_decay_buf, top_p_decay,
@@ -1092,7 +1093,7 @@ diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<15> operands;
+    contract::OperandList<15> operands;
     operands.inout("top_ks", top_ks);
     operands.inout("top_ps", top_ps);
     operands.out("skip_decode", skip_decode);
@@ -1121,7 +1122,7 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                int64_t vocab_size_padded, diopiTensorHandle_t runtime_top_p,
                                diopiConstTensorHandle_t skip_decode, diopiTensorHandle_t cum_log_probs,
                                diopiTensorHandle_t output_log_probs, diopiGeneratorHandle_t* generators) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTopPSampling];
+    dispatch::Entry& entry = dispatch::entries[contract::kTopPSampling];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTopPSampling, ctx, output_ids, logits, persistent_workspace,
                                 persistent_workspace_size, workspace, workspace_size, fusion_level, end_ids, finished,
@@ -1133,13 +1134,13 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<18> operands;
+    contract::OperandList<18> operands;
     operands.inout("output_ids", output_ids);
     operands.inout("logits", logits);
     operands.inout("persistent_workspace", persistent_workspace);
-    operands.value("persistent_workspace_size", persistent_workspace_size, dispatch::Direction::inout);
+    operands.value("persistent_workspace_size", persistent_workspace_size, contract::Direction::inout);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, dispatch::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::inout);
     operands.value("fusion_level", fusion_level);
     operands.in("end_ids", end_ids);
     operands.inout("finished", finished);
@@ -1151,7 +1152,7 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("skip_decode", skip_decode);
     operands.inout("cum_log_probs", cum_log_probs);
     operands.inout("output_log_probs", output_log_probs);
-    operands.value("generators", generators, dispatch::Direction::inout);
+    operands.value("generators", generators, contract::Direction::inout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
 } catch (...) {
     return dispatch::caught("diopiTopPSampling");
@@ -1160,7 +1161,7 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
 diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t output_ids, diopiConstTensorHandle_t ids,
                                diopiConstTensorHandle_t context_length, int64_t max_context_len, int64_t max_gen_step,
                                int64_t max_output_len, int64_t batch_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGatherOutput];
+    dispatch::Entry& entry = dispatch::entries[contract::kGatherOutput];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGatherOutput, ctx, output_ids, ids, context_length, max_context_len,
                                 max_gen_step, max_output_len, batch_size);
@@ -1170,7 +1171,7 @@ diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t out
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("output_ids", output_ids);
     operands.in("ids", ids);
     operands.in("context_length", context_length);
@@ -1185,7 +1186,7 @@ diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t out
 
 diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput, const int64_t val,
                                 const int64_t size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPlusScalarInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kPlusScalarInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPlusScalarInp, ctx, inoutput, val, size);
     };
@@ -1194,7 +1195,7 @@ diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t in
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("inoutput", inoutput);
     operands.value("val", val);
     operands.value("size", size);
@@ -1206,7 +1207,7 @@ diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t in
 diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle_t total_padding_count,
                                      diopiConstTensorHandle_t input_lengths, int64_t max_input_length,
                                      int64_t batch_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kUpdatePaddingCount];
+    dispatch::Entry& entry = dispatch::entries[contract::kUpdatePaddingCount];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiUpdatePaddingCount, ctx, total_padding_count, input_lengths,
                                 max_input_length, batch_size);
@@ -1216,7 +1217,7 @@ diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.inout("total_padding_count", total_padding_count);
     operands.in("input_lengths", input_lengths);
     operands.value("max_input_length", max_input_length);
@@ -1228,7 +1229,7 @@ diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle
 
 diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiConstTensorHandle_t input,
                                   const int64_t dim0, const int64_t dim1, const int64_t dim2) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTransposeAxis01];
+    dispatch::Entry& entry = dispatch::entries[contract::kTransposeAxis01];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTransposeAxis01, ctx, output, input, dim0, dim1, dim2);
     };
@@ -1237,7 +1238,7 @@ diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.value("dim0", dim0);
@@ -1252,7 +1253,7 @@ diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t embedding_table, diopiConstTensorHandle_t all_ids,
                                              const int64_t batch_size, const int64_t hidden_units,
                                              const int64_t step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kEmbeddingLookupPosEncoding];
+    dispatch::Entry& entry = dispatch::entries[contract::kEmbeddingLookupPosEncoding];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiEmbeddingLookupPosEncoding, ctx, from_tensor, embedding_table, all_ids,
                                 batch_size, hidden_units, step);
@@ -1262,7 +1263,7 @@ diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, diopiTens
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("from_tensor", from_tensor);
     operands.in("embedding_table", embedding_table);
     operands.in("all_ids", all_ids);
@@ -1278,7 +1279,7 @@ diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, d
                                                      diopiConstTensorHandle_t input_ids,
                                                      diopiConstTensorHandle_t embedding_table,
                                                      const int64_t input_lengths, const int64_t hidden_units) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kInputIdsEmbeddingLookupPosEncoding];
+    dispatch::Entry& entry = dispatch::entries[contract::kInputIdsEmbeddingLookupPosEncoding];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiInputIdsEmbeddingLookupPosEncoding, ctx, from_tensor, input_ids,
                                 embedding_table, input_lengths, hidden_units);
@@ -1288,7 +1289,7 @@ diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, d
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("from_tensor", from_tensor);
     operands.in("input_ids", input_ids);
     operands.in("embedding_table", embedding_table);
@@ -1303,7 +1304,7 @@ diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensorHandle_t l
                                  diopiConstTensorHandle_t output_ids, diopiConstTensorHandle_t bad_words,
                                  int64_t id_offset, int64_t bad_words_len, bool share_words, int64_t batch_size,
                                  int64_t vocab_size, int64_t step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBanBadWordsInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kBanBadWordsInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBanBadWordsInp, ctx, logits, output_ids, bad_words, id_offset,
                                 bad_words_len, share_words, batch_size, vocab_size, step);
@@ -1313,7 +1314,7 @@ diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensorHandle_t l
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.inout("logits", logits);
     operands.in("output_ids", output_ids);
     operands.in("bad_words", bad_words);
@@ -1331,7 +1332,7 @@ diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensorHandle_t l
 diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiConstTensorHandle_t output_ids,
                                      diopiConstTensorHandle_t stop_words, diopiTensorHandle_t finished,
                                      int64_t id_offset, int64_t stop_words_len, int64_t batch_size, int64_t step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kStopWordsCriterion];
+    dispatch::Entry& entry = dispatch::entries[contract::kStopWordsCriterion];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiStopWordsCriterion, ctx, output_ids, stop_words, finished, id_offset,
                                 stop_words_len, batch_size, step);
@@ -1341,7 +1342,7 @@ diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiConstTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.in("output_ids", output_ids);
     operands.in("stop_words", stop_words);
     operands.inout("finished", finished);
@@ -1358,7 +1359,7 @@ diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiTensorHandle_t should_stop, diopiTensorHandle_t finished_sum,
                                   diopiConstTensorHandle_t sequence_limit_length, int64_t batch_size,
                                   int64_t step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kLengthCriterion];
+    dispatch::Entry& entry = dispatch::entries[contract::kLengthCriterion];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiLengthCriterion, ctx, finished, should_stop, finished_sum,
                                 sequence_limit_length, batch_size, step);
@@ -1368,7 +1369,7 @@ diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.inout("finished", finished);
     operands.out("should_stop", should_stop);
     operands.out("finished_sum", finished_sum);
@@ -1386,7 +1387,7 @@ diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t ctx, diopi
                                                  const int64_t vocab_size, diopiConstTensorHandle_t input_lengths,
                                                  const int64_t max_input_length, const int64_t step,
                                                  const int64_t penalty_type) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchApplyRepetitionPenaltyInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchApplyRepetitionPenaltyInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchApplyRepetitionPenaltyInp, ctx, logits, penalties, output_ids,
                                 batch_size, vocab_size, input_lengths, max_input_length, step, penalty_type);
@@ -1396,7 +1397,7 @@ diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t ctx, diopi
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.inout("logits", logits);
     operands.in("penalties", penalties);
     operands.in("output_ids", output_ids);
@@ -1415,7 +1416,7 @@ diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t ctx, diop
                                                   diopiConstTensorHandle_t bias, diopiConstTensorHandle_t temperatures,
                                                   const int64_t batch_size, const int64_t vocab_size,
                                                   const int64_t vocab_size_padd) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchApplyTemperaturePenaltyInp];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchApplyTemperaturePenaltyInp];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchApplyTemperaturePenaltyInp, ctx, logits, bias, temperatures,
                                 batch_size, vocab_size, vocab_size_padd);
@@ -1425,7 +1426,7 @@ diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t ctx, diop
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.inout("logits", logits);
     operands.in("bias", bias);
     operands.in("temperatures", temperatures);

@@ -4,16 +4,17 @@
 #include <diopi/functions.h>
 #include <diopi/functions_mmcv.h>
 
-#include "entries.h"
+#include "contracts.h"
 #include "run.h"
 
+namespace contract = diopigen::contract;
 namespace dispatch = diopigen::dispatch;
 
 extern "C" {
 
 diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t boxes,
                       diopiConstTensorHandle_t confidence, double iou_threshold) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kNms];
+    dispatch::Entry& entry = dispatch::entries[contract::kNms];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiNms, ctx, out, boxes, confidence, iou_threshold);
     };
@@ -22,7 +23,7 @@ diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiC
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.made("out", out);
     operands.in("boxes", boxes);
     operands.in("confidence", confidence);
@@ -35,7 +36,7 @@ diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiC
 diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                            diopiConstTensorHandle_t rois, double spatial_scale, int64_t pooled_height,
                            int64_t pooled_width, int64_t sampling_ratio, bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiAlign];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiAlign];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiAlign, ctx, out, input, rois, spatial_scale, pooled_height,
                                 pooled_width, sampling_ratio, aligned);
@@ -45,7 +46,7 @@ diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.in("rois", rois);
@@ -63,7 +64,7 @@ diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiConstTensorHandle_t rois, double spatial_scale, int64_t pooled_height,
                                    int64_t pooled_width, int64_t batch_size, int64_t channels, int64_t height,
                                    int64_t width, int64_t sampling_ratio, bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiAlignBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiAlignBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiAlignBackward, ctx, out, grad, rois, spatial_scale, pooled_height,
                                 pooled_width, batch_size, channels, height, width, sampling_ratio, aligned);
@@ -73,7 +74,7 @@ diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<12> operands;
+    contract::OperandList<12> operands;
     operands.out("out", out);
     operands.in("grad", grad);
     operands.in("rois", rois);
@@ -96,7 +97,7 @@ diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t scores, diopiConstTensorHandle_t knn_idx, int64_t B,
                                        int64_t N, int64_t npoint, int64_t M, int64_t K, int64_t out_dim,
                                        int64_t aggregate) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kAssignScoreWithkMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kAssignScoreWithkMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiAssignScoreWithkMmcv, ctx, output, points, centers, scores, knn_idx, B,
                                 N, npoint, M, K, out_dim, aggregate);
@@ -106,7 +107,7 @@ diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<12> operands;
+    contract::OperandList<12> operands;
     operands.inout("output", output);
     operands.in("points", points);
     operands.in("centers", centers);
@@ -130,7 +131,7 @@ diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t centers, diopiConstTensorHandle_t scores,
                                                diopiConstTensorHandle_t knn_idx, int64_t B, int64_t N, int64_t npoint,
                                                int64_t M, int64_t K, int64_t out_dim, int64_t aggregate) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kAssignScoreWithkBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kAssignScoreWithkBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiAssignScoreWithkBackwardMmcv, ctx, grad_points, grad_centers,
                                 grad_scores, grad_out, points, centers, scores, knn_idx, B, N, npoint, M, K, out_dim,
@@ -141,7 +142,7 @@ diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<15> operands;
+    contract::OperandList<15> operands;
     operands.inout("grad_points", grad_points);
     operands.inout("grad_centers", grad_centers);
     operands.inout("grad_scores", grad_scores);
@@ -165,7 +166,7 @@ diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ctx, diopiTe
 diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx, diopiConstTensorHandle_t center_xyz,
                                 diopiConstTensorHandle_t xyz, int64_t B, int64_t N, int64_t npoint, int64_t sample_num,
                                 float min_radius, float max_radius) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBallQueryMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kBallQueryMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBallQueryMmcv, ctx, idx, center_xyz, xyz, B, N, npoint, sample_num,
                                 min_radius, max_radius);
@@ -175,7 +176,7 @@ diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t id
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.inout("idx", idx);
     operands.in("center_xyz", center_xyz);
     operands.in("xyz", xyz);
@@ -194,7 +195,7 @@ diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiConstTensorHandle_t center_xyz, diopiConstTensorHandle_t center_xyz_batch_cnt,
                                      diopiConstTensorHandle_t xyz, diopiConstTensorHandle_t xyz_batch_cnt,
                                      float max_radius, int64_t sample_num) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kStackBallQueryMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kStackBallQueryMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiStackBallQueryMmcv, ctx, idx, center_xyz, center_xyz_batch_cnt, xyz,
                                 xyz_batch_cnt, max_radius, sample_num);
@@ -204,7 +205,7 @@ diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("idx", idx);
     operands.in("center_xyz", center_xyz);
     operands.in("center_xyz_batch_cnt", center_xyz_batch_cnt);
@@ -219,7 +220,7 @@ diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle
 
 diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ious, diopiConstTensorHandle_t bboxes1,
                                    diopiConstTensorHandle_t bboxes2, int64_t mode, int64_t offset, bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBboxOverlapsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kBboxOverlapsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBboxOverlapsMmcv, ctx, ious, bboxes1, bboxes2, mode, offset, aligned);
     };
@@ -228,7 +229,7 @@ diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("ious", ious);
     operands.in("bboxes1", bboxes1);
     operands.in("bboxes2", bboxes2);
@@ -243,7 +244,7 @@ diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
 diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiTensorHandle_t argmax_idx,
                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t boxes,
                                   int64_t pool_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBorderAlignMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kBorderAlignMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBorderAlignMmcv, ctx, output, argmax_idx, input, boxes, pool_size);
     };
@@ -252,7 +253,7 @@ diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("output", output);
     operands.out("argmax_idx", argmax_idx);
     operands.in("input", input);
@@ -266,7 +267,7 @@ diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
 diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t boxes,
                                           diopiConstTensorHandle_t argmax_idx, int64_t pool_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBorderAlignBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kBorderAlignBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBorderAlignBackwardMmcv, ctx, grad_input, grad_output, boxes,
                                 argmax_idx, pool_size);
@@ -276,7 +277,7 @@ diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("boxes", boxes);
@@ -290,7 +291,7 @@ diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
 diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ious,
                                     diopiConstTensorHandle_t bboxes1, diopiConstTensorHandle_t bboxes2, int64_t mode,
                                     bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBoxIouRotatedMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kBoxIouRotatedMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBoxIouRotatedMmcv, ctx, ious, bboxes1, bboxes2, mode, aligned);
     };
@@ -299,7 +300,7 @@ diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("ious", ious);
     operands.in("bboxes1", bboxes1);
     operands.in("bboxes2", bboxes2);
@@ -312,7 +313,7 @@ diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
 
 diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ious, diopiConstTensorHandle_t bboxes1,
                                    diopiConstTensorHandle_t bboxes2, int64_t mode, bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBoxIouQuadriMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kBoxIouQuadriMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBoxIouQuadriMmcv, ctx, ious, bboxes1, bboxes2, mode, aligned);
     };
@@ -321,7 +322,7 @@ diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("ious", ious);
     operands.in("bboxes1", bboxes1);
     operands.in("bboxes2", bboxes2);
@@ -336,7 +337,7 @@ diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t rfeat
                              diopiTensorHandle_t rmasks, diopiTensorHandle_t output, diopiConstTensorHandle_t features,
                              diopiConstTensorHandle_t masks, int64_t kernel_size, int64_t group_size,
                              int64_t scale_factor) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCarafeMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kCarafeMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCarafeMmcv, ctx, rfeatures, routput, rmasks, output, features, masks,
                                 kernel_size, group_size, scale_factor);
@@ -346,7 +347,7 @@ diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t rfeat
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("rfeatures", rfeatures);
     operands.inout("routput", routput);
     operands.inout("rmasks", rmasks);
@@ -367,7 +368,7 @@ diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiTensorHandle_t mask_grad, diopiConstTensorHandle_t top_grad,
                                      diopiConstTensorHandle_t rfeatures, diopiConstTensorHandle_t masks,
                                      int64_t kernel_size, int64_t group_size, int64_t scale_factor) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCarafeBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kCarafeBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCarafeBackwardMmcv, ctx, rtop_grad, rbottom_grad_hs, rbottom_grad,
                                 rmask_grad, bottom_grad, mask_grad, top_grad, rfeatures, masks, kernel_size, group_size,
@@ -378,7 +379,7 @@ diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<12> operands;
+    contract::OperandList<12> operands;
     operands.inout("rtop_grad", rtop_grad);
     operands.inout("rbottom_grad_hs", rbottom_grad_hs);
     operands.inout("rbottom_grad", rbottom_grad);
@@ -399,7 +400,7 @@ diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle
 diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                   diopiConstTensorHandle_t features, diopiConstTensorHandle_t masks,
                                   int64_t kernel_size, int64_t group_size, int64_t scale_factor) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCarafeNaiveMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kCarafeNaiveMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCarafeNaiveMmcv, ctx, output, features, masks, kernel_size, group_size,
                                 scale_factor);
@@ -409,7 +410,7 @@ diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("output", output);
     operands.in("features", features);
     operands.in("masks", masks);
@@ -425,7 +426,7 @@ diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                           diopiTensorHandle_t mask_grad, diopiConstTensorHandle_t top_grad,
                                           diopiConstTensorHandle_t features, diopiConstTensorHandle_t masks,
                                           int64_t kernel_size, int64_t group_size, int64_t scale_factor) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCarafeNaiveBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kCarafeNaiveBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCarafeNaiveBackwardMmcv, ctx, bottom_grad, mask_grad, top_grad,
                                 features, masks, kernel_size, group_size, scale_factor);
@@ -435,7 +436,7 @@ diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.inout("bottom_grad", bottom_grad);
     operands.inout("mask_grad", mask_grad);
     operands.in("top_grad", top_grad);
@@ -453,7 +454,7 @@ diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiConstTensorHandle_t input2, int64_t kH, int64_t kW, int64_t patchH,
                                   int64_t patchW, int64_t padH, int64_t padW, int64_t dilationH, int64_t dilationW,
                                   int64_t dilation_patchH, int64_t dilation_patchW, int64_t dH, int64_t dW) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCorrelationMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kCorrelationMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCorrelationMmcv, ctx, output, input1, input2, kH, kW, patchH, patchW,
                                 padH, padW, dilationH, dilationW, dilation_patchH, dilation_patchW, dH, dW);
@@ -463,7 +464,7 @@ diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<15> operands;
+    contract::OperandList<15> operands;
     operands.out("output", output);
     operands.in("input1", input1);
     operands.in("input2", input2);
@@ -490,7 +491,7 @@ diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                           int64_t kW, int64_t patchH, int64_t patchW, int64_t padH, int64_t padW,
                                           int64_t dilationH, int64_t dilationW, int64_t dilation_patchH,
                                           int64_t dilation_patchW, int64_t dH, int64_t dW) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kCorrelationBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kCorrelationBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiCorrelationBackwardMmcv, ctx, grad_input1, grad_input2, grad_output,
                                 input1, input2, kH, kW, patchH, patchW, padH, padW, dilationH, dilationW,
@@ -501,7 +502,7 @@ diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<17> operands;
+    contract::OperandList<17> operands;
     operands.out("grad_input1", grad_input1);
     operands.out("grad_input2", grad_input2);
     operands.in("grad_output", grad_output);
@@ -529,7 +530,7 @@ diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                  diopiConstTensorHandle_t weight, diopiConstTensorHandle_t offset, int64_t kW,
                                  int64_t kH, int64_t dW, int64_t dH, int64_t padW, int64_t padH, int64_t dilationW,
                                  int64_t dilationH, int64_t groups, int64_t deform_groups, int64_t im2col_step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDeformConvMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDeformConvMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDeformConvMmcv, ctx, output, columns, ones, input, weight, offset, kW,
                                 kH, dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups, im2col_step);
@@ -539,7 +540,7 @@ diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<17> operands;
+    contract::OperandList<17> operands;
     operands.out("output", output);
     operands.inout("columns", columns);
     operands.inout("ones", ones);
@@ -569,7 +570,7 @@ diopiError_t diopiDeformConvBackwardInputMmcv(diopiContextHandle_t ctx, diopiTen
                                               int64_t kW, int64_t kH, int64_t dW, int64_t dH, int64_t padW,
                                               int64_t padH, int64_t dilationW, int64_t dilationH, int64_t groups,
                                               int64_t deform_groups, int64_t im2col_step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDeformConvBackwardInputMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDeformConvBackwardInputMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDeformConvBackwardInputMmcv, ctx, gradInput, gradOffset, input, offset,
                                 gradOutput, weight, columns, kW, kH, dW, dH, padW, padH, dilationW, dilationH, groups,
@@ -580,7 +581,7 @@ diopiError_t diopiDeformConvBackwardInputMmcv(diopiContextHandle_t ctx, diopiTen
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<18> operands;
+    contract::OperandList<18> operands;
     operands.inout("gradInput", gradInput);
     operands.out("gradOffset", gradOffset);
     operands.in("input", input);
@@ -611,7 +612,7 @@ diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_t ctx, dio
                                                    int64_t dH, int64_t padW, int64_t padH, int64_t dilationW,
                                                    int64_t dilationH, int64_t groups, int64_t deform_groups,
                                                    int64_t im2col_step, float scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDeformConvBackwardParametersMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDeformConvBackwardParametersMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDeformConvBackwardParametersMmcv, ctx, gradOutput, gradWeight, input,
                                 offset, columns, ones, kW, kH, dW, dH, padW, padH, dilationW, dilationH, groups,
@@ -622,7 +623,7 @@ diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_t ctx, dio
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<18> operands;
+    contract::OperandList<18> operands;
     operands.in("gradOutput", gradOutput);
     operands.inout("gradWeight", gradWeight);
     operands.in("input", input);
@@ -650,7 +651,7 @@ diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois,
                                     diopiConstTensorHandle_t offset, int64_t pooled_height, int64_t pooled_width,
                                     int64_t sampling_ratio, float spatial_scale, float gamma) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDeformRoiPoolMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDeformRoiPoolMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDeformRoiPoolMmcv, ctx, output, input, rois, offset, pooled_height,
                                 pooled_width, sampling_ratio, spatial_scale, gamma);
@@ -660,7 +661,7 @@ diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("rois", rois);
@@ -681,7 +682,7 @@ diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t offset, int64_t pooled_height,
                                             int64_t pooled_width, int64_t sampling_ratio, float spatial_scale,
                                             float gamma) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDeformRoiPoolBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDeformRoiPoolBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDeformRoiPoolBackwardMmcv, ctx, grad_input, grad_offset, grad_output,
                                 input, rois, offset, pooled_height, pooled_width, sampling_ratio, spatial_scale, gamma);
@@ -691,7 +692,7 @@ diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.inout("grad_input", grad_input);
     operands.inout("grad_offset", grad_offset);
     operands.in("grad_output", grad_output);
@@ -711,7 +712,7 @@ diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
 diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                        diopiConstTensorHandle_t weight, float gamma, float alpha) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSigmoidFocalLossMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSigmoidFocalLossMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSigmoidFocalLossMmcv, ctx, output, input, target, weight, gamma, alpha);
     };
@@ -720,7 +721,7 @@ diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("target", target);
@@ -735,7 +736,7 @@ diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
 diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                                diopiConstTensorHandle_t weight, float gamma, float alpha) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSigmoidFocalLossBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSigmoidFocalLossBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSigmoidFocalLossBackwardMmcv, ctx, grad_input, input, target, weight,
                                 gamma, alpha);
@@ -745,7 +746,7 @@ diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("grad_input", grad_input);
     operands.in("input", input);
     operands.in("target", target);
@@ -760,7 +761,7 @@ diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
 diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                        diopiConstTensorHandle_t softmax, diopiConstTensorHandle_t target,
                                        diopiConstTensorHandle_t weight, float gamma, float alpha) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSoftmaxFocalLossMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSoftmaxFocalLossMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSoftmaxFocalLossMmcv, ctx, output, softmax, target, weight, gamma,
                                 alpha);
@@ -770,7 +771,7 @@ diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("output", output);
     operands.in("softmax", softmax);
     operands.in("target", target);
@@ -786,7 +787,7 @@ diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiTensorHandle_t buff, diopiConstTensorHandle_t softmax,
                                                diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                                float gamma, float alpha) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSoftmaxFocalLossBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSoftmaxFocalLossBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSoftmaxFocalLossBackwardMmcv, ctx, grad_input, buff, softmax, target,
                                 weight, gamma, alpha);
@@ -796,7 +797,7 @@ diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("grad_input", grad_input);
     operands.inout("buff", buff);
     operands.in("softmax", softmax);
@@ -812,7 +813,7 @@ diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
 diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t temp_tensor,
                                             diopiTensorHandle_t idx_tensor, diopiConstTensorHandle_t points_xyz,
                                             int64_t B, int64_t N, int64_t num_points) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFurthestPointSamplingMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kFurthestPointSamplingMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFurthestPointSamplingMmcv, ctx, temp_tensor, idx_tensor, points_xyz, B,
                                 N, num_points);
@@ -822,7 +823,7 @@ diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, diopiTenso
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.inout("temp_tensor", temp_tensor);
     operands.out("idx_tensor", idx_tensor);
     operands.in("points_xyz", points_xyz);
@@ -838,7 +839,7 @@ diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle_t ctx, di
                                                     diopiTensorHandle_t idx_tensor,
                                                     diopiConstTensorHandle_t points_dist, int64_t B, int64_t N,
                                                     int64_t num_points) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFurthestPointSamplingWithDistMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kFurthestPointSamplingWithDistMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFurthestPointSamplingWithDistMmcv, ctx, temp_tensor, idx_tensor,
                                 points_dist, B, N, num_points);
@@ -848,7 +849,7 @@ diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle_t ctx, di
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.inout("temp_tensor", temp_tensor);
     operands.out("idx_tensor", idx_tensor);
     operands.in("points_dist", points_dist);
@@ -864,7 +865,7 @@ diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t bias,
                                          diopiConstTensorHandle_t refer, int64_t act, int64_t grad, float alpha,
                                          float scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFusedBiasLeakyreluMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kFusedBiasLeakyreluMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedBiasLeakyreluMmcv, ctx, out, input, bias, refer, act, grad, alpha,
                                 scale);
@@ -874,7 +875,7 @@ diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, diopiTensorHa
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.made("out", out);
     operands.in("input", input);
     operands.in("bias", bias);
@@ -890,7 +891,7 @@ diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, diopiTensorHa
 
 diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t points,
                                    diopiConstTensorHandle_t idx, int64_t b, int64_t c, int64_t n, int64_t npoints) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGatherPointsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kGatherPointsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGatherPointsMmcv, ctx, out, points, idx, b, c, n, npoints);
     };
@@ -899,7 +900,7 @@ diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("out", out);
     operands.in("points", points);
     operands.in("idx", idx);
@@ -915,7 +916,7 @@ diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
 diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_points,
                                            diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t idx, int64_t b,
                                            int64_t c, int64_t n, int64_t npoints) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGatherPointsBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kGatherPointsBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGatherPointsBackwardMmcv, ctx, grad_points, grad_out, idx, b, c, n,
                                 npoints);
@@ -925,7 +926,7 @@ diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("grad_points", grad_points);
     operands.in("grad_out", grad_out);
     operands.in("idx", idx);
@@ -941,7 +942,7 @@ diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
 diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t points,
                                   diopiConstTensorHandle_t idx, int64_t b, int64_t c, int64_t n, int64_t npoints,
                                   int64_t nsample) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGroupPointsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kGroupPointsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGroupPointsMmcv, ctx, out, points, idx, b, c, n, npoints, nsample);
     };
@@ -950,7 +951,7 @@ diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.in("points", points);
     operands.in("idx", idx);
@@ -967,7 +968,7 @@ diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
 diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_points,
                                           diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t idx, int64_t b,
                                           int64_t c, int64_t n, int64_t npoints, int64_t nsample) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGroupPointsBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kGroupPointsBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGroupPointsBackwardMmcv, ctx, grad_points, grad_out, idx, b, c, n,
                                 npoints, nsample);
@@ -977,7 +978,7 @@ diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.inout("grad_points", grad_points);
     operands.in("grad_out", grad_out);
     operands.in("idx", idx);
@@ -997,7 +998,7 @@ diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t idx_tensor,
                                        diopiConstTensorHandle_t idx_batch_cnt_tensor, int64_t b, int64_t c, int64_t m,
                                        int64_t nsample) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kStackGroupPointsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kStackGroupPointsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiStackGroupPointsMmcv, ctx, out_tensor, features_tensor,
                                 features_batch_cnt_tensor, idx_tensor, idx_batch_cnt_tensor, b, c, m, nsample);
@@ -1007,7 +1008,7 @@ diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.inout("out_tensor", out_tensor);
     operands.in("features_tensor", features_tensor);
     operands.in("features_batch_cnt_tensor", features_batch_cnt_tensor);
@@ -1028,7 +1029,7 @@ diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t idx_batch_cnt_tensor,
                                                diopiConstTensorHandle_t features_batch_cnt_tensor, int64_t b, int64_t c,
                                                int64_t m, int64_t n, int64_t nsample) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kStackGroupPointsBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kStackGroupPointsBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiStackGroupPointsBackwardMmcv, ctx, grad_features_tensor,
                                 grad_out_tensor, idx_tensor, idx_batch_cnt_tensor, features_batch_cnt_tensor, b, c, m,
@@ -1039,7 +1040,7 @@ diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.inout("grad_features_tensor", grad_features_tensor);
     operands.in("grad_out_tensor", grad_out_tensor);
     operands.in("idx_tensor", idx_tensor);
@@ -1057,7 +1058,7 @@ diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTe
 
 diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ans_overlap,
                                            diopiConstTensorHandle_t boxes_a, diopiConstTensorHandle_t boxes_b) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIou3dBoxesOverlapBevMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIou3dBoxesOverlapBevMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIou3dBoxesOverlapBevMmcv, ctx, ans_overlap, boxes_a, boxes_b);
     };
@@ -1066,7 +1067,7 @@ diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("ans_overlap", ans_overlap);
     operands.in("boxes_a", boxes_a);
     operands.in("boxes_b", boxes_b);
@@ -1077,7 +1078,7 @@ diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, diopiTensor
 
 diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t keep, diopiTensorHandle_t keep_num,
                                  diopiConstTensorHandle_t boxes, float nms_overlap_thresh) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIou3dNms3dMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIou3dNms3dMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIou3dNms3dMmcv, ctx, keep, keep_num, boxes, nms_overlap_thresh);
     };
@@ -1086,7 +1087,7 @@ diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t k
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.inout("keep", keep);
     operands.out("keep_num", keep_num);
     operands.in("boxes", boxes);
@@ -1098,7 +1099,7 @@ diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t k
 
 diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t keep, diopiTensorHandle_t keep_num,
                                        diopiConstTensorHandle_t boxes, float nms_overlap_thresh) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIou3dNms3dNormalMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIou3dNms3dNormalMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIou3dNms3dNormalMmcv, ctx, keep, keep_num, boxes, nms_overlap_thresh);
     };
@@ -1107,7 +1108,7 @@ diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.inout("keep", keep);
     operands.out("keep_num", keep_num);
     operands.in("boxes", boxes);
@@ -1120,7 +1121,7 @@ diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHand
 diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx_tensor, diopiTensorHandle_t dist2_tensor,
                           diopiConstTensorHandle_t xyz_tensor, diopiConstTensorHandle_t new_xyz_tensor, int64_t b,
                           int64_t n, int64_t m, int64_t nsample) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kKnnMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kKnnMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiKnnMmcv, ctx, idx_tensor, dist2_tensor, xyz_tensor, new_xyz_tensor, b,
                                 n, m, nsample);
@@ -1130,7 +1131,7 @@ diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx_tens
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("idx_tensor", idx_tensor);
     operands.out("dist2_tensor", dist2_tensor);
     operands.in("xyz_tensor", xyz_tensor);
@@ -1147,7 +1148,7 @@ diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx_tens
 diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t col, diopiConstTensorHandle_t im,
                                    diopiConstTensorHandle_t mask_h_idx, diopiConstTensorHandle_t mask_w_idx,
                                    int64_t kernel_h, int64_t kernel_w, int64_t pad_h, int64_t pad_w) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMaskedIm2colMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kMaskedIm2colMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMaskedIm2colMmcv, ctx, col, im, mask_h_idx, mask_w_idx, kernel_h,
                                 kernel_w, pad_h, pad_w);
@@ -1157,7 +1158,7 @@ diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("col", col);
     operands.in("im", im);
     operands.in("mask_h_idx", mask_h_idx);
@@ -1174,7 +1175,7 @@ diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
 diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t im, diopiConstTensorHandle_t col,
                                    diopiConstTensorHandle_t mask_h_idx, diopiConstTensorHandle_t mask_w_idx,
                                    int64_t height, int64_t width, int64_t channels) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMaskedCol2imMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kMaskedCol2imMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMaskedCol2imMmcv, ctx, im, col, mask_h_idx, mask_w_idx, height, width,
                                 channels);
@@ -1184,7 +1185,7 @@ diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("im", im);
     operands.in("col", col);
     operands.in("mask_h_idx", mask_h_idx);
@@ -1203,7 +1204,7 @@ diopiError_t diopiModulatedDeformConvMmcv(
     diopiConstTensorHandle_t offset, diopiConstTensorHandle_t mask, int64_t kernel_h, int64_t kernel_w,
     const int64_t stride_h, const int64_t stride_w, const int64_t pad_h, const int64_t pad_w, const int64_t dilation_h,
     const int64_t dilation_w, const int64_t group, const int64_t deformable_group, const bool with_bias) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kModulatedDeformConvMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kModulatedDeformConvMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiModulatedDeformConvMmcv, ctx, output, columns, ones, input, weight,
                                 bias, offset, mask, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h,
@@ -1214,7 +1215,7 @@ diopiError_t diopiModulatedDeformConvMmcv(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<19> operands;
+    contract::OperandList<19> operands;
     operands.out("output", output);
     operands.inout("columns", columns);
     operands.inout("ones", ones);
@@ -1247,7 +1248,7 @@ diopiError_t diopiModulatedDeformConvBackwardMmcv(
     diopiConstTensorHandle_t columns, diopiConstTensorHandle_t grad_output, int64_t kernel_h, int64_t kernel_w,
     int64_t stride_h, int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h, int64_t dilation_w,
     int64_t group, int64_t deformable_group, const bool with_bias) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kModulatedDeformConvBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kModulatedDeformConvBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiModulatedDeformConvBackwardMmcv, ctx, grad_input, grad_weight,
                                 grad_bias, grad_offset, grad_mask, input, weight, bias, ones, offset, mask, columns,
@@ -1259,7 +1260,7 @@ diopiError_t diopiModulatedDeformConvBackwardMmcv(
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<24> operands;
+    contract::OperandList<24> operands;
     operands.inout("grad_input", grad_input);
     operands.inout("grad_weight", grad_weight);
     operands.inout("grad_bias", grad_bias);
@@ -1293,7 +1294,7 @@ diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiConstTensorHandle_t spatial_shapes, diopiConstTensorHandle_t level_start_index,
                                    diopiConstTensorHandle_t sampling_loc, diopiConstTensorHandle_t attn_weight,
                                    int64_t im2col_step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMsDeformAttnMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kMsDeformAttnMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMsDeformAttnMmcv, ctx, out, value, spatial_shapes, level_start_index,
                                 sampling_loc, attn_weight, im2col_step);
@@ -1303,7 +1304,7 @@ diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.made("out", out);
     operands.in("value", value);
     operands.in("spatial_shapes", spatial_shapes);
@@ -1322,7 +1323,7 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t level_start_index,
                                            diopiConstTensorHandle_t sampling_loc, diopiConstTensorHandle_t attn_weight,
                                            diopiConstTensorHandle_t grad_output, int64_t im2col_step) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMsDeformAttnBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kMsDeformAttnBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMsDeformAttnBackwardMmcv, ctx, grad_value, grad_sampling_loc,
                                 grad_attn_weight, value, spatial_shapes, level_start_index, sampling_loc, attn_weight,
@@ -1333,7 +1334,7 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.inout("grad_value", grad_value);
     operands.inout("grad_sampling_loc", grad_sampling_loc);
     operands.inout("grad_attn_weight", grad_attn_weight);
@@ -1351,7 +1352,7 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
 
 diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t dets,
                           diopiConstTensorHandle_t scores, double iou_threshold, int64_t offset) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kNmsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kNmsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiNmsMmcv, ctx, out, dets, scores, iou_threshold, offset);
     };
@@ -1360,7 +1361,7 @@ diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out, di
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.made("out", out);
     operands.in("dets", dets);
     operands.in("scores", scores);
@@ -1375,7 +1376,7 @@ diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                  diopiConstTensorHandle_t scores, diopiConstTensorHandle_t order,
                                  diopiConstTensorHandle_t dets_sorted, diopiConstTensorHandle_t labels,
                                  float iou_threshold, bool multi_label) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kNmsRotatedMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kNmsRotatedMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiNmsRotatedMmcv, ctx, out, dets, scores, order, dets_sorted, labels,
                                 iou_threshold, multi_label);
@@ -1385,7 +1386,7 @@ diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.made("out", out);
     operands.in("dets", dets);
     operands.in("scores", scores);
@@ -1401,7 +1402,7 @@ diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
 
 diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t box_idx_of_points,
                                         diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t pts) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPointsInBoxesPartMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPointsInBoxesPartMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPointsInBoxesPartMmcv, ctx, box_idx_of_points, boxes, pts);
     };
@@ -1410,7 +1411,7 @@ diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diopiTensorHan
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("box_idx_of_points", box_idx_of_points);
     operands.in("boxes", boxes);
     operands.in("pts", pts);
@@ -1421,7 +1422,7 @@ diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diopiTensorHan
 
 diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t box_idx_of_points,
                                        diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t pts) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPointsInBoxesAllMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPointsInBoxesAllMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPointsInBoxesAllMmcv, ctx, box_idx_of_points, boxes, pts);
     };
@@ -1430,7 +1431,7 @@ diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("box_idx_of_points", box_idx_of_points);
     operands.in("boxes", boxes);
     operands.in("pts", pts);
@@ -1442,7 +1443,7 @@ diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopiTensorHand
 diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiConstTensorHandle_t input,
                               int64_t psa_type, int64_t num_, int64_t h_feature, int64_t w_feature, int64_t h_mask,
                               int64_t w_mask, int64_t half_h_mask, int64_t half_w_mask) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPsamaskMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPsamaskMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPsamaskMmcv, ctx, output, input, psa_type, num_, h_feature, w_feature,
                                 h_mask, w_mask, half_h_mask, half_w_mask);
@@ -1452,7 +1453,7 @@ diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.inout("output", output);
     operands.in("input", input);
     operands.value("psa_type", psa_type);
@@ -1472,7 +1473,7 @@ diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t grad_output, int64_t psa_type, int64_t num_,
                                       int64_t h_feature, int64_t w_feature, int64_t h_mask, int64_t w_mask,
                                       int64_t half_h_mask, int64_t half_w_mask) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPsamaskBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPsamaskBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPsamaskBackwardMmcv, ctx, grad_input, grad_output, psa_type, num_,
                                 h_feature, w_feature, h_mask, w_mask, half_h_mask, half_w_mask);
@@ -1482,7 +1483,7 @@ diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.value("psa_type", psa_type);
@@ -1502,7 +1503,7 @@ diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                diopiTensorHandle_t argmax_x, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t rois, int64_t aligned_height, int64_t aligned_width,
                                int64_t sampling_ratio, int64_t pool_mode, float spatial_scale, bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiAlignMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiAlignMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiAlignMmcv, ctx, output, argmax_y, argmax_x, input, rois,
                                 aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned);
@@ -1512,7 +1513,7 @@ diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.out("output", output);
     operands.out("argmax_y", argmax_y);
     operands.out("argmax_x", argmax_x);
@@ -1534,7 +1535,7 @@ diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t argmax_y, diopiConstTensorHandle_t argmax_x,
                                        int64_t aligned_height, int64_t aligned_width, int64_t sampling_ratio,
                                        int64_t pool_mode, float spatial_scale, bool aligned) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiAlignBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiAlignBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiAlignBackwardMmcv, ctx, grad_input, grad_output, rois, argmax_y,
                                 argmax_x, aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale,
@@ -1545,7 +1546,7 @@ diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("rois", rois);
@@ -1566,7 +1567,7 @@ diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois,
                                       int64_t aligned_height, int64_t aligned_width, int64_t sampling_ratio,
                                       float spatial_scale, bool aligned, bool clockwise) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiAlignRotatedMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiAlignRotatedMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiAlignRotatedMmcv, ctx, output, input, rois, aligned_height,
                                 aligned_width, sampling_ratio, spatial_scale, aligned, clockwise);
@@ -1576,7 +1577,7 @@ diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("rois", rois);
@@ -1595,7 +1596,7 @@ diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t top_grad, diopiConstTensorHandle_t rois,
                                               int64_t aligned_height, int64_t aligned_width, int64_t sampling_ratio,
                                               float spatial_scale, bool aligned, bool clockwise) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiAlignRotatedBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiAlignRotatedBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiAlignRotatedBackwardMmcv, ctx, bottom_grad, top_grad, rois,
                                 aligned_height, aligned_width, sampling_ratio, spatial_scale, aligned, clockwise);
@@ -1605,7 +1606,7 @@ diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiTen
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.inout("bottom_grad", bottom_grad);
     operands.in("top_grad", top_grad);
     operands.in("rois", rois);
@@ -1624,7 +1625,7 @@ diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t features, diopiConstTensorHandle_t rois,
                                         int64_t pooled_height, int64_t pooled_width, int64_t num_samples,
                                         int64_t num_orientations, float spatial_scale, bool clockwise) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRiroiAlignRotatedMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRiroiAlignRotatedMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRiroiAlignRotatedMmcv, ctx, output, features, rois, pooled_height,
                                 pooled_width, num_samples, num_orientations, spatial_scale, clockwise);
@@ -1634,7 +1635,7 @@ diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHan
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("output", output);
     operands.in("features", features);
     operands.in("rois", rois);
@@ -1653,7 +1654,7 @@ diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t top_grad, diopiConstTensorHandle_t rois,
                                                 int64_t pooled_height, int64_t pooled_width, int64_t num_samples,
                                                 int64_t num_orientations, float spatial_scale, bool clockwise) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRiroiAlignRotatedBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRiroiAlignRotatedBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRiroiAlignRotatedBackwardMmcv, ctx, bottom_grad, top_grad, rois,
                                 pooled_height, pooled_width, num_samples, num_orientations, spatial_scale, clockwise);
@@ -1663,7 +1664,7 @@ diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiT
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.inout("bottom_grad", bottom_grad);
     operands.in("top_grad", top_grad);
     operands.in("rois", rois);
@@ -1682,7 +1683,7 @@ diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiTensorHandle_t pts_idx_of_voxels, diopiTensorHandle_t pooled_features,
                                      diopiConstTensorHandle_t rois, diopiConstTensorHandle_t pts,
                                      diopiConstTensorHandle_t pts_feature, int64_t pool_method) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiawarePool3dMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiawarePool3dMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiawarePool3dMmcv, ctx, argmax, pts_idx_of_voxels, pooled_features,
                                 rois, pts, pts_feature, pool_method);
@@ -1692,7 +1693,7 @@ diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("argmax", argmax);
     operands.inout("pts_idx_of_voxels", pts_idx_of_voxels);
     operands.inout("pooled_features", pooled_features);
@@ -1709,7 +1710,7 @@ diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t pts_idx_of_voxels,
                                              diopiConstTensorHandle_t argmax, diopiConstTensorHandle_t grad_out,
                                              int64_t pool_method) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiawarePool3dBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiawarePool3dBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiawarePool3dBackwardMmcv, ctx, grad_in, pts_idx_of_voxels, argmax,
                                 grad_out, pool_method);
@@ -1719,7 +1720,7 @@ diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx, diopiTens
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.inout("grad_in", grad_in);
     operands.in("pts_idx_of_voxels", pts_idx_of_voxels);
     operands.in("argmax", argmax);
@@ -1733,7 +1734,7 @@ diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx, diopiTens
 diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t pooled_features,
                                      diopiTensorHandle_t pooled_empty_flag, diopiConstTensorHandle_t xyz,
                                      diopiConstTensorHandle_t boxes3d, diopiConstTensorHandle_t pts_feature) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoipointPool3dMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoipointPool3dMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoipointPool3dMmcv, ctx, pooled_features, pooled_empty_flag, xyz,
                                 boxes3d, pts_feature);
@@ -1743,7 +1744,7 @@ diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.inout("pooled_features", pooled_features);
     operands.inout("pooled_empty_flag", pooled_empty_flag);
     operands.in("xyz", xyz);
@@ -1757,7 +1758,7 @@ diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
 diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiTensorHandle_t argmax,
                               diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois, int64_t pooled_height,
                               int64_t pooled_width, float spatial_scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiPoolMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiPoolMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiPoolMmcv, ctx, output, argmax, input, rois, pooled_height,
                                 pooled_width, spatial_scale);
@@ -1767,7 +1768,7 @@ diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("output", output);
     operands.inout("argmax", argmax);
     operands.in("input", input);
@@ -1784,7 +1785,7 @@ diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t rois,
                                       diopiConstTensorHandle_t argmax, int64_t pooled_height, int64_t pooled_width,
                                       float spatial_scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRoiPoolBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRoiPoolBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRoiPoolBackwardMmcv, ctx, grad_input, grad_output, rois, argmax,
                                 pooled_height, pooled_width, spatial_scale);
@@ -1794,7 +1795,7 @@ diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("rois", rois);
@@ -1810,7 +1811,7 @@ diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
 diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* outlist,
                                           diopiConstTensorHandle_t feats, diopiConstTensorHandle_t coors,
                                           int64_t reduce_type) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDynamicPointToVoxelMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDynamicPointToVoxelMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDynamicPointToVoxelMmcv, ctx, outlist, feats, coors, reduce_type);
     };
@@ -1819,7 +1820,7 @@ diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.made("outlist", outlist, 4);
     operands.in("feats", feats);
     operands.in("coors", coors);
@@ -1835,7 +1836,7 @@ diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t ctx, diop
                                                   diopiConstTensorHandle_t reduced_feats,
                                                   diopiConstTensorHandle_t coors_idx,
                                                   diopiConstTensorHandle_t reduce_count, int64_t reduce_type) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDynamicPointToVoxelBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDynamicPointToVoxelBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDynamicPointToVoxelBackwardMmcv, ctx, grad_feats, grad_reduced_feats,
                                 feats, reduced_feats, coors_idx, reduce_count, reduce_type);
@@ -1845,7 +1846,7 @@ diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t ctx, diop
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("grad_feats", grad_feats);
     operands.in("grad_reduced_feats", grad_reduced_feats);
     operands.in("feats", feats);
@@ -1860,7 +1861,7 @@ diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t ctx, diop
 
 diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t mean,
                                  diopiConstTensorHandle_t input) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSyncBnMeanMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSyncBnMeanMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSyncBnMeanMmcv, ctx, mean, input);
     };
@@ -1869,7 +1870,7 @@ diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t m
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<2> operands;
+    contract::OperandList<2> operands;
     operands.out("mean", mean);
     operands.in("input", input);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
@@ -1879,7 +1880,7 @@ diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t m
 
 diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t var, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t mean) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSyncBnVarMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSyncBnVarMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSyncBnVarMmcv, ctx, var, input, mean);
     };
@@ -1888,7 +1889,7 @@ diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t va
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("var", var);
     operands.in("input", input);
     operands.in("mean", mean);
@@ -1903,7 +1904,7 @@ diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiConstTensorHandle_t mean, diopiConstTensorHandle_t var,
                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, float eps,
                                    float momentum, int64_t group_size) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSyncBnOutputMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSyncBnOutputMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSyncBnOutputMmcv, ctx, running_mean, running_var, norm, std, output,
                                 input, mean, var, weight, bias, eps, momentum, group_size);
@@ -1913,7 +1914,7 @@ diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<13> operands;
+    contract::OperandList<13> operands;
     operands.inout("running_mean", running_mean);
     operands.inout("running_var", running_var);
     operands.out("norm", norm);
@@ -1935,7 +1936,7 @@ diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
 diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_weight,
                                           diopiTensorHandle_t grad_bias, diopiConstTensorHandle_t grad_output,
                                           diopiConstTensorHandle_t norm) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSyncBnBackwardParamMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSyncBnBackwardParamMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSyncBnBackwardParamMmcv, ctx, grad_weight, grad_bias, grad_output,
                                 norm);
@@ -1945,7 +1946,7 @@ diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.out("grad_weight", grad_weight);
     operands.out("grad_bias", grad_bias);
     operands.in("grad_output", grad_output);
@@ -1959,7 +1960,7 @@ diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t weight,
                                          diopiConstTensorHandle_t grad_weight, diopiConstTensorHandle_t grad_bias,
                                          diopiConstTensorHandle_t norm, diopiConstTensorHandle_t std) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kSyncBnBackwardDataMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kSyncBnBackwardDataMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiSyncBnBackwardDataMmcv, ctx, grad_input, grad_output, weight,
                                 grad_weight, grad_bias, norm, std);
@@ -1969,7 +1970,7 @@ diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, diopiTensorHa
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("weight", weight);
@@ -1986,7 +1987,7 @@ diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t points, diopiConstTensorHandle_t idx,
                                        diopiConstTensorHandle_t weight, int64_t b, int64_t c, int64_t m,
                                        int64_t n) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kThreeInterpolateMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kThreeInterpolateMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiThreeInterpolateMmcv, ctx, out, points, idx, weight, b, c, m, n);
     };
@@ -1995,7 +1996,7 @@ diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.in("points", points);
     operands.in("idx", idx);
@@ -2013,7 +2014,7 @@ diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t idx,
                                                diopiConstTensorHandle_t weight, int64_t b, int64_t c, int64_t n,
                                                int64_t m) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kThreeInterpolateBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kThreeInterpolateBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiThreeInterpolateBackwardMmcv, ctx, grad_points, grad_out, idx, weight,
                                 b, c, n, m);
@@ -2023,7 +2024,7 @@ diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.inout("grad_points", grad_points);
     operands.in("grad_out", grad_out);
     operands.in("idx", idx);
@@ -2040,7 +2041,7 @@ diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ctx, diopiTe
 diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist2, diopiTensorHandle_t idx,
                               diopiConstTensorHandle_t unknown, diopiConstTensorHandle_t known, int64_t b, int64_t n,
                               int64_t m) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kThreeNnMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kThreeNnMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiThreeNnMmcv, ctx, dist2, idx, unknown, known, b, n, m);
     };
@@ -2049,7 +2050,7 @@ diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("dist2", dist2);
     operands.out("idx", idx);
     operands.in("unknown", unknown);
@@ -2064,7 +2065,7 @@ diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist
 
 diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t shift) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTinShiftMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kTinShiftMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTinShiftMmcv, ctx, output, input, shift);
     };
@@ -2073,7 +2074,7 @@ diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("output", output);
     operands.in("input", input);
     operands.in("shift", shift);
@@ -2084,7 +2085,7 @@ diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
 
 diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                        diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t shift) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kTinShiftBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kTinShiftBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiTinShiftBackwardMmcv, ctx, grad_input, grad_output, shift);
     };
@@ -2093,7 +2094,7 @@ diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("shift", shift);
@@ -2105,7 +2106,7 @@ diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
 diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t kernel, int64_t up_x, int64_t up_y, int64_t down_x,
                                   int64_t down_y, int64_t pad_x0, int64_t pad_x1, int64_t pad_y0, int64_t pad_y1) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kUpfirdn2dOpMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kUpfirdn2dOpMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiUpfirdn2dOpMmcv, ctx, out, input, kernel, up_x, up_y, down_x, down_y,
                                 pad_x0, pad_x1, pad_y0, pad_y1);
@@ -2115,7 +2116,7 @@ diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t*
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.made("out", out);
     operands.in("input", input);
     operands.in("kernel", kernel);
@@ -2137,7 +2138,7 @@ diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiConstTensorHandle_t points, diopiConstTensorHandle_t voxel_size,
                                    diopiConstTensorHandle_t coors_range, const int64_t max_points,
                                    const int64_t max_voxels, const int64_t NDim, const bool deterministic) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kHardVoxelizeMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kHardVoxelizeMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiHardVoxelizeMmcv, ctx, voxels, coors, num_points_per_voxel, voxel_num,
                                 points, voxel_size, coors_range, max_points, max_voxels, NDim, deterministic);
@@ -2147,7 +2148,7 @@ diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.inout("voxels", voxels);
     operands.inout("coors", coors);
     operands.inout("num_points_per_voxel", num_points_per_voxel);
@@ -2167,7 +2168,7 @@ diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
 diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t coors,
                                       diopiConstTensorHandle_t points, diopiConstTensorHandle_t voxel_size,
                                       diopiConstTensorHandle_t coors_range, const int64_t NDim) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDynamicVoxelizeMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDynamicVoxelizeMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDynamicVoxelizeMmcv, ctx, coors, points, voxel_size, coors_range, NDim);
     };
@@ -2176,7 +2177,7 @@ diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("coors", coors);
     operands.in("points", points);
     operands.in("voxel_size", voxel_size);
@@ -2190,7 +2191,7 @@ diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandl
 diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                           diopiConstTensorHandle_t features, diopiConstTensorHandle_t best_bboxes,
                                           float spatial_scale, int64_t points) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRotatedFeatureAlignMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRotatedFeatureAlignMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRotatedFeatureAlignMmcv, ctx, output, features, best_bboxes,
                                 spatial_scale, points);
@@ -2200,7 +2201,7 @@ diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("output", output);
     operands.in("features", features);
     operands.in("best_bboxes", best_bboxes);
@@ -2215,7 +2216,7 @@ diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx, diop
                                                   diopiConstTensorHandle_t top_grad,
                                                   diopiConstTensorHandle_t best_bboxes, float spatial_scale,
                                                   int64_t points) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRotatedFeatureAlignBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kRotatedFeatureAlignBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRotatedFeatureAlignBackwardMmcv, ctx, bottom_grad, top_grad,
                                 best_bboxes, spatial_scale, points);
@@ -2225,7 +2226,7 @@ diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx, diop
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.inout("bottom_grad", bottom_grad);
     operands.in("top_grad", top_grad);
     operands.in("best_bboxes", best_bboxes);
@@ -2238,7 +2239,7 @@ diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx, diop
 
 diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                        diopiConstTensorHandle_t points, diopiConstTensorHandle_t polygons) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPointsInPolygonsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPointsInPolygonsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPointsInPolygonsMmcv, ctx, output, points, polygons);
     };
@@ -2247,7 +2248,7 @@ diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("output", output);
     operands.in("points", points);
     operands.in("polygons", polygons);
@@ -2259,7 +2260,7 @@ diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHand
 diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                     diopiConstTensorHandle_t features, diopiConstTensorHandle_t indicePairs,
                                     diopiConstTensorHandle_t indiceNum, int64_t numAct) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIndiceMaxpoolMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIndiceMaxpoolMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIndiceMaxpoolMmcv, ctx, out, features, indicePairs, indiceNum, numAct);
     };
@@ -2268,7 +2269,7 @@ diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.made("out", out);
     operands.in("features", features);
     operands.in("indicePairs", indicePairs);
@@ -2283,7 +2284,7 @@ diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t features, diopiConstTensorHandle_t outFeatures,
                                             diopiConstTensorHandle_t outGrad, diopiConstTensorHandle_t indicePairs,
                                             diopiConstTensorHandle_t indiceNum) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIndiceMaxpoolBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIndiceMaxpoolBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIndiceMaxpoolBackwardMmcv, ctx, out, features, outFeatures, outGrad,
                                 indicePairs, indiceNum);
@@ -2293,7 +2294,7 @@ diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.made("out", out);
     operands.in("features", features);
     operands.in("outFeatures", outFeatures);
@@ -2309,7 +2310,7 @@ diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                  diopiConstTensorHandle_t filters, diopiConstTensorHandle_t indicePairs,
                                  diopiConstTensorHandle_t indiceNum, int64_t numActOut, int64_t _inverse,
                                  int64_t _subM) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIndiceConvMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIndiceConvMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIndiceConvMmcv, ctx, out, features, filters, indicePairs, indiceNum,
                                 numActOut, _inverse, _subM);
@@ -2319,7 +2320,7 @@ diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.made("out", out);
     operands.in("features", features);
     operands.in("filters", filters);
@@ -2337,7 +2338,7 @@ diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t features, diopiConstTensorHandle_t filters,
                                          diopiConstTensorHandle_t outGrad, diopiConstTensorHandle_t indicePairs,
                                          diopiConstTensorHandle_t indiceNum, int64_t _inverse, int64_t _subM) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kIndiceConvBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kIndiceConvBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiIndiceConvBackwardMmcv, ctx, outlist, features, filters, outGrad,
                                 indicePairs, indiceNum, _inverse, _subM);
@@ -2347,7 +2348,7 @@ diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHa
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.made("outlist", outlist, 2);
     operands.in("features", features);
     operands.in("filters", filters);
@@ -2366,7 +2367,7 @@ diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t bias, diopiConstTensorHandle_t indicePairs,
                                                diopiConstTensorHandle_t indiceNum, int64_t numActOut, int64_t _inverse,
                                                int64_t _subM) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kFusedIndiceConvBatchnormMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kFusedIndiceConvBatchnormMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedIndiceConvBatchnormMmcv, ctx, out, features, filters, bias,
                                 indicePairs, indiceNum, numActOut, _inverse, _subM);
@@ -2376,7 +2377,7 @@ diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx, diopiTe
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.made("out", out);
     operands.in("features", features);
     operands.in("filters", filters);
@@ -2393,7 +2394,7 @@ diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx, diopiTe
 
 diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t polygons,
                                       diopiConstTensorHandle_t pointsets) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kMinAreaPolygonsMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kMinAreaPolygonsMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiMinAreaPolygonsMmcv, ctx, polygons, pointsets);
     };
@@ -2402,7 +2403,7 @@ diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<2> operands;
+    contract::OperandList<2> operands;
     operands.out("polygons", polygons);
     operands.in("pointsets", pointsets);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
@@ -2412,7 +2413,7 @@ diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandl
 
 diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t indices) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kActiveRotatedFilterMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kActiveRotatedFilterMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiActiveRotatedFilterMmcv, ctx, output, input, indices);
     };
@@ -2421,7 +2422,7 @@ diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("indices", indices);
@@ -2433,7 +2434,7 @@ diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx, diopiTensorH
 diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_in,
                                                   diopiConstTensorHandle_t grad_out,
                                                   diopiConstTensorHandle_t indices) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kActiveRotatedFilterBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kActiveRotatedFilterBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiActiveRotatedFilterBackwardMmcv, ctx, grad_in, grad_out, indices);
     };
@@ -2442,7 +2443,7 @@ diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx, diop
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("grad_in", grad_in);
     operands.in("grad_out", grad_out);
     operands.in("indices", indices);
@@ -2453,7 +2454,7 @@ diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx, diop
 
 diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ious, diopiConstTensorHandle_t pointsets,
                                 diopiConstTensorHandle_t polygons) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kConvexIouMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kConvexIouMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiConvexIouMmcv, ctx, ious, pointsets, polygons);
     };
@@ -2462,7 +2463,7 @@ diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t io
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("ious", ious);
     operands.in("pointsets", pointsets);
     operands.in("polygons", polygons);
@@ -2473,7 +2474,7 @@ diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t io
 
 diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                  diopiConstTensorHandle_t pointsets, diopiConstTensorHandle_t polygons) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kConvexGiouMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kConvexGiouMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiConvexGiouMmcv, ctx, output, pointsets, polygons);
     };
@@ -2482,7 +2483,7 @@ diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<3> operands;
+    contract::OperandList<3> operands;
     operands.out("output", output);
     operands.in("pointsets", pointsets);
     operands.in("polygons", polygons);
@@ -2494,7 +2495,7 @@ diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
 diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                                  diopiConstTensorHandle_t vertices, diopiConstTensorHandle_t mask,
                                                  diopiConstTensorHandle_t num_valid) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kDiffIouRotatedSortVerticesMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kDiffIouRotatedSortVerticesMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiDiffIouRotatedSortVerticesMmcv, ctx, out, vertices, mask, num_valid);
     };
@@ -2503,7 +2504,7 @@ diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t ctx, diopi
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.made("out", out);
     operands.in("vertices", vertices);
     operands.in("mask", mask);
@@ -2516,7 +2517,7 @@ diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t ctx, diopi
 diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist1, diopiTensorHandle_t dist2,
                                       diopiTensorHandle_t idx1, diopiTensorHandle_t idx2, diopiConstTensorHandle_t xyz1,
                                       diopiConstTensorHandle_t xyz2) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kChamferDistanceMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kChamferDistanceMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiChamferDistanceMmcv, ctx, dist1, dist2, idx1, idx2, xyz1, xyz2);
     };
@@ -2525,7 +2526,7 @@ diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("dist1", dist1);
     operands.out("dist2", dist2);
     operands.out("idx1", idx1);
@@ -2542,7 +2543,7 @@ diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t xyz2, diopiConstTensorHandle_t idx1,
                                               diopiConstTensorHandle_t idx2, diopiConstTensorHandle_t grad_dist1,
                                               diopiConstTensorHandle_t grad_dist2) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kChamferDistanceBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kChamferDistanceBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiChamferDistanceBackwardMmcv, ctx, grad_xyz1, grad_xyz2, xyz1, xyz2,
                                 idx1, idx2, grad_dist1, grad_dist2);
@@ -2552,7 +2553,7 @@ diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx, diopiTen
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.inout("grad_xyz1", grad_xyz1);
     operands.inout("grad_xyz2", grad_xyz2);
     operands.in("xyz1", xyz1);
@@ -2569,7 +2570,7 @@ diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx, diopiTen
 diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t rois, int64_t pooled_height, int64_t pooled_width,
                                 float spatial_scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPrroiPoolMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPrroiPoolMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPrroiPoolMmcv, ctx, output, input, rois, pooled_height, pooled_width,
                                 spatial_scale);
@@ -2579,7 +2580,7 @@ diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("rois", rois);
@@ -2594,7 +2595,7 @@ diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                         diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t rois,
                                         int64_t pooled_height, int64_t pooled_width, float spatial_scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPrroiPoolbackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPrroiPoolbackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPrroiPoolbackwardMmcv, ctx, grad_input, grad_output, rois,
                                 pooled_height, pooled_width, spatial_scale);
@@ -2604,7 +2605,7 @@ diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diopiTensorHan
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("rois", rois);
@@ -2620,7 +2621,7 @@ diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t output, diopiConstTensorHandle_t grad_output,
                                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois,
                                             int64_t pooled_height, int64_t pooled_width, float spatial_scale) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kPrroiPoolCoorBackwardMmcv];
+    dispatch::Entry& entry = dispatch::entries[contract::kPrroiPoolCoorBackwardMmcv];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPrroiPoolCoorBackwardMmcv, ctx, grad_rois, output, grad_output, input,
                                 rois, pooled_height, pooled_width, spatial_scale);
@@ -2630,7 +2631,7 @@ diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.inout("grad_rois", grad_rois);
     operands.in("output", output);
     operands.in("grad_output", grad_output);

@@ -4,9 +4,10 @@
 #include <diopi/functions.h>
 #include <diopi/functions_ext.h>
 
-#include "entries.h"
+#include "contracts.h"
 #include "run.h"
 
+namespace contract = diopigen::contract;
 namespace dispatch = diopigen::dispatch;
 
 extern "C" {
@@ -16,7 +17,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                             diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
                             double momentum, double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNorm];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNorm];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNorm, ctx, out, save_mean, save_invstd, input, weight, bias,
                                 running_mean, running_var, training, momentum, eps);
@@ -26,7 +27,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<11> operands;
+    contract::OperandList<11> operands;
     operands.out("out", out);
     operands.out("save_mean", save_mean);
     operands.out("save_invstd", save_invstd);
@@ -45,7 +46,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
 
 diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t mean, diopiTensorHandle_t invstd,
                                  diopiConstTensorHandle_t input, double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNormStats];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNormStats];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNormStats, ctx, mean, invstd, input, eps);
     };
@@ -54,7 +55,7 @@ diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t m
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<4> operands;
+    contract::OperandList<4> operands;
     operands.out("mean", mean);
     operands.out("invstd", invstd);
     operands.in("input", input);
@@ -69,7 +70,7 @@ diopiError_t diopiBatchNormGatherStatsWithCounts(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t mean_all, diopiConstTensorHandle_t invstd_all,
                                                  diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var,
                                                  float momentum, float eps, diopiConstTensorHandle_t counts) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNormGatherStatsWithCounts];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNormGatherStatsWithCounts];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNormGatherStatsWithCounts, ctx, mean, invstd, input, mean_all,
                                 invstd_all, running_mean, running_var, momentum, eps, counts);
@@ -79,7 +80,7 @@ diopiError_t diopiBatchNormGatherStatsWithCounts(diopiContextHandle_t ctx, diopi
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.out("mean", mean);
     operands.out("invstd", invstd);
     operands.in("input", input);
@@ -101,7 +102,7 @@ diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t mean,
                                           diopiConstTensorHandle_t invstd, diopiConstTensorHandle_t weight,
                                           bool input_g, bool weight_g, bool bias_g) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNormBackwardReduce];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNormBackwardReduce];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNormBackwardReduce, ctx, sum_dy, sum_dy_xmu, grad_weight,
                                 grad_bias, grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
@@ -111,7 +112,7 @@ diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, diopiTensorH
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<12> operands;
+    contract::OperandList<12> operands;
     operands.out("sum_dy", sum_dy);
     operands.out("sum_dy_xmu", sum_dy_xmu);
     operands.out("grad_weight", grad_weight);
@@ -134,7 +135,7 @@ diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t mean, diopiConstTensorHandle_t invstd,
                                          diopiConstTensorHandle_t weight, diopiConstTensorHandle_t sum_dy,
                                          diopiConstTensorHandle_t sum_dy_xmu, diopiConstTensorHandle_t count) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNormBackwardElemt];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNormBackwardElemt];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNormBackwardElemt, ctx, grad_input, grad_out, input, mean, invstd,
                                 weight, sum_dy, sum_dy_xmu, count);
@@ -144,7 +145,7 @@ diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, diopiTensorHa
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_out", grad_out);
     operands.in("input", input);
@@ -162,7 +163,7 @@ diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, diopiTensorHa
 diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                  diopiConstTensorHandle_t mean, diopiConstTensorHandle_t invstd, float eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNormElemt];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNormElemt];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNormElemt, ctx, out, input, weight, bias, mean, invstd, eps);
     };
@@ -171,7 +172,7 @@ diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensorHandle_t o
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.in("weight", weight);
@@ -190,7 +191,7 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t running_mean,
                                     diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
                                     diopiConstTensorHandle_t save_invstd, bool training, double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kBatchNormBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kBatchNormBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiBatchNormBackward, ctx, grad_input, grad_weight, grad_bias, grad_output,
                                 input, weight, running_mean, running_var, save_mean, save_invstd, training, eps);
@@ -200,7 +201,7 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<12> operands;
+    contract::OperandList<12> operands;
     operands.out("grad_input", grad_input);
     operands.out("grad_weight", grad_weight);
     operands.out("grad_bias", grad_bias);
@@ -222,7 +223,7 @@ diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                               diopiTensorHandle_t running_var, diopiConstTensorHandle_t input,
                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, const double eps,
                               const int64_t begin_norm_axis) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kLayerNormGB];
+    dispatch::Entry& entry = dispatch::entries[contract::kLayerNormGB];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiLayerNormGB, ctx, out, running_mean, running_var, input, weight, bias,
                                 eps, begin_norm_axis);
@@ -232,7 +233,7 @@ diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.out("running_mean", running_mean);
     operands.out("running_var", running_var);
@@ -250,7 +251,7 @@ diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                             diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, int64_t num_groups,
                             double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGroupNorm];
+    dispatch::Entry& entry = dispatch::entries[contract::kGroupNorm];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGroupNorm, ctx, out, save_mean, save_invstd, input, weight, bias,
                                 num_groups, eps);
@@ -260,7 +261,7 @@ diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.out("save_mean", save_mean);
     operands.out("save_invstd", save_invstd);
@@ -279,7 +280,7 @@ diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t mean,
                                     diopiConstTensorHandle_t rstd, int64_t num_groups) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kGroupNormBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kGroupNormBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiGroupNormBackward, ctx, grad_input, grad_weight, grad_bias, grad_output,
                                 input, weight, mean, rstd, num_groups);
@@ -289,7 +290,7 @@ diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("grad_input", grad_input);
     operands.out("grad_weight", grad_weight);
     operands.out("grad_bias", grad_bias);
@@ -308,7 +309,7 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                             diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                             diopiSize_t normalized_shape, double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kLayerNorm];
+    dispatch::Entry& entry = dispatch::entries[contract::kLayerNorm];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiLayerNorm, ctx, out, save_mean, save_invstd, input, weight, bias,
                                 normalized_shape, eps);
@@ -318,7 +319,7 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<8> operands;
+    contract::OperandList<8> operands;
     operands.out("out", out);
     operands.out("save_mean", save_mean);
     operands.out("save_invstd", save_invstd);
@@ -338,7 +339,7 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                     diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
                                     diopiSize_t normalized_shape) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kLayerNormBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kLayerNormBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiLayerNormBackward, ctx, grad_input, grad_weight, grad_bias, grad_output,
                                 input, weight, bias, mean, rstd, normalized_shape);
@@ -348,7 +349,7 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.out("grad_input", grad_input);
     operands.out("grad_weight", grad_weight);
     operands.out("grad_bias", grad_bias);
@@ -370,7 +371,7 @@ diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                       diopiConstTensorHandle_t running_mean, diopiConstTensorHandle_t running_std,
                                       const int64_t begin_norm_axis) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kLayerNormGBBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kLayerNormGBBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiLayerNormGBBackward, ctx, grad_input, grad_weight, grad_bias,
                                 grad_output, input, weight, bias, running_mean, running_std, begin_norm_axis);
@@ -380,7 +381,7 @@ diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandl
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.out("grad_input", grad_input);
     operands.out("grad_weight", grad_weight);
     operands.out("grad_bias", grad_bias);
@@ -399,7 +400,7 @@ diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandl
 diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiConstTensorHandle_t input,
                                const int64_t axis, diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                const double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kInstanceNorm];
+    dispatch::Entry& entry = dispatch::entries[contract::kInstanceNorm];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiInstanceNorm, ctx, output, input, axis, scale, bias, eps);
     };
@@ -408,7 +409,7 @@ diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.value("axis", axis);
@@ -425,7 +426,7 @@ diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                        diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                        const int64_t axis, const double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kInstanceNormBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kInstanceNormBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiInstanceNormBackward, ctx, grad_input, grad_scale, grad_bias,
                                 grad_output, input, scale, bias, axis, eps);
@@ -435,7 +436,7 @@ diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHand
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<9> operands;
+    contract::OperandList<9> operands;
     operands.out("grad_input", grad_input);
     operands.out("grad_scale", grad_scale);
     operands.out("grad_bias", grad_bias);
@@ -452,7 +453,7 @@ diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHand
 
 diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output, diopiConstTensorHandle_t input,
                             const float p, const int64_t axis, const double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kNormalize];
+    dispatch::Entry& entry = dispatch::entries[contract::kNormalize];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiNormalize, ctx, output, input, p, axis, eps);
     };
@@ -461,7 +462,7 @@ diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<5> operands;
+    contract::OperandList<5> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.value("p", p);
@@ -475,7 +476,7 @@ diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output
 diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input, const float p,
                                     const int64_t axis, const double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kNormalizeBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kNormalizeBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiNormalizeBackward, ctx, grad_input, grad_output, input, p, axis, eps);
     };
@@ -484,7 +485,7 @@ diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<6> operands;
+    contract::OperandList<6> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("input", input);
@@ -499,7 +500,7 @@ diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTensorHandle_
 diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t inv_rms,
                           diopiConstTensorHandle_t input, diopiSize_t normalized_shape, diopiConstTensorHandle_t weight,
                           diopiConstTensorHandle_t bias, double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRMSNorm];
+    dispatch::Entry& entry = dispatch::entries[contract::kRMSNorm];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRMSNorm, ctx, out, inv_rms, input, normalized_shape, weight, bias, eps);
     };
@@ -508,7 +509,7 @@ diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<7> operands;
+    contract::OperandList<7> operands;
     operands.out("out", out);
     operands.out("inv_rms", inv_rms);
     operands.in("input", input);
@@ -526,7 +527,7 @@ diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                   diopiConstTensorHandle_t inv_rms, diopiSize_t normalized_shape, double eps) try {
-    dispatch::Entry& entry = dispatch::entries[dispatch::kRMSNormBackward];
+    dispatch::Entry& entry = dispatch::entries[contract::kRMSNormBackward];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiRMSNormBackward, ctx, grad_input, grad_weight, grad_bias, grad_output,
                                 input, weight, bias, inv_rms, normalized_shape, eps);
@@ -536,7 +537,7 @@ diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
     if (dispatch::isServed(entry, call, status, is_declined)) {
         return status;
     }
-    dispatch::OperandList<10> operands;
+    contract::OperandList<10> operands;
     operands.out("grad_input", grad_input);
     operands.out("grad_weight", grad_weight);
     operands.out("grad_bias", grad_bias);

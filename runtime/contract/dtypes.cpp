@@ -64,22 +64,10 @@ diopiDtype_t combine(diopiDtype_t higher, diopiDtype_t lower) {
 }  // namespace
 
 int category(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_bool:
-            return 0;
-        case diopi_dtype_complex32:
-        case diopi_dtype_complex64:
-        case diopi_dtype_complex128:
-            return 3;
-        case diopi_dtype_float16:
-        case diopi_dtype_bfloat16:
-        case diopi_dtype_tfloat32:
-        case diopi_dtype_float32:
-        case diopi_dtype_float64:
-            return 2;
-        default:
-            return 1;
+    if (dtype == diopi_dtype_bool) {
+        return 0;
     }
+    return isComplex(dtype) ? 3 : isFloating(dtype) ? 2 : 1;
 }
 
 diopiDtype_t toFloat(diopiDtype_t dtype) { return category(dtype) >= 2 ? dtype : diopi_dtype_float32; }

@@ -8,8 +8,22 @@
 
 namespace diopigen::contract {
 
-// As the spec names it; written to generated/dispatch/contracts.cpp.
+// As the spec names it; written to generated/contract/contracts.cpp.
 const char* nameOf(diopiDtype_t dtype);
+// Bytes of an element; 0 for what is no dtype. Written there as well.
+int64_t sizeOf(diopiDtype_t dtype);
+// Sets of dtypes: a bit for each.
+constexpr uint32_t bitOf(diopiDtype_t dtype) {
+    return static_cast<uint32_t>(dtype) < 32 ? 1U << static_cast<uint32_t>(dtype) : 0;
+}
+constexpr bool isIn(uint32_t dtypes, diopiDtype_t dtype) { return (dtypes & bitOf(dtype)) != 0; }
+constexpr uint32_t kFloatingDtypes = bitOf(diopi_dtype_float16) | bitOf(diopi_dtype_bfloat16) |
+                                     bitOf(diopi_dtype_float32) | bitOf(diopi_dtype_tfloat32) |
+                                     bitOf(diopi_dtype_float64);
+constexpr uint32_t kComplexDtypes =
+    bitOf(diopi_dtype_complex32) | bitOf(diopi_dtype_complex64) | bitOf(diopi_dtype_complex128);
+constexpr bool isFloating(diopiDtype_t dtype) { return isIn(kFloatingDtypes, dtype); }
+constexpr bool isComplex(diopiDtype_t dtype) { return isIn(kComplexDtypes, dtype); }
 // 0 for bool, 1 integral, 2 floating, 3 complex.
 int category(diopiDtype_t dtype);
 diopiDtype_t toFloat(diopiDtype_t dtype);

@@ -180,7 +180,7 @@ struct Contract {
     uint16_t dimensionsCount;
 };
 
-// Written to generated/dispatch/contracts.cpp. `contracts` is in the order of `dispatch::entries`.
+// Written to generated/contract/contracts.cpp. `contracts` is in the order of `Id` (generated/contract/contracts.h).
 extern const Node nodes[];
 extern const int32_t children[];
 extern const Dimension dimensions[];

@@ -12,11 +12,14 @@ namespace diopigen::contract {
 
 using Sizes = std::vector<int64_t>;
 
-// A tensor of a call: what diopirt.h tells of it, read where it is asked for.
+// A tensor of a call: what diopirt.h tells of it.
 struct TensorView {
     diopiConstTensorHandle_t handle = nullptr;
     diopiDtype_t dtype = diopi_dtype_unsupported;
+    diopiDevice_t device = diopi_host;
     diopiSize_t shape{nullptr, 0};
+    diopiSize_t stride{nullptr, 0};  // in elements; none for a sparse tensor
+    const void* data = nullptr;
     bool isSparse = false;
 
     bool isNull() const { return handle == nullptr; }

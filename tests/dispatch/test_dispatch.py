@@ -17,7 +17,8 @@ from dispatch_build import Libraries, clean_environment
 
 from diopigen import api
 from diopigen.diagnostics import Sink
-from diopigen.emit.dispatch import RESERVED, is_dispatched
+from diopigen.emit.dispatch import RESERVED
+from diopigen.emit.operands import is_operator
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).parent / "dispatch_calls.py"
@@ -187,6 +188,6 @@ def test_first_calls_of_several_threads(run: Run) -> None:
 
 def test_no_parameter_has_a_name_of_the_emitted_functions() -> None:
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
-    dispatched = [function for function in interface.functions if is_dispatched(function)]
+    dispatched = [function for function in interface.functions if is_operator(function)]
     assert len(dispatched) == 538
     assert not {param.name for function in dispatched for param in function.params} & RESERVED

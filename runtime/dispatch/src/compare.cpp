@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "dtypes.h"
 #include "element.h"
-#include "text.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 
@@ -34,7 +35,7 @@ constexpr double kLargestRoundings = 8;  // of the largest value
 double largestOf(const HostTensor& tensor) {
     double largest = 0;
     Index index(tensor.info.shape);
-    const int parts = isComplex(tensor.info.dtype) ? 2 : 1;
+    const int parts = contract::isComplex(tensor.info.dtype) ? 2 : 1;
     for (int64_t i = 0; i < tensor.info.numel; ++i, index.advance()) {
         for (int part = 0; part < parts; ++part) {
             const double value = realAt(tensor.info.dtype, tensor.data + index.offset(tensor.info), part);
@@ -65,10 +66,10 @@ std::optional<std::string> difference(const HostTensor& vendor, const HostTensor
     if (vendor.info.dtype != info.dtype || vendor.info.shape != info.shape) {
         return name + " is " + describe(vendor.info) + ", reference " + describe(info);
     }
-    const bool isExact = !isFloating(info.dtype) && !isComplex(info.dtype);
+    const bool isExact = !contract::isFloating(info.dtype) && !contract::isComplex(info.dtype);
     const double epsilon = std::ldexp(1.0, -precisionOf(info.dtype));
     const double largest = isExact ? 0 : largestOf(reference);
-    const int parts = isComplex(info.dtype) ? 2 : 1;
+    const int parts = contract::isComplex(info.dtype) ? 2 : 1;
     int64_t count = 0;
     double worst = 0;
     std::string worstText;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "compare.h"
-#include "text.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 

@@ -6,9 +6,10 @@
 #include <fstream>
 #include <system_error>
 
+#include "dtypes.h"
 #include "element.h"
-#include "failure.h"
-#include "text.h"
+#include "error_text.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 
@@ -119,7 +120,7 @@ void Dump::keep(const char* when, const std::vector<HostTensor>& tensors) {
             std::string(tensor.operand->name) + (isOne ? "" : "_" + std::to_string(tensor.index)) + "." + when + ".npy";
         writeArray(folder_ + "/" + file, tensor);
         tensors_ += (tensors_.empty() ? "" : ",") + std::string("\n    {\"name\": ") + quoted(tensor.operand->name) +
-                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(nameOf(tensor.info.dtype)) +
+                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(contract::nameOf(tensor.info.dtype)) +
                     ", \"shape\": " + textOf(tensor.info.shape, "[", "]") +
                     ", \"strides\": " + textOf(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
     }

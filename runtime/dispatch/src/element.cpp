@@ -4,7 +4,8 @@
 #include <cstring>
 #include <limits>
 
-#include "text.h"
+#include "dtypes.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 
@@ -55,15 +56,6 @@ int64_t Index::offset(const TensorInfo& info) const {
     return elements * info.elementBytes;
 }
 
-bool isFloating(diopiDtype_t dtype) {
-    return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
-           dtype == diopi_dtype_tfloat32 || dtype == diopi_dtype_float64;
-}
-
-bool isComplex(diopiDtype_t dtype) {
-    return dtype == diopi_dtype_complex32 || dtype == diopi_dtype_complex64 || dtype == diopi_dtype_complex128;
-}
-
 double realAt(diopiDtype_t dtype, const char* element, int part) {
     switch (dtype) {
         case diopi_dtype_float16:
@@ -102,10 +94,10 @@ int64_t integerAt(diopiDtype_t dtype, const char* element) {
 }
 
 std::string elementText(diopiDtype_t dtype, const char* element) {
-    if (isComplex(dtype)) {
+    if (contract::isComplex(dtype)) {
         return "(" + textOf(realAt(dtype, element, 0)) + ", " + textOf(realAt(dtype, element, 1)) + ")";
     }
-    if (isFloating(dtype)) {
+    if (contract::isFloating(dtype)) {
         return textOf(realAt(dtype, element, 0));
     }
     const int64_t value = integerAt(dtype, element);

@@ -24,8 +24,6 @@ class Index {
     std::vector<int64_t> at_;
 };
 
-bool isFloating(diopiDtype_t dtype);
-bool isComplex(diopiDtype_t dtype);
 // Part 0 or 1 (imaginary) of a floating or complex element.
 double realAt(diopiDtype_t dtype, const char* element, int part);
 // An integer or a bool.

@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include "failure.h"
+#include "error_text.h"
 
 namespace diopigen::dispatch {
 

@@ -11,8 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "operand.h"
-#include "tensor.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 

@@ -9,7 +9,7 @@
 #include <regex>
 
 #include "entry.h"
-#include "failure.h"
+#include "error_text.h"
 
 namespace diopigen::dispatch {
 

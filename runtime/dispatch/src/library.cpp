@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "entry.h"
-#include "failure.h"
+#include "error_text.h"
 #include "libraries.h"
 
 namespace dispatch = diopigen::dispatch;

@@ -9,7 +9,7 @@
 #include "comparison.h"
 #include "dump.h"
 #include "host_copy.h"
-#include "text.h"
+#include "operands.h"
 #include "validate.h"
 
 namespace diopigen::dispatch {

@@ -5,9 +5,9 @@
 #include <diopi/diopirt.h>
 
 #include "entry.h"
-#include "failure.h"
+#include "error_text.h"
 #include "libraries.h"
-#include "operand.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "entry.h"
-#include "failure.h"
-#include "operand.h"
+#include "error_text.h"
+#include "operands.h"
 
 namespace diopigen::dispatch {
 

@@ -100,6 +100,8 @@ void require_text(const char* name, const char* text, std::initializer_list<cons
 diopiSize_t require_sizes(const char* name, diopiSize_t value);
 // A dimension in [0, rank), counted from the end where negative; 0-d tensors have one dimension, as in PyTorch.
 int64_t dimension(const char* name, int64_t dim, int64_t rank);
+// The same for a dimension that has been checked.
+inline int64_t wrap_dim(int64_t dim, int64_t rank) { return dim < 0 ? dim + (rank == 0 ? 1 : rank) : dim; }
 
 bool is_same_shape(const Tensor& tensor, const Tensor& like);
 bool is_contiguous(const Tensor& tensor);

@@ -1,6 +1,6 @@
 // Calls as people read them.
-#ifndef DIOPIGEN_DISPATCH_TEXT_H_
-#define DIOPIGEN_DISPATCH_TEXT_H_
+#ifndef DIOPIGEN_CONTRACT_TEXT_H_
+#define DIOPIGEN_CONTRACT_TEXT_H_
 
 #include <diopi/diopirt.h>
 
@@ -8,15 +8,14 @@
 
 #include "operand.h"
 
-namespace diopigen::dispatch {
+namespace diopigen::contract {
 
 // "float32[2, 3]", "[1, 1]", "2", "none".
 std::string textOf(const Operand& operand);
 // "out=float32[2, 3], input=float32[2, 3], alpha=2".
 std::string textOf(Operands operands);
-const char* nameOf(diopiError_t status);  // emitted in entries.cpp
 std::string textOf(double number);
 
-}  // namespace diopigen::dispatch
+}  // namespace diopigen::contract
 
-#endif  // DIOPIGEN_DISPATCH_TEXT_H_
+#endif  // DIOPIGEN_CONTRACT_TEXT_H_

@@ -1,6 +1,6 @@
 // The arguments of a call without their C types, so that one piece of code serves all operators.
-#ifndef DIOPIGEN_DISPATCH_OPERAND_H_
-#define DIOPIGEN_DISPATCH_OPERAND_H_
+#ifndef DIOPIGEN_CONTRACT_OPERAND_H_
+#define DIOPIGEN_CONTRACT_OPERAND_H_
 
 #include <diopi/diopirt.h>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace diopigen::dispatch {
+namespace diopigen::contract {
 
 enum class Kind : uint8_t { tensor, tensors, made, truth, integer, real, scalar, sizes, text, generator, other };
 // What the operator does with it; partly written tensors count as `inout`.
@@ -28,6 +28,22 @@ struct Operand {
     bool isWritten() const { return direction != Direction::in; }
     // Where the value lies; null where none is given.
     const void* value() const { return points ? *static_cast<void* const*>(slot) : slot; }
+
+    // For integer and real that are given: the number.
+    int64_t integer() const {
+        switch (width) {
+            case 1:
+                return *static_cast<const int8_t*>(value());
+            case 4:
+                return *static_cast<const int32_t*>(value());
+            default:
+                return *static_cast<const int64_t*>(value());
+        }
+    }
+    double real() const {
+        return width == 4 ? static_cast<double>(*static_cast<const float*>(value()))
+                          : *static_cast<const double*>(value());
+    }
 
     // For tensor: its handle.
     diopiTensorHandle_t& handle() const { return *static_cast<diopiTensorHandle_t*>(slot); }
@@ -145,6 +161,6 @@ struct Operands {
     const Operand* end() const { return first + count; }
 };
 
-}  // namespace diopigen::dispatch
+}  // namespace diopigen::contract
 
-#endif  // DIOPIGEN_DISPATCH_OPERAND_H_
+#endif  // DIOPIGEN_CONTRACT_OPERAND_H_

@@ -1,6 +1,6 @@
 // What a tensor handle stands for, read through diopirt.h.
-#ifndef DIOPIGEN_DISPATCH_TENSOR_H_
-#define DIOPIGEN_DISPATCH_TENSOR_H_
+#ifndef DIOPIGEN_CONTRACT_TENSOR_H_
+#define DIOPIGEN_CONTRACT_TENSOR_H_
 
 #include <diopi/diopirt.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace diopigen::dispatch {
+namespace diopigen::contract {
 
 struct TensorInfo {
     std::vector<int64_t> shape;
@@ -30,12 +30,11 @@ struct TensorInfo {
 TensorInfo inspect(diopiConstTensorHandle_t tensor);
 bool isSparse(diopiConstTensorHandle_t tensor);
 
-const char* nameOf(diopiDtype_t dtype);  // emitted in entries.cpp
 // "[2, 3]", or between other brackets.
 std::string textOf(const std::vector<int64_t>& values, const char* open = "[", const char* close = "]");
 // "float32[2, 3]", with the strides where they are not row-major.
 std::string describe(const TensorInfo& tensor);
 
-}  // namespace diopigen::dispatch
+}  // namespace diopigen::contract
 
-#endif  // DIOPIGEN_DISPATCH_TENSOR_H_
+#endif  // DIOPIGEN_CONTRACT_TENSOR_H_

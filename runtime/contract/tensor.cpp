@@ -1,8 +1,9 @@
 #include "tensor.h"
 
+#include "dtypes.h"
 #include "failure.h"
 
-namespace diopigen::dispatch {
+namespace diopigen::contract {
 
 TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     TensorInfo info;
@@ -12,25 +13,29 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     require(diopiGetTensorShape(tensor, &size), "diopiGetTensorShape");
     require(diopiGetTensorStride(tensor, &stride), "diopiGetTensorStride");
     require(diopiGetTensorDtype(tensor, &info.dtype), "diopiGetTensorDtype");
-    require(diopiGetTensorDevice(tensor, &info.device), "diopiGetTensorDevice");
-    require(diopiGetTensorElemSize(tensor, &info.elementBytes), "diopiGetTensorElemSize");
-    require(diopiGetTensorNumel(tensor, &info.numel), "diopiGetTensorNumel");
+    if (diopiGetTensorDevice != nullptr) {
+        require(diopiGetTensorDevice(tensor, &info.device), "diopiGetTensorDevice");
+    }
     require(diopiGetTensorDataConst(tensor, &data), "diopiGetTensorDataConst");
     info.shape.assign(size.data, size.data + size.len);
     info.strides.assign(stride.data, stride.data + stride.len);
-    info.address = reinterpret_cast<uintptr_t>(data);
-    if (info.numel > 0) {
-        int64_t last = 0;
-        for (size_t i = 0; i < info.shape.size(); ++i) {
-            last += (info.shape[i] - 1) * info.strides[i];
-        }
-        info.bytes = static_cast<uint64_t>((last + 1) * info.elementBytes);
+    info.elementBytes = sizeOf(info.dtype);
+    info.numel = 1;
+    int64_t last = 0;
+    for (int64_t i = 0; i < size.len; ++i) {
+        info.numel *= size.data[i];
+        last += (size.data[i] - 1) * stride.data[i];
     }
+    info.address = reinterpret_cast<uintptr_t>(data);
+    info.bytes = info.numel == 0 ? 0 : static_cast<uint64_t>((last + 1) * info.elementBytes);
     return info;
 }
 
 bool isSparse(diopiConstTensorHandle_t tensor) {
     bool answer = false;
+    if (diopiIsTensorSparse == nullptr) {
+        return answer;
+    }
     require(diopiIsTensorSparse(tensor, &answer), "diopiIsTensorSparse");
     return answer;
 }
@@ -54,4 +59,4 @@ std::string describe(const TensorInfo& tensor) {
     return isRowMajor || tensor.numel == 0 ? text : text + " strides " + textOf(tensor.strides);
 }
 
-}  // namespace diopigen::dispatch
+}  // namespace diopigen::contract

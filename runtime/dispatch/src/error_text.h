@@ -1,25 +1,17 @@
-// Failures of the dispatch library: a status and a text for diopiGetLastErrorString.
-#ifndef DIOPIGEN_DISPATCH_FAILURE_H_
-#define DIOPIGEN_DISPATCH_FAILURE_H_
+// What diopiGetLastErrorString says of calls through the dispatch library.
+#ifndef DIOPIGEN_DISPATCH_ERROR_TEXT_H_
+#define DIOPIGEN_DISPATCH_ERROR_TEXT_H_
 
 #include <diopi/diopirt.h>
 
-#include <stdexcept>
 #include <string>
+
+#include "failure.h"
 
 namespace diopigen::dispatch {
 
-class Failure : public std::runtime_error {
-  public:
-    Failure(diopiError_t status, const std::string& text) : std::runtime_error(text), status_(status) {}
-    diopiError_t status() const { return status_; }
-
-  private:
-    diopiError_t status_;
-};
-
-// Throws where a function of the host runtime failed; `what` is its name.
-void require(diopiError_t status, const char* what);
+using contract::Failure;
+using contract::require;
 
 // Whose text diopiGetLastErrorString gives: of the library that answered last on this thread, or our own.
 using ErrorText = const char* (*)();
@@ -27,6 +19,8 @@ void setErrorSource(ErrorText source);
 // Keeps a text of our own. Never fails; long texts are cut.
 void setErrorText(const char* function, const char* text) noexcept;
 const char* errorText() noexcept;
+
+const char* nameOf(diopiError_t status);  // emitted in entries.cpp
 
 // To be called in a catch block: the status that the exception stands for. No exception crosses the C boundary.
 diopiError_t caught(const char* function) noexcept;
@@ -36,4 +30,4 @@ void say(const std::string& line);
 
 }  // namespace diopigen::dispatch
 
-#endif  // DIOPIGEN_DISPATCH_FAILURE_H_
+#endif  // DIOPIGEN_DISPATCH_ERROR_TEXT_H_

@@ -8996,4 +8996,45 @@ const char* nameOf(diopiDtype_t dtype) {
     }
 }
 
+int64_t sizeOf(diopiDtype_t dtype) {
+    switch (dtype) {
+        case diopi_dtype_bool:
+            return 1;
+        case diopi_dtype_uint8:
+            return 1;
+        case diopi_dtype_int8:
+            return 1;
+        case diopi_dtype_uint16:
+            return 2;
+        case diopi_dtype_int16:
+            return 2;
+        case diopi_dtype_uint32:
+            return 4;
+        case diopi_dtype_int32:
+            return 4;
+        case diopi_dtype_uint64:
+            return 8;
+        case diopi_dtype_int64:
+            return 8;
+        case diopi_dtype_float16:
+            return 2;
+        case diopi_dtype_bfloat16:
+            return 2;
+        case diopi_dtype_tfloat32:
+            return 4;
+        case diopi_dtype_float32:
+            return 4;
+        case diopi_dtype_float64:
+            return 8;
+        case diopi_dtype_complex32:
+            return 4;
+        case diopi_dtype_complex64:
+            return 8;
+        case diopi_dtype_complex128:
+            return 16;
+        default:
+            return 0;
+    }
+}
+
 }  // namespace diopigen::contract

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <vector>
 
+#include "dtypes.h"
 #include "tensor.h"
 
-namespace diopigen::dispatch {
+namespace diopigen::contract {
 
 namespace {
 
@@ -26,21 +27,8 @@ std::string textOfTensors(const Operand& operand) {
     return text + "]";
 }
 
-int64_t integerAt(const void* value, int width) {
-    switch (width) {
-        case 1:
-            return *static_cast<const int8_t*>(value);
-        case 4:
-            return *static_cast<const int32_t*>(value);
-        default:
-            return *static_cast<const int64_t*>(value);
-    }
-}
-
 std::string textOfScalar(const diopiScalar_t& scalar) {
-    const bool isFloating = scalar.stype == diopi_dtype_float16 || scalar.stype == diopi_dtype_float32 ||
-                            scalar.stype == diopi_dtype_float64 || scalar.stype == diopi_dtype_bfloat16;
-    return isFloating ? textOf(scalar.fval) : std::to_string(scalar.ival);
+    return isFloating(scalar.stype) ? textOf(scalar.fval) : std::to_string(scalar.ival);
 }
 
 std::string textOfSizes(const diopiSize_t& sizes) {
@@ -74,9 +62,9 @@ std::string textOf(const Operand& operand) {
         case Kind::truth:
             return *static_cast<const bool*>(value) ? "true" : "false";
         case Kind::integer:
-            return std::to_string(integerAt(value, operand.width));
+            return std::to_string(operand.integer());
         case Kind::real:
-            return textOf(operand.width == 4 ? *static_cast<const float*>(value) : *static_cast<const double*>(value));
+            return textOf(operand.real());
         case Kind::scalar:
             return textOfScalar(*static_cast<const diopiScalar_t*>(value));
         case Kind::sizes:
@@ -101,4 +89,4 @@ std::string textOf(Operands operands) {
     return text;
 }
 
-}  // namespace diopigen::dispatch
+}  // namespace diopigen::contract

@@ -1,6 +1,4 @@
-#include "failure.h"
-
-#include <diopigen/host.h>
+#include "error_text.h"
 
 #include <cstdio>
 
@@ -19,15 +17,6 @@ LastError& lastError() {
 }
 
 }  // namespace
-
-void require(diopiError_t status, const char* what) {
-    if (status == diopiSuccess) {
-        return;
-    }
-    const char* text = "";
-    diopiHostGetLastErrorText(&text);
-    throw Failure(status, std::string(what) + ": " + text);
-}
 
 void setErrorSource(ErrorText source) { lastError().source = source; }
 

@@ -1,0 +1,125 @@
+"""The functions that a library offers: each checks its arguments against the contract and calls a kernel.
+
+The same sources serve the CPU library and the CUDA library. A kernel that a library lacks is a null pointer, and its
+function answers diopiNoImplement: no list says what a library covers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopigen.emit.c_text import call_lines, declarator, wrapped
+from diopigen.emit.cpu_kernels import tensor_functions
+from diopigen.emit.operands import definition_parameters, is_operator, operand
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.templates import render
+from diopigen.header.signature import c_type
+from diopigen.ir.model import Function, Interface, Parameter
+
+TARGET = "entry"
+
+_INDENT = " " * 4
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member of the arguments of a kernel: its declaration, and its value in a function of the interface."""
+
+    declaration: str
+    value: str
+
+
+def kernel_name(function: Function) -> str:
+    """The name of the kernel behind a function: `log_softmax` of diopiLogSoftmax."""
+    return _WORD.sub("_", function.short_name).lower().rstrip("_")
+
+
+def _member(param: Parameter, position: int) -> _Member:
+    name = param.name
+    if param.type == "tensor":
+        return _Member(f"Tensor {name}", f"call.tensor({position})")
+    if param.type == "tensors":
+        return _Member(f"std::vector<Tensor> {name}", f"call.tensors({position})")
+    if param.type == "scalar" and param.direction == "in":
+        if param.nullable:
+            return _Member(f"std::optional<Number> {name}", f"optional_number({name})")
+        return _Member(f"Number {name}", f"number(*{name})")
+    spelt = c_type(param)
+    is_plain = param.direction == "in" and param.type not in ("generator", "generators", "opaque", "stream")
+    if is_plain and spelt.startswith("const ") and spelt.endswith(" *") and param.type != "string":
+        pointed = spelt.removeprefix("const ").removesuffix(" *")
+        if not param.nullable:
+            return _Member(f"{pointed} {name}", f"*{name}")
+        return _Member(f"std::optional<{pointed}> {name}", f"optional_value({name})")
+    if param.type == "string":
+        return _Member(f"std::string_view {name}", f"text({name})")
+    return _Member(declarator(spelt.removeprefix("const ") if is_plain else spelt, name), name)
+
+
+def _members(function: Function) -> list[_Member]:
+    context = _Member("diopiContextHandle_t ctx", "ctx")
+    return [context, *(_member(param, position) for position, param in enumerate(function.params))]
+
+
+def arguments_text(function: Function) -> str:
+    """The struct of a kernel's arguments and the declaration of the kernel."""
+    name = function.short_name.rstrip("_")
+    members = [f"{_INDENT}{member.declaration};" for member in _members(function)]
+    kernel = f"DIOPI_KERNEL void {kernel_name(function)}(const {name}Args& args);"
+    return "\n".join([f"struct {name}Args {{", *members, "};", kernel])
+
+
+def function_text(function: Function) -> str:
+    """The definition of a function of the interface."""
+    kernel = f"kernels::{kernel_name(function)}"
+    values = [member.value for member in _members(function)]
+    pad = _INDENT * 2
+    return "\n".join(
+        [
+            call_lines(f"DIOPI_API diopiError_t {function.name}", definition_parameters(function), " {"),
+            f'{_INDENT}return guarded("{function.name}", ctx, [&] {{',
+            f"{pad}require_covered({kernel} != nullptr);",
+            f"{pad}OperandList<{len(function.params)}> operands;",
+            *(f"{pad}operands.{operand(param)};" for param in function.params),
+            f"{pad}const Call call(contract::k{function.short_name}, operands);",
+            *_lines(call_lines(kernel, [f"{{{values[0]}", *values[1:-1], f"{values[-1]}}}"], ";", 120 - 8), pad),
+            f"{_INDENT}}});",
+            "}",
+        ]
+    )
+
+
+def _lines(text: str, pad: str) -> list[str]:
+    return [pad + line for line in text.split("\n")]
+
+
+def entered(interface: Interface) -> tuple[Function, ...]:
+    """The functions with an entry here: all operators but those whose loops follow from the spec."""
+    generated = {function.name for function in tensor_functions(interface)}
+    return tuple(f for f in interface.functions if is_operator(f) and f.name not in generated)
+
+
+def emit(interface: Interface, templates: Path) -> Plan:
+    """`entry/<family>.h` with the arguments of kernels, `entry/<family>.cpp` with the functions that call them."""
+    families: dict[str, list[Function]] = {}
+    for function in entered(interface):
+        families.setdefault(function.family, []).append(function)
+    files = []
+    for family, functions in families.items():
+        sources = sorted({interface.file_of[f.name] for f in functions if f.name in interface.file_of})
+        headers = {function.header for function in functions}
+        values = {
+            "family": family,
+            "sources": wrapped(", ".join(sources) + ".", "// ", "// "),
+            "headers": [header.file for header in interface.headers if header.file in headers],
+            "functions": [function_text(function) for function in functions],
+            "arguments": [arguments_text(function) for function in functions],
+        }
+        for suffix in ("h", "cpp"):
+            template = f"entry/functions.{suffix}.j2"
+            inputs = (*sources, "specs/types.yaml", f"templates/{template}")
+            files.append(PlannedFile(f"entry/{family}.{suffix}", render(templates, template, values), inputs, TARGET))
+    return Plan(tuple(files))

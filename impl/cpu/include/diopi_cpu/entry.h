@@ -1,0 +1,24 @@
+// What a kernel is called with. generated/entry declares its arguments and the kernel itself.
+#ifndef DIOPI_CPU_ENTRY_H_
+#define DIOPI_CPU_ENTRY_H_
+
+#include <diopi/diopirt.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "diopi_cpu/tensor.h"
+
+// A kernel that a library does not define is a null pointer.
+#define DIOPI_KERNEL __attribute__((weak, visibility("hidden")))
+
+namespace diopi::kernels {
+
+using cpu::Number;
+using cpu::Tensor;
+
+}  // namespace diopi::kernels
+
+#endif  // DIOPI_CPU_ENTRY_H_

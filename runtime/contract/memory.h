@@ -1,0 +1,26 @@
+// Which bytes tensors share. Tensors are asked as they are strided, not as what lies between their first and last
+// element.
+#ifndef DIOPIGEN_CONTRACT_MEMORY_H_
+#define DIOPIGEN_CONTRACT_MEMORY_H_
+
+#include <optional>
+
+#include "call_tensors.h"
+#include "failure.h"
+
+namespace diopigen::contract {
+
+// Whether two elements of one tensor have a byte in common.
+bool overlapsItself(const TensorView& tensor);
+// Whether an element of one has a byte in common with an element of the other.
+bool sharesMemory(const TensorView& a, const TensorView& b);
+// Whether both are the same elements in the same order.
+bool hasSameElements(const TensorView& a, const TensorView& b);
+
+// The first violation of: no result has elements that overlap, and a result may be written over an operand (the same
+// elements), but not over a part of one.
+std::optional<Failure> overlap(const CallTensors& tensors);
+
+}  // namespace diopigen::contract
+
+#endif  // DIOPIGEN_CONTRACT_MEMORY_H_

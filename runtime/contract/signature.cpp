@@ -1,0 +1,168 @@
+#include "signature.h"
+
+#include <cstring>
+
+#include "dtypes.h"
+
+namespace diopigen::contract {
+
+namespace {
+
+int64_t bitsOf(double value) {
+    int64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+// Mixes numbers into one.
+class Hasher {
+  public:
+    void add(int64_t number) {
+        hash_ = (hash_ ^ static_cast<uint64_t>(number)) * 0x9e3779b97f4a7c15;
+        hash_ ^= hash_ >> 32;
+    }
+    uint64_t hash() const { return hash_ * 0x9e3779b97f4a7c15; }
+
+  private:
+    uint64_t hash_ = 0;
+};
+
+// Appends numbers.
+class Writer {
+  public:
+    explicit Writer(std::vector<int64_t>& numbers) : numbers_(numbers) { numbers_.clear(); }
+    void add(int64_t number) { numbers_.push_back(number); }
+
+  private:
+    std::vector<int64_t>& numbers_;
+};
+
+// Compares them with those that were written.
+class Comparer {
+  public:
+    explicit Comparer(const std::vector<int64_t>& numbers)
+        : next_(numbers.data()), end_(numbers.data() + numbers.size()) {}
+    void add(int64_t number) {
+        if (next_ != end_ && *next_ == number) {
+            ++next_;
+        } else {
+            isEqual_ = false;
+        }
+    }
+    bool isEqual() const { return isEqual_ && next_ == end_; }
+
+  private:
+    const int64_t* next_;
+    const int64_t* end_;
+    bool isEqual_ = true;
+};
+
+template <typename Sink, typename Element>
+void addAll(Sink& sink, const Element* elements, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        sink.add(elements[i]);
+    }
+}
+
+template <typename Sink>
+void addTensor(const CallTensor& tensor, Sink& sink) {
+    const TensorView& view = tensor.view;
+    if (view.isNull()) {
+        sink.add(-1);
+        return;
+    }
+    sink.add(view.dtype << 16 | view.device << 1 | (view.isSparse ? 1 : 0));
+    sink.add(view.shape.len);
+    addAll(sink, view.shape.data, view.shape.len);
+}
+
+template <typename Sink>
+void addPlain(const Operand& operand, Sink& sink) {
+    const void* const value = operand.value();
+    if (value == nullptr || operand.isWritten()) {
+        sink.add(value == nullptr ? -1 : -2);
+        return;
+    }
+    switch (operand.kind) {
+        case Kind::truth:
+            sink.add(*static_cast<const bool*>(value) ? 1 : 0);
+            break;
+        case Kind::integer:
+            sink.add(operand.integer());
+            break;
+        case Kind::real:
+            sink.add(bitsOf(operand.real()));
+            break;
+        case Kind::scalar: {
+            const auto& scalar = *static_cast<const diopiScalar_t*>(value);
+            sink.add(scalar.stype);
+            sink.add(isFloating(scalar.stype) ? bitsOf(scalar.fval) : scalar.ival);
+            break;
+        }
+        case Kind::sizes: {
+            const auto& sizes = *static_cast<const diopiSize_t*>(value);
+            sink.add(sizes.data == nullptr ? -1 - sizes.len : sizes.len);
+            addAll(sink, sizes.data, sizes.data == nullptr ? 0 : sizes.len);
+            break;
+        }
+        case Kind::text: {
+            const char* const text = *static_cast<const char* const*>(value);
+            const int64_t length = text == nullptr ? -1 : static_cast<int64_t>(std::strlen(text));
+            sink.add(length);
+            addAll(sink, text, length);
+            break;
+        }
+        default:
+            sink.add(*static_cast<void* const*>(value) == nullptr ? -1 : 1);
+            break;
+    }
+}
+
+template <typename Sink>
+void addCall(Operands operands, const CallTensors& tensors, Sink& sink) {
+    auto next = tensors.begin();
+    for (const Operand& operand : operands) {
+        switch (operand.kind) {
+            case Kind::tensor:
+                addTensor(*next++, sink);
+                break;
+            case Kind::tensors:
+                sink.add(operand.handles() == nullptr ? -1 - operand.count : operand.count);
+                while (next != tensors.end() && next->operand == &operand) {
+                    addTensor(*next++, sink);
+                }
+                break;
+            case Kind::made:
+                sink.add(operand.handles() == nullptr ? -1 : 1);
+                break;
+            default:
+                addPlain(operand, sink);
+                break;
+        }
+    }
+}
+
+}  // namespace
+
+uint64_t hashOf(Operands operands, const CallTensors& tensors) {
+    Hasher hasher;
+    addCall(operands, tensors, hasher);
+    return hasher.hash();
+}
+
+bool Signature::isOf(Operands operands, const CallTensors& tensors, uint64_t hash) const {
+    if (hash != hash_ || numbers_.empty()) {
+        return false;
+    }
+    Comparer comparer(numbers_);
+    addCall(operands, tensors, comparer);
+    return comparer.isEqual();
+}
+
+void Signature::keep(Operands operands, const CallTensors& tensors, uint64_t hash) {
+    hash_ = hash;
+    Writer writer(numbers_);
+    addCall(operands, tensors, writer);
+}
+
+}  // namespace diopigen::contract

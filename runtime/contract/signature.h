@@ -1,0 +1,32 @@
+// Calls that were legal: those of a model repeat themselves.
+#ifndef DIOPIGEN_CONTRACT_SIGNATURE_H_
+#define DIOPIGEN_CONTRACT_SIGNATURE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "call_tensors.h"
+#include "operand.h"
+
+namespace diopigen::contract {
+
+// All that the checks but those of memory and elements depend on, as numbers: dtypes, devices and shapes of tensors,
+// and the values of everything else. A call without operands has none.
+uint64_t hashOf(Operands operands, const CallTensors& tensors);
+
+class Signature {
+  public:
+    // Whether the call, whose hash is given, has this signature; compared while it is read, so that nothing is
+    // allocated.
+    bool isOf(Operands operands, const CallTensors& tensors, uint64_t hash) const;
+    // Takes that of the call.
+    void keep(Operands operands, const CallTensors& tensors, uint64_t hash);
+
+  private:
+    uint64_t hash_ = 0;
+    std::vector<int64_t> numbers_;
+};
+
+}  // namespace diopigen::contract
+
+#endif  // DIOPIGEN_CONTRACT_SIGNATURE_H_

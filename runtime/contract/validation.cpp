@@ -1,0 +1,136 @@
+#include "validation.h"
+
+#include "arguments.h"
+#include "dtypes.h"
+#include "text.h"
+
+namespace diopigen::contract {
+
+namespace {
+
+// The memory of arguments, kept from call to call.
+std::vector<Argument>& keptArguments() {
+    static thread_local std::vector<Argument> memory;
+    return memory;
+}
+
+void addOperands(const Node& node, Operands operands, std::vector<bool>& isNamed, std::string& text) {
+    if (node.op == Op::kParameter) {
+        const auto position = static_cast<size_t>(node.integer);
+        if (!isNamed[position]) {
+            isNamed[position] = true;
+            const Operand& operand = operands.first[position];
+            text += std::string(text.empty() ? "" : ", ") + operand.name + "=" + textOf(operand);
+        }
+    }
+    for (int i = 0; i < node.count; ++i) {
+        addOperands(nodes[children[node.first + i]], operands, isNamed, text);
+    }
+}
+
+}  // namespace
+
+Validation::Validation(const Contract& contract, Operands operands, const CallTensors& tensors)
+    : contract_(contract), rules_(&parameters[contract.parametersFirst]), operands_(operands), tensors_(tensors) {
+    arguments_.values.swap(keptArguments());
+    makeArguments(operands, rules_, tensors, arguments_.values);
+}
+
+Validation::~Validation() { keptArguments().swap(arguments_.values); }
+
+std::optional<Failure> Validation::run(const Elements& elements) {
+    arguments_.elements = elements;
+    for (const auto check :
+         {&Validation::presence, &Validation::values, &Validation::dtypes, &Validation::ranks, &Validation::shapes}) {
+        for (int i = 0; i < operands_.count && !found_; ++i) {
+            (this->*check)(i);
+        }
+    }
+    if (!found_) {
+        devices();
+    }
+    if (!found_) {
+        constraints();
+    }
+    return found_;
+}
+
+void Validation::fail(int i, const std::string& text, diopiError_t status) {
+    found_ = Failure(status, "'" + std::string(rules_[i].name) + "' " + text);
+}
+
+std::string Validation::textOfOperand(int i) const { return textOf(operands_.first[i]); }
+
+std::string Validation::textOfOperands(const Node& node) const {
+    std::vector<bool> isNamed(static_cast<size_t>(operands_.count));
+    std::string text;
+    addOperands(node, operands_, isNamed, text);
+    return text;
+}
+
+void Validation::presence(int i) {
+    const Parameter& rule = rules_[i];
+    const Kind kind = operands_.first[i].kind;
+    if (argument(i).isNull && !rule.isNullable && (rule.free & kFreeNullability) == 0 && kind != Kind::other) {
+        fail(i, "must not be null");
+    }
+}
+
+void Validation::values(int i) {
+    const Parameter& rule = rules_[i];
+    const Argument& one = argument(i);
+    if (rule.valuesCount == 0 || one.isNull || one.isRoom || !one.value) {
+        return;
+    }
+    bool isLegal = false;
+    std::string legal;
+    for (int k = 0; k < rule.valuesCount; ++k) {
+        const int32_t at = rule.valuesFirst + k;
+        const bool isText = one.value->type == Value::Type::kText;
+        isLegal =
+            isLegal || (isText ? std::string(texts[at]) == one.value->text : integers[at] == one.value->number.integer);
+        legal += (k > 0 ? ", " : "") + (isText ? "'" + std::string(texts[at]) + "'" : std::to_string(integers[at]));
+    }
+    if (!isLegal) {
+        fail(i, "is " + textOfOperand(i) + "; possible are " + legal);
+    }
+}
+
+// Tensors with dimensions are on one device; a number may be on the host.
+void Validation::devices() {
+    int onHost = 0;
+    int elsewhere = 0;
+    int lastOnHost = 0;
+    int lastElsewhere = 0;
+    for (const CallTensor& tensor : tensors_) {
+        const int k = static_cast<int>(tensor.operand - operands_.first);
+        const bool isFree = (rules_[k].free & kFreeDevice) != 0 || argument(k).isNull;
+        if (isFree || tensor.view.isNull() || tensor.view.shape.len == 0 || tensor.view.isSparse) {
+            continue;
+        }
+        (tensor.view.device == diopi_host ? onHost : elsewhere) += 1;
+        (tensor.view.device == diopi_host ? lastOnHost : lastElsewhere) = k;
+    }
+    if (onHost > 0 && elsewhere > 0) {
+        fail(onHost <= elsewhere ? lastOnHost : lastElsewhere, onHost <= elsewhere
+                                                                   ? "is on the host, other tensors are on the device"
+                                                                   : "is on the device, other tensors are on the host");
+    }
+}
+
+void Validation::constraints() {
+    for (int i = 0; i < contract_.constraintsCount; ++i) {
+        const Constraint& constraint = contract::constraints[contract_.constraintsFirst + i];
+        if (constraint.predicate < 0 || (constraint.readsElements && !arguments_.elements)) {
+            continue;
+        }
+        if (!holds(arguments_, constraint.predicate)) {
+            const std::string named = textOfOperands(nodes[constraint.predicate]);
+            found_ =
+                Failure(constraint.error, std::string(constraint.id) + ": " + constraint.text + " (" + named + ")");
+            return;
+        }
+    }
+}
+
+}  // namespace diopigen::contract

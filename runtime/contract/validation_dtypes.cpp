@@ -1,0 +1,81 @@
+#include "dtypes.h"
+#include "validation.h"
+
+namespace diopigen::contract {
+
+namespace {
+
+std::string listOf(uint32_t dtypes) {
+    std::string text;
+    for (int bit = 0; bit < 32; ++bit) {
+        if ((dtypes >> bit & 1U) != 0) {
+            text += (text.empty() ? "" : ", ") + std::string(nameOf(static_cast<diopiDtype_t>(bit)));
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+void Validation::dtypes(int i) {
+    const Parameter& rule = rules_[i];
+    if ((rule.free & kFreeDtype) != 0) {
+        return;
+    }
+    if (rule.dtypes != 0) {
+        eachTensor(i, [&](const TensorView& tensor) {
+            if (!isIn(rule.dtypes, tensor.dtype)) {
+                fail(i, std::string("is ") + nameOf(tensor.dtype) + "; possible are " + listOf(rule.dtypes),
+                     diopiDtypeNotSupported);
+            }
+        });
+        scalarDtype(i, rule);
+    }
+    if (rule.dtypeRule >= 0) {
+        ruledDtype(i, rule);
+    }
+}
+
+void Validation::ruledDtype(int i, const Parameter& rule) {
+    const Node& node = nodes[rule.dtypeRule];
+    const bool isSame = node.function == Fn::dtype;
+    const Node& source = nodes[children[node.first]];
+    const bool followsArray =
+        isSame && source.op == Op::kParameter && argument(static_cast<int>(source.integer)).isArray;
+    size_t member = 0;
+    eachTensor(i, [&](const TensorView& tensor) {
+        diopiDtype_t expected = diopi_dtype_unsupported;
+        const size_t at = member++;
+        if (followsArray) {
+            const std::vector<TensorView>& others = argument(static_cast<int>(source.integer)).tensors;
+            if (at >= others.size()) {
+                return;
+            }
+            expected = others[at].dtype;
+        } else if (!evaluateDtype(arguments_, rule.dtypeRule, expected)) {
+            return;
+        }
+        // A promoted result may be cast to a dtype of its category or a higher one.
+        const bool isCast = !isSame && !rule.isRead && category(tensor.dtype) >= category(expected);
+        if (tensor.dtype != expected && !isCast) {
+            fail(i, std::string("is ") + nameOf(tensor.dtype) + " and must be " + nameOf(expected),
+                 diopiDtypeNotSupported);
+        }
+    });
+}
+
+// A number of any floating dtype stands for all of them, any other for integers and bool.
+void Validation::scalarDtype(int i, const Parameter& rule) {
+    const Argument& one = argument(i);
+    if (one.isNull || one.isRoom || one.isTensor || !one.value || one.value->type != Value::Type::kScalar) {
+        return;
+    }
+    const bool isReal = isFloating(one.value->dtype);
+    if (isReal ? (rule.dtypes & kFloatingDtypes) == 0 : (rule.dtypes & ~kFloatingDtypes) == 0) {
+        fail(i,
+             std::string("is a number of dtype ") + nameOf(one.value->dtype) + "; possible are " + listOf(rule.dtypes),
+             diopiDtypeNotSupported);
+    }
+}
+
+}  // namespace diopigen::contract

@@ -1,0 +1,199 @@
+#include <algorithm>
+
+#include "shapes.h"
+#include "tensor.h"
+#include "text.h"
+#include "validation.h"
+
+namespace diopigen::contract {
+
+namespace {
+
+bool isSameShape(const diopiSize_t& a, const diopiSize_t& b) {
+    return a.len == b.len && std::equal(a.data, a.data + a.len, b.data);
+}
+
+bool isAlike(const Sizes& shape, const Sizes& expected) {
+    const auto isOne = [](const Sizes& sizes) { return sizes.empty() || sizes == Sizes{1}; };
+    return shape == expected || (isOne(shape) && isOne(expected));
+}
+
+Sizes withoutOnes(Sizes sizes) {
+    sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
+    return sizes;
+}
+
+}  // namespace
+
+// Ranks of tensors with a list of dimensions; what fits binds the names in it.
+void Validation::ranks(int i) {
+    const Parameter& rule = rules_[i];
+    const Argument& one = argument(i);
+    if (rule.shape != ShapeForm::kList || !one.isTensor || one.isNull || one.isArray) {
+        return;
+    }
+    const Dimension* const entries = &dimensions[rule.shapeFirst];
+    int variadic = -1;
+    for (int k = 0; k < rule.shapeCount; ++k) {
+        variadic = entries[k].kind == Entry::kVariadic ? k : variadic;
+    }
+    const int64_t rank = one.tensor.shape.len;
+    const int64_t fixed = rule.shapeCount - (variadic >= 0 ? 1 : 0);
+    // [] and [1] stand for each other.
+    const bool isOne = fixed <= 1 && (rank == 0 || (rank == 1 && one.tensor.shape.data[0] == 1));
+    if (variadic >= 0 ? rank < fixed : rank != fixed) {
+        if ((rule.free & kFreeShape) == 0 && !isOne) {
+            fail(i, "is " + textOfOperand(i) + " and must have " + (variadic >= 0 ? "at least " : "") +
+                        std::to_string(fixed) + " dimensions");
+        }
+        return;
+    }
+    if (!rule.isRead) {
+        return;
+    }
+    for (int k = 0; k < rule.shapeCount; ++k) {
+        if (k == variadic || entries[k].name < 0) {
+            continue;
+        }
+        const int64_t at = variadic >= 0 && k > variadic ? rank - rule.shapeCount + k : k;
+        const auto name = static_cast<size_t>(entries[k].name);
+        if (!arguments_.isBound[name]) {
+            arguments_.isBound[name] = true;
+            arguments_.dimensions[name] = one.tensor.shape.data[at];
+        }
+    }
+}
+
+void Validation::shapes(int i) {
+    const Parameter& rule = rules_[i];
+    const Argument& one = argument(i);
+    if (!one.isTensor || one.isNull) {
+        return;
+    }
+    if ((rule.free & kFreeShape) != 0) {
+        // Whatever a library makes of its shape, its operands have to broadcast.
+        Sizes ignored;
+        const Node& node = nodes[rule.shapeFirst];
+        if (rule.shape == ShapeForm::kRule && node.function == Fn::broadcast &&
+            !evaluateShape(arguments_, rule.shapeFirst, ignored)) {
+            noBroadcast(i, node);
+        }
+        return;
+    }
+    if (rule.shape == ShapeForm::kList && !one.isArray) {
+        listed(i, rule, one.tensor);
+    } else if (rule.shape == ShapeForm::kRule || rule.shape == ShapeForm::kBroadcastable) {
+        ruled(i, rule, one);
+    }
+}
+
+void Validation::listed(int i, const Parameter& rule, const TensorView& tensor) {
+    const Dimension* const entries = &dimensions[rule.shapeFirst];
+    const int64_t rank = tensor.shape.len;
+    bool isVariadic = false;
+    for (int k = 0; k < rule.shapeCount; ++k) {
+        if (entries[k].kind == Entry::kVariadic) {
+            isVariadic = true;
+            continue;
+        }
+        const int64_t at = isVariadic ? rank - rule.shapeCount + k : k;
+        int64_t expected = 0;
+        const bool isKnown = at < rank && entries[k].kind == Entry::kFormula &&
+                             (entries[k].name >= 0 ? bound(entries[k].name, expected)
+                                                   : evaluateInteger(arguments_, entries[k].formula, expected));
+        if (isKnown && tensor.shape.data[at] != expected) {
+            fail(i, "is " + textOfOperand(i) + " and must have " + std::to_string(expected) + " in dimension " +
+                        std::to_string(at));
+            return;
+        }
+    }
+}
+
+bool Validation::bound(int16_t name, int64_t& size) const {
+    size = arguments_.dimensions[static_cast<size_t>(name)];
+    return arguments_.isBound[static_cast<size_t>(name)];
+}
+
+void Validation::ruled(int i, const Parameter& rule, const Argument& one) {
+    const Node& node = nodes[rule.shapeFirst];
+    if (one.isArray) {
+        arrayLike(i, rule, node, one);
+        return;
+    }
+    if (isPlainly(node, one.tensor)) {
+        return;
+    }
+    Sizes expected;
+    if (!evaluateShape(arguments_, rule.shapeFirst, expected)) {
+        if (node.function == Fn::broadcast) {
+            noBroadcast(i, node);
+        }
+        return;
+    }
+    const Sizes shape = one.tensor.sizes();
+    if (rule.shape == ShapeForm::kBroadcastable) {
+        Sizes joined;
+        if (!broadcast(shape, expected, joined) || !isAlike(joined, expected)) {
+            fail(i, "is " + textOfOperand(i) + ", which does not broadcast to " + textOf(expected));
+        }
+        return;
+    }
+    if (isAlike(shape, expected)) {
+        return;
+    }
+    // Without a flag for it, reduced dimensions may stay with size 1.
+    const bool mayKeepOnes = node.function == Fn::reduce && node.count == 2;
+    if (mayKeepOnes && withoutOnes(shape) == withoutOnes(expected)) {
+        return;
+    }
+    fail(i, "is " + textOfOperand(i) + " and must have the shape " + textOf(expected));
+}
+
+// The usual case without a list: the shape of a tensor, or of tensors that all have this shape.
+bool Validation::isPlainly(const Node& node, const TensorView& tensor) const {
+    if (node.function != Fn::sizes && node.function != Fn::broadcast) {
+        return false;
+    }
+    bool hasTensor = false;
+    for (int k = 0; k < node.count; ++k) {
+        const Node& child = nodes[children[node.first + k]];
+        if (child.op != Op::kParameter) {
+            return false;
+        }
+        const Argument& other = argument(static_cast<int>(child.integer));
+        hasTensor = hasTensor || other.isTensor;
+        if (other.isNull || other.isArray || (other.isTensor && !isSameShape(other.tensor.shape, tensor.shape))) {
+            return false;
+        }
+    }
+    return hasTensor;
+}
+
+// Arrays follow arrays member by member.
+void Validation::arrayLike(int i, const Parameter& rule, const Node& node, const Argument& one) {
+    if (rule.shape != ShapeForm::kRule || node.function != Fn::sizes) {
+        return;
+    }
+    const Node& source = nodes[children[node.first]];
+    if (source.op != Op::kParameter) {
+        return;
+    }
+    const Argument& other = argument(static_cast<int>(source.integer));
+    if (!other.isArray || other.tensors.size() != one.tensors.size()) {
+        return;
+    }
+    for (size_t k = 0; k < one.tensors.size(); ++k) {
+        const Sizes expected = other.tensors[k].sizes();
+        if (!isAlike(one.tensors[k].sizes(), expected)) {
+            fail(i, "has the shape " + textOf(one.tensors[k].sizes()) + " in member " + std::to_string(k) +
+                        " and must have " + textOf(expected));
+            return;
+        }
+    }
+}
+
+void Validation::noBroadcast(int i, const Node& node) {
+    fail(i, "cannot have the shape of its operands: they do not broadcast (" + textOfOperands(node) + ")");
+}
+
+}  // namespace diopigen::contract
