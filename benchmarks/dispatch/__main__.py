@@ -22,7 +22,8 @@ def main() -> int:
     includes += [f"-I{ROOT / 'runtime' / name}" for name in ("dispatch/include", "dispatch/src", "contract")]
     common = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", *includes]
     sources = [*(ROOT / "runtime/dispatch/src").glob("*.cpp"), *(ROOT / "runtime/contract").glob("*.cpp")]
-    sources += [ROOT / f"generated/{name}.cpp" for name in ("dispatch/entries", "contract/contracts", "dispatch/elementwise_binary")]
+    sources += [ROOT / "generated/dispatch" / name for name in ("entries.cpp", "elementwise_binary.cpp")]
+    sources.append(ROOT / "generated/contract/contracts.cpp")
     runtime = [*(ROOT / "runtime/src").glob("*.cpp")]
     with tempfile.TemporaryDirectory() as folder:
         vendor, dispatch, program = (str(Path(folder) / name) for name in ("libvendor.so", "libdispatch.so", "main"))
