@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.check.rule import check_interface
+from diopigen.collection import no_collection
 from diopigen.diagnostics import Failure, Sink, failure, nearest
 from diopigen.emit.plan import Plan, merge_plans
 from diopigen.ir.load import Loaded, load_interface
@@ -57,7 +56,7 @@ def workspace(spec: str | None = None, templates: str | None = None) -> Workspac
 
 def load(where: Workspace, sink: Sink, *, check: bool = True) -> Loaded:
     """The interface of a workspace, checked by every rule unless `check` is false."""
-    with _no_collection():
+    with no_collection():
         loaded = load_interface(where.spec, sink, where.spec_name)
         if check:
             check_interface(loaded.interface, sink, complete=loaded.complete)
@@ -69,7 +68,7 @@ def models(where: Workspace, sink: Sink) -> Mapping[str, Model]:
 
     What breaks the grammar goes to `sink`; whether the calls fit the interface is checked by `check_models`.
     """
-    with _no_collection():
+    with no_collection():
         return {model.name: model for model in load_models(where.spec, sink, where.spec_name)}
 
 
@@ -78,22 +77,6 @@ def check_models(interface: Interface, found: Iterable[Model], sink: Sink) -> No
     from diopigen.conformance.models import check_models as check
 
     check(interface, tuple(found), sink)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keeps the garbage collector away while the spec is read.
-
-    Loading makes half a million small objects that all stay alive; without this the collector walks them again and
-    again and takes a third of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def targets() -> Mapping[str, Emitter]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from diopigen.collection import no_collection
 from diopigen.conformance import axes, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.dtypes import STORAGE
@@ -73,8 +74,9 @@ def select(
     if models:
         cases = [case for model in tables if model.name in models for case in model_cases(interface, model, names)]
     else:
-        calls = small_calls(interface, tables, names) if small is None else small
-        cases = [case for f in found for case in (*cases_of(interface, f), *calls.get(f.name, ()))]
+        with no_collection():
+            calls = small_calls(interface, tables, names) if small is None else small
+            cases = [case for f in found for case in (*cases_of(interface, f), *calls.get(f.name, ()))]
     cases = [case for case in cases if not dtypes or case.dtype in dtypes]
     if axes:
         _known("axis", axes, AXES)

@@ -21,7 +21,7 @@ class LegalCalls:
     def admits(self, arguments: Mapping[str, Value]) -> bool:
         """Whether the call is legal. Elements are sampled anew for each description of a call: a predicate over them
         has to hold for whatever the recipe may give."""
-        key = tuple((name, _seen(value)) for name, value in arguments.items())
+        key = (*arguments, *map(_seen, arguments.values()))
         known = self._known.get(key)
         if known is None:
             values = describe(arguments, self.contract.function.name)
@@ -34,4 +34,4 @@ def _seen(value: Value) -> Hashable:
     number, tells them apart."""
     if isinstance(value, Operand):
         return value.shape, value.dtype, value.values
-    return tuple(map(_seen, value)) if isinstance(value, tuple) else value
+    return tuple([_seen(item) for item in value]) if isinstance(value, tuple) else value

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.choices import Choice, lead_dtypes, lead_parameter
-from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.choices import Choice, lead_dtypes, lead_parameter, run_with
 from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits
@@ -18,15 +17,12 @@ from diopigen.ir.recipe import Argument, TensorRecipe
 
 def unreached(function: Function, cases: Iterable[Case]) -> dict[str, list[str]]:
     """The dtypes of lists that no call which has to succeed passes, by parameter."""
-    reached: dict[str, set[str]] = {}
-    for case in cases:
-        if case.expect == SUCCESS:
-            for name, value in case.arguments.items():
-                reached.setdefault(name, set()).update(operand.dtype for operand in operands_of([value]))
     missing: dict[str, list[str]] = {}
+    calls = [case.arguments for case in cases if case.expect == SUCCESS]
     for param in function.params:
         if param.type in ("tensor", "tensors") and isinstance(param.dtype, DtypeList):
-            left = [d for d in param.dtype.dtypes if d in STORAGE and d not in reached.get(param.name, set())]
+            reached = {operand.dtype for call in calls for operand in operands_of([call.get(param.name)])}
+            left = [dtype for dtype in run_with(param.dtype.dtypes) if dtype not in reached]
             if left:
                 missing[param.name] = left
     return missing

@@ -253,7 +253,7 @@ def _open(value: Value) -> bool:
 def _typed(value: Value, dtype: str) -> Value:
     if isinstance(value, tuple):
         return tuple(_typed(item, dtype) for item in value)
-    return replace(value, dtype=dtype) if isinstance(value, Operand) and not value.dtype else value
+    return Operand(value.shape, dtype, value.values) if isinstance(value, Operand) and not value.dtype else value
 
 
 def _has_operands(value: Value) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,11 @@ def storable(literal: Literal, dtype: str) -> bool:
 
 def fits(values: Drawn | Literal, dtype: str) -> bool:
     """Whether `draw` can make these values in the dtype."""
-    if not isinstance(values, Drawn):
-        return storable(values, dtype)
+    return _can_draw(values, dtype) if isinstance(values, Drawn) else storable(values, dtype)
+
+
+@cache
+def _can_draw(values: Drawn, dtype: str) -> bool:
     name, arguments = values.distribution, values.arguments
     if name == "integers" and kind(dtype) in ("int", "bool"):
         return storable(int(arguments[0]), dtype) and storable(int(arguments[1]) - 1, dtype)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gc
 import hashlib
 import io
 import os
@@ -25,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from diopigen.collection import no_collection
 from diopigen.spec.folder import entries_below
 
 KEPT = 8
@@ -83,20 +83,10 @@ def read(kind: str, key: str) -> Any:
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
-        return _loaded(content)
+        with no_collection():
+            return pickle.loads(content)
     except Exception:  # whatever a broken entry does: the work is done again
         return None
-
-
-def _loaded(content: memoryview) -> Any:
-    """The objects of a pickle. The garbage collector rests, as all of them stay alive."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return pickle.loads(content)
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def write(kind: str, key: str, value: Any) -> None:
