@@ -385,7 +385,7 @@ DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t /*ctx*/, diopi
         call.check();
         require(
             is_in_range(value_number, input_tensor.dtype),
-            "C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
         call.run(loops<MaskedFillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }
@@ -405,7 +405,7 @@ DIOPI_API diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t /*ctx*/, di
         call.check();
         require(
             is_in_range(value_number, input_tensor.dtype),
-            "C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
         call.run(loops<MaskedFillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }

@@ -101,7 +101,7 @@ DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t i
         call.check();
         require(
             is_in_range(value_number, input_tensor.dtype),
-            "C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
         call.run(launches<FillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }

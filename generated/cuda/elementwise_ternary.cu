@@ -366,7 +366,7 @@ DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTens
         call.check();
         require(
             is_in_range(value_number, input_tensor.dtype),
-            "C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
         call.run(launches<MaskedFillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }
@@ -386,7 +386,7 @@ DIOPI_API diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiT
         call.check();
         require(
             is_in_range(value_number, input_tensor.dtype),
-            "C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
         call.run(launches<MaskedFillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }

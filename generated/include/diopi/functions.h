@@ -594,6 +594,7 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
  *       diopiErrorOccurred).
  * @note C3: padding has one entry, none negative or above half of the dilated window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
+ * @note C5: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -727,6 +728,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ct
  * @brief Gradient of AdaptiveMaxPool1d and AdaptiveMaxPool1dWithIndices, each arriving value added at the position of
  *        its maximum.
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: [*batch, C, OL].
@@ -811,6 +813,7 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
+ * @note C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -950,6 +953,7 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
  *       diopiErrorOccurred).
  * @note C3: padding has two entries, none negative or above half of the dilated window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
+ * @note C5: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -1014,6 +1018,7 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
+ * @note C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -1111,6 +1116,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ct
  * @brief Gradient of AdaptiveMaxPool2d and AdaptiveMaxPool2dWithIndices, each arriving value added at the position of
  *        its maximum.
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: [*batch, C, OH, OW].
@@ -3045,8 +3051,8 @@ DIOPI_API diopiError_t diopiClampMin(diopiContextHandle_t ctx, diopiTensorHandle
 /**
  * @brief Writes one number to every element of input.
  * @note Source: torch.Tensor.fill_. A floating number is cut towards zero for an integral dtype.
- * @note C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too) (else
- *       diopiErrorOccurred).
+ * @note C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its
+ *       negatives too) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] input The tensor to fill; its old values are not read. Dtype: any.
  * @param[in] value The number, cast to the dtype of input; for bool every number but zero is true. Dtype: number, bool.
@@ -4401,7 +4407,8 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @param[out] values The elements that were taken. Dtype: same(input). Shape: resize(input, dim, k).
  * @param[out] indices Position in input, along dim, of each of them. Dtype: int64, int32. Shape: resize(input, dim, k).
  * @param[in] input The elements to choose from. Dtype: number.
- * @param[in] k How many to take along dim; 0 takes none.
+ * @param[in] k How many to take along dim; 0 takes none. A 0-d input has results of shape [0] then; where they are 0-d,
+ *              as torch has them, a library may take its element.
  * @param[in] dim Dimension to choose along; negative counts from the end. Default: -1.
  * @param[in] largest Whether the largest elements are taken rather than the smallest. Default: true.
  * @param[in] sorted Whether the taken elements come in order, the largest (or smallest) first; false leaves their order
@@ -4498,8 +4505,8 @@ DIOPI_API diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Input with one number at the places where mask is true, with broadcasting.
  * @note Source: torch.masked_fill. Only value is cast; the elements of input that stay are not converted on the way.
- * @note C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too) (else
- *       diopiErrorOccurred).
+ * @note C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its
+ *       negatives too) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The filled copy of input. Dtype: same(input). Shape: broadcast(input, mask).
  * @param[in] input The values kept where mask is false. Dtype: any.
@@ -4516,8 +4523,8 @@ DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Writes one number to the places of input where mask is true.
  * @note Source: torch.masked_fill. Only value is cast; the elements of input that stay are not converted on the way.
- * @note C1: value lies in the range of the dtype of input where that is integral (unsigned: its negatives too) (else
- *       diopiErrorOccurred).
+ * @note C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its
+ *       negatives too) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The values kept where mask is false. Dtype: any.
  * @param[in] mask The places to fill; it broadcasts against input. Dtype: bool. Shape: broadcastable(input).
@@ -5240,6 +5247,7 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
  *       diopiErrorOccurred).
  * @note C3: padding has three entries, none negative or above half of the dilated window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
+ * @note C5: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: pool(input, kernel_size,
@@ -5335,6 +5343,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ct
  * @brief Gradient of AdaptiveMaxPool3d and AdaptiveMaxPool3dWithIndices, each arriving value added at the position of
  *        its maximum.
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: [*batch, C, OD, OH, OW].
@@ -5391,6 +5400,7 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
+ * @note C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -5615,15 +5625,16 @@ DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C4: in mode circular, no amount exceeds the size of its dimension (else diopiErrorOccurred).
  * @note C5: in every mode but constant, one to three dimensions are padded, and one or two more stand before them (else
  *       diopiErrorOccurred).
- * @note C6: in every mode but constant, negative amounts leave elements to repeat where out has any (else
- *       diopiErrorOccurred).
+ * @note C6: in every mode but constant, input has elements to repeat where out has any; what circular cuts off is not
+ *       among them (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The padded copy. Dtype: same(input). Shape: pad(input, pad).
  * @param[in] input The tensor in the middle. Dtype: any.
  * @param[in] pad Pairs of amounts before and behind: the first pair for the last dimension, the next for the one
  *                before.
  * @param[in] mode What is added: value, the mirror image without the edge, the edge, or the other end of the dimension.
- *         One of constant, reflect, replicate, circular. Default: 'constant'.
+ *         What negative amounts cut off still counts as the edge for reflect and replicate, but not for circular. One
+ *         of constant, reflect, replicate, circular. Default: 'constant'.
  * @param[in] value The added element in mode constant, cast to the dtype of input, and not read in other modes; null
  *         means 0. May be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
@@ -5635,7 +5646,8 @@ DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 
 /**
  * @brief A tensor shifted along dimensions, where what leaves at one end enters at the other.
- * @note C1: every entry of dims is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
+ * @note C1: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ *       diopiErrorOccurred).
  * @note C2: shifts has one entry for each of dims, or one where dims is empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The shifted copy. Dtype: same(input). Shape: same(input).
@@ -5893,6 +5905,7 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  * @note C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
  * @note C4: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
+ * @note C5: padded targets have one row for each sample (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of shape (N) without reduction, where it may be the tensor of neg_log_likelihood, which
  *         then goes before zero_infinity; otherwise 0-d or of shape (1). The mean first divides each by its target
@@ -5934,6 +5947,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
  * @note C5: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
+ * @note C6: padded targets have one row for each sample (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the logits behind log_probs; zero at steps behind the end of a
  *         sample. Dtype: same(log_probs). Shape: same(log_probs).
@@ -6442,12 +6456,13 @@ DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C1: inputs are 0-d or 1-d (else diopiErrorOccurred).
  * @note C2: all inputs have one dtype (else diopiErrorOccurred).
  * @note C3: every out has the lengths of all inputs in order as its shape (else diopiErrorOccurred).
+ * @note C4: inputsNum is in [1, 64] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The grids, as many as there are vectors, each with the lengths of all vectors in order as its shape.
  *         Dtype: same(inputs). Length: inputsNum.
  * @param[in] inputs The vectors, all of one dtype; 0-d tensors count as vectors of length 1. Dtype: any. Length:
  *         inputsNum.
- * @param[in] inputsNum Number of vectors, at least 1.
+ * @param[in] inputsNum Number of vectors, at least 1 and at most 64, as each is a dimension of the grids.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */

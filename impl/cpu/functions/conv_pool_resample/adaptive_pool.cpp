@@ -61,7 +61,8 @@ void maximum_backward(int space, diopiTensorHandle_t grad_input, diopiConstTenso
     const Pooling pooling = pooling_of_gradient(gradient, arriving, input_tensor, space);
     require_same_shape(positions, arriving);
     require_operands(gradient, {&positions});
-    max_pool_backward(gradient, arriving, positions, pooling);
+    max_pool_backward(gradient, arriving, positions, pooling,
+                      "C2: every index is -1 or a position in its plane of input");
 }
 
 }  // namespace

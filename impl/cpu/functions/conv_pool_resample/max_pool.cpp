@@ -44,7 +44,8 @@ void pool_backward(diopiContextHandle_t ctx, int space, diopiTensorHandle_t grad
         const Tensor maxima = new_tensor(ctx, "maxima", shape_of(arriving), input_tensor.dtype, input_tensor);
         max_pool(maxima, positions, input_tensor, pooling);
     }
-    max_pool_backward(gradient, arriving, positions, pooling);
+    max_pool_backward(gradient, arriving, positions, pooling,
+                      "C5: every index is -1 or a position in its plane of input");
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHa
     require_same_shape(gradient, input_tensor);
     require_operands(gradient, {&arriving, &input_tensor, &positions});
     if (is_maximum) {
-        max_pool_backward(gradient, arriving, positions, pooling);
+        max_pool_backward(gradient, arriving, positions, pooling,
+                          "C7: when mode is max, every index is -1 or a position in its plane of input");
     } else {
         avg_pool_backward(gradient, arriving, pooling, {!arguments.exclusive, nullptr});
     }

@@ -234,12 +234,11 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
 }
 
 void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
-                       const Pooling& pooling) {
+                       const Pooling& pooling, const char* places) {
     const Layout layout(pooling);
     const Input<Int64> positions(indices);
     const int64_t size = volume(pooling.size);
-    require(are_places(positions.data(), indices.numel, size),
-            "parameter 'indices' holds a position outside of the plane");
+    require(are_places(positions.data(), indices.numel, size), places);
     dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> arriving(grad_output);

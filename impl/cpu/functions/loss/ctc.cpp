@@ -14,10 +14,12 @@ namespace {
 
 constexpr SequenceRules kForwardRules{
     "C2: targets has one or two dimensions",
-    "C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank"};
+    "C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank",
+    "C5: padded targets have one row for each sample"};
 constexpr SequenceRules kBackwardRules{
     "C3: targets has one or two dimensions",
-    "C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank"};
+    "C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank",
+    "C6: padded targets have one row for each sample"};
 
 bool is_same_memory(const Tensor& one, const Tensor& other) {
     return one.data == other.data && is_same_shape(one, other) &&

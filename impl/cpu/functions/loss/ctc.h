@@ -28,6 +28,7 @@ DIOPI_SHARED inline double log_sum(double a, double b, double c = kNever) {
 struct SequenceRules {
     const char* targets;
     const char* lengths;
+    const char* rows;
 };
 
 // Sequences and targets, checked.
@@ -47,7 +48,7 @@ struct Sequences {
         require_shape(target_lengths, {samples});
         const bool is_padded = targets.rank == 2;
         if (is_padded) {
-            require_shape(targets, {samples, targets.shape[1]});
+            require(targets.shape[0] == samples, rules.rows);
         }
         int64_t next = 0;
         for (int64_t n = 0; n < samples; ++n) {

@@ -78,9 +78,11 @@ void require_mode(const Tensor& input, diopiSize_t pad, const std::vector<Amount
         const int64_t largest = std::max(own.before, own.after);
         require(mode != Mode::kReflect || largest < size, "parameter 'pad' reflects more than a dimension has");
         require(mode != Mode::kCircular || largest <= size, "parameter 'pad' goes around a dimension more than once");
-        require(-std::min(own.before, own.after) <= size, "parameter 'pad' cuts off more than a dimension has");
-        const int64_t kept = size + std::min<int64_t>(own.before, 0) + std::min<int64_t>(own.after, 0);
-        require(kept > 0 || size + own.before + own.after == 0, "parameter 'pad' leaves nothing to repeat");
+        const int64_t cut = std::min<int64_t>(own.before, 0) + std::min<int64_t>(own.after, 0);
+        const int64_t kept = mode == Mode::kCircular ? size + cut : size;
+        require(kept > 0 || size + own.before + own.after == 0,
+                "C6: in every mode but constant, input has elements to repeat where out has any; what circular cuts off "
+                "is not among them");
     }
 }
 

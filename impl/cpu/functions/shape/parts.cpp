@@ -70,7 +70,7 @@ DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensor
 DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
                                      diopiConstTensorHandle_t* inputs, int64_t inputsNum) {
     return guarded("diopiMeshGrid", ctx, [&] {
-        require(inputsNum >= 1 && inputsNum <= kMaxRank, "parameter 'inputsNum' is not in [1, 64]");
+        require(inputsNum >= 1 && inputsNum <= kMaxRank, "C4: inputsNum is in [1, 64]");
         const std::vector<Tensor> vectors = tensors("inputs", inputs, inputsNum);
         const std::vector<Tensor> grids = tensors("outs", outs, inputsNum);
         std::vector<int64_t> shape;

@@ -170,9 +170,9 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
 }
 
 void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
-                       const Pooling& pooling) {
+                       const Pooling& pooling, const char* places) {
     const Input<Int64> positions(indices);
-    const cuda::Check check("parameter 'indices' holds a position outside of the plane");
+    const cuda::Check check(places);
     cuda::check_places(check.finding(), positions.data(), indices.numel, volume(pooling.size));
     check.conclude();
     dispatch<kFloating>(grad_output.dtype, [&](auto sample) {
