@@ -20,7 +20,7 @@ DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out, 
         require_apart(gradients);
         const double norm = joint_norm(gradients, norm_type);
         require(!error_if_nonfinite || std::isfinite(norm),
-                "parameter 'grads' has a joint norm that is not finite, and 'error_if_nonfinite' is true");
+                "C1: the joint norm is finite when error_if_nonfinite is true");
         const double factor = max_norm / (norm + 1e-6);
         // Not (factor < 1), so that NaN enters the gradients.
         if (!(factor >= 1)) {

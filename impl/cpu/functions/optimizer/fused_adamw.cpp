@@ -18,9 +18,8 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
         const auto squares = tensor_list("exp_avg_sqs", exp_avg_sqs, "nums", nums, kFloating);
         const auto steps = tensor_list("state_steps", state_steps, "nums", nums, kFloat32 | kInt64);
         require(!amsgrad || max_exp_avg_sqs != nullptr || nums == 0,
-                "parameter 'max_exp_avg_sqs' is null, but 'amsgrad' is true");
-        require(beta1 >= 0 && beta1 < 1, "parameter 'beta1' is not in [0, 1)");
-        require(beta2 >= 0 && beta2 < 1, "parameter 'beta2' is not in [0, 1)");
+                "C1: max_exp_avg_sqs is given when amsgrad is true");
+        require(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1, "C2: beta1 and beta2 are at least 0 and below 1");
         const auto largest = amsgrad ? tensor_list("max_exp_avg_sqs", max_exp_avg_sqs, "nums", nums, kFloating)
                                      : std::vector<Tensor>(static_cast<size_t>(nums));
         std::vector<Tensor> written;

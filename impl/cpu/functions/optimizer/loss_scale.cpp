@@ -15,7 +15,7 @@ namespace {
 
 void require_one_element(const Tensor& tensor) {
     if (tensor.numel != 1) {
-        fail(std::string("parameter '") + tensor.name + "' has " + std::to_string(tensor.numel) +
+        fail(std::string("C1: parameter '") + tensor.name + "' has " + std::to_string(tensor.numel) +
              " elements instead of one");
     }
 }
