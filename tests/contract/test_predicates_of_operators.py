@@ -56,19 +56,23 @@ def test_batches_that_do_not_broadcast() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "pad", "broken"),
+    ("shape", "pad", "replicate", "circular"),
     [
-        ((2, 3), (-1, 2), []),
-        ((2, 3), (-3, 0), []),
-        ((2, 3), (-3, 1), ["C6"]),
-        ((2, 3), (-4, 1), ["C6"]),
-        ((2, 3), (-4, 0), ["C2", "C6"]),
-        ((2, 0), (0, 0), []),
-        ((2, 0), (0, 1), ["C6"]),
+        ((2, 3), (-1, 2), [], []),
+        ((2, 3), (-3, 0), [], []),
+        ((2, 3), (-3, 1), [], ["C6"]),
+        ((2, 2), (-3, 4), [], ["C4", "C6"]),
+        ((2, 3), (-4, 1), [], []),
+        ((2, 3), (-4, 0), ["C2"], ["C2", "C6"]),
+        ((2, 0), (0, 0), [], []),
+        ((2, 0), (0, 1), ["C6"], ["C4", "C6"]),
     ],
 )
-def test_what_replicate_repeats(shape: tuple[int, ...], pad: tuple[int, ...], broken: list[str]) -> None:
-    assert _broken("diopiPad", input=_tensor(*shape), pad=pad, mode="replicate") == broken
+def test_what_pad_repeats(
+    shape: tuple[int, ...], pad: tuple[int, ...], replicate: list[str], circular: list[str]
+) -> None:
+    assert _broken("diopiPad", input=_tensor(*shape), pad=pad, mode="replicate") == replicate
+    assert _broken("diopiPad", input=_tensor(*shape), pad=pad, mode="circular") == circular
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What no case of the suite shows: constraints that read elements, and calls that are legal but that a library may reject."""
+"""What no case of the suite shows: constraints that read elements, and calls that a library may take or reject."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def test_grids_have_as_many_dimensions_as_a_tensor_may_have(cpu: CpuLibrary, cou
     vectors = [np.ones(1, np.float32)] * count
     grids = [np.zeros(1, np.float32) for _ in range(count)]
     assert "C4: inputsNum" in refused(cpu, "diopiMeshGrid", grids, vectors, count)
+
+
+def test_a_number_is_rolled_as_a_vector_of_one_element(cpu: CpuLibrary) -> None:
+    out = np.array(-1, np.float32)
+    cpu.call("diopiRoll", out, np.array(3, np.float32), [5, 1], [0, -1])
+    assert out == 3
 
 
 @pytest.mark.parametrize("number", [255.7, -255.7, 0.9])

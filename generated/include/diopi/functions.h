@@ -4136,6 +4136,7 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
  *       are 0.
  * @note C1: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled features of each region, [regions, channels, pooled_height, pooled_width]. Dtype: same(input).
  *         Shape: [K, C, pooled_height, pooled_width].
@@ -4161,6 +4162,7 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
  * @note Source: torchvision.ops.roi_align.
  * @note C1: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below batch_size (else diopiErrorOccurred).
+ * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Gradient of the feature maps, [batch_size, channels, height, width]; zero where no region samples.
  *         Dtype: same(grad). Shape: [batch_size, channels, height, width].

@@ -319,6 +319,8 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
  * @note C3: the number of key heads divides head_num (else diopiErrorOccurred).
  * @note C4: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv] (else diopiErrorOccurred).
+ * @note C6: alibi_slopes has the shape [head_num] or [batch, head_num] (else diopiErrorOccurred).
+ * @note C7: q and k have the same batch and the same head_dim (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[out] dropout_mask Which probabilities dropout kept, in a form of the library; empty where p_dropout is 0.
@@ -364,6 +366,14 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
  * @note C2: head_num is the number of query heads that the layout and the shape of q give (else diopiErrorOccurred).
  * @note C3: the number of key heads divides head_num (else diopiErrorOccurred).
  * @note C4: dropout_mask is neither null nor empty where p_dropout is above 0 (else diopiErrorOccurred).
+ * @note C5: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note C6: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv] (else diopiErrorOccurred).
+ * @note C7: alibi_slopes has the shape [head_num] or [batch, head_num] (else diopiErrorOccurred).
+ * @note C8: q and k have the same batch and the same head_dim (else diopiErrorOccurred).
+ * @note C9: softmax_max and softmax_sum have the shape [batch, head_num, seq_q, copies] with at least one copy (else
+ *       diopiErrorOccurred).
+ * @note C10: dropout_mask, softmax_max, softmax_sum and softmax_out are those of the forward call (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -415,6 +425,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
  * @note C2: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
+ * @note C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values; zero for a query that sees no key. Dtype: same(q). Shape:
  *         same(q).
@@ -458,6 +469,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
  * @note C2: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
+ * @note C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -504,6 +516,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
  * @note C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C4: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns (else diopiErrorOccurred).
+ * @note C6: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[out] dropout_mask Which probabilities dropout kept, in a form of the library; empty where p_dropout is 0.
@@ -552,6 +565,12 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
  *       diopiErrorOccurred).
  * @note C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C4: dropout_mask is neither null nor empty where p_dropout is above 0 (else diopiErrorOccurred).
+ * @note C5: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note C6: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns (else diopiErrorOccurred).
+ * @note C7: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+ * @note C8: softmax_max and softmax_sum have at least one copy (else diopiErrorOccurred).
+ * @note C9: dropout_mask, softmax_max, softmax_sum and softmax_out are those of the forward call (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -766,6 +785,8 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
  * @note C3: actual_seq_lengths has one entry per sequence and each is at least 0 and at most N * block_size (else
  *       diopiErrorOccurred).
  * @note C4: every page of block_table that is read lies in the cache (else diopiErrorOccurred).
+ * @note C5: attenMask broadcasts to [batch, num_heads, 1, longest sequence] (else diopiErrorOccurred).
+ * @note C6: dim is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Attention of the new query of each sequence. Dtype: same(q). Shape: same(q).
  * @param[in] q New queries, [batch, num_heads, dim]; the trailing dimensions may be joined. Dtype: float16, bfloat16,
@@ -867,6 +888,8 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
  *       diopiErrorOccurred).
  * @note C3: no entry of actual_seq_lengths is below 0 or above max_input_len (else diopiErrorOccurred).
  * @note C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len] (else diopiErrorOccurred).
+ * @note C5: max_input_len is at least 0 (else diopiErrorOccurred).
+ * @note C6: dim is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Weighted sums of the values; rows behind the end of a sequence are zero. Dtype: same(query). Shape:
  *         same(query).

@@ -393,6 +393,7 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
  * @note Source: mmcv.ops.Correlation.
  * @note C1: patchH and patchW are odd (else diopiErrorOccurred).
  * @note C2: kernel, dilations and strides are at least 1 and paddings at least 0 (else diopiErrorOccurred).
+ * @note C3: the dilated window is not larger than the padded map (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input1 Gradient of input1. Dtype: same(input1). Shape: same(input1).
  * @param[out] grad_input2 Gradient of input2. Dtype: same(input1). Shape: same(input1).
@@ -470,6 +471,8 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
  *       diopiErrorOccurred).
  * @note C2: im2col_step is at least 1 and divides the number of images (else diopiErrorOccurred).
+ * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
+ * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] gradInput Sum to which the gradient of the images is added; callers pass zeros. Dtype: same(input).
  *         Shape: same(input).
@@ -509,6 +512,8 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
  *       diopiErrorOccurred).
  * @note C2: im2col_step is at least 1 and divides the number of images (else diopiErrorOccurred).
+ * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
+ * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] gradOutput Gradient with respect to output. Dtype: same(input). Shape: [N, O, (H + 2 * padH - dilationH *
  *         (kH - 1) - 1) // dH + 1, (W + 2 * padW - dilationW * (kW - 1) - 1) // dW + 1].
@@ -577,6 +582,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
  * @note Source: mmcv.ops.deform_roi_pool.
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C3: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Sum to which the gradient of the feature maps is added; callers pass zeros. Dtype:
  *         same(input). Shape: same(input).
@@ -1079,6 +1085,8 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
  * @note C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
  * @note C2: group divides the channels and the filters and deformable_group divides the channels (else
  *       diopiErrorOccurred).
+ * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
+ * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Sum to which the gradient of the images is added; callers pass zeros. Dtype: same(input).
  *         Shape: same(input).
@@ -1353,7 +1361,9 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Gradient of RoiAlignMmcv for the feature maps, with the weights of the bilinear samples.
  * @note C1: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: argmax_y and argmax_x have the shape of grad_output when pool_mode is 0 (else diopiErrorOccurred).
- * @note C3: the index of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C3: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
+ *       true (else diopiErrorOccurred).
+ * @note C4: aligned_height and aligned_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -1412,7 +1422,9 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
 
 /**
  * @brief Gradient of RoiAlignRotatedMmcv for the feature maps, with the weights of the bilinear samples.
- * @note C1: the index of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C1: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
+ *       true (else diopiErrorOccurred).
+ * @note C2: aligned_height and aligned_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] bottom_grad Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(top_grad). Shape: [N, C, H, W].
@@ -1473,6 +1485,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
  * @brief Gradient of RiroiAlignRotatedMmcv for the feature maps, with the weights of samples and orientations.
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C3: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] bottom_grad Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(top_grad). Shape: [N, C, H, W].
@@ -1596,6 +1609,7 @@ DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHan
  * @brief Gradient of RoiPoolMmcv for the feature maps, each arriving value added at the position of its maximum.
  * @note C1: the index of every region is at least 0 and below N, and argmax is at least -1 and below H * W (else
  *       diopiErrorOccurred).
+ * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -1903,6 +1917,7 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
  * @note C1: max_points and max_voxels are at least 1 (else diopiErrorOccurred).
  * @note C2: NDim is 3 (else diopiErrorOccurred).
  * @note C3: F is at least NDim (else diopiErrorOccurred).
+ * @note C4: every entry of voxel_size is above 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] voxels Points of each voxel with all features, in the order of points; the rest stays as it is (the
  *         caller passes zeros). Dtype: same(points). Shape: [max_voxels, max_points, F]. Only a part is written; the
@@ -1939,6 +1954,7 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
  *       that is outside, counted from x, so callers test the first entry.
  * @note C1: NDim is 3 (else diopiErrorOccurred).
  * @note C2: F is at least NDim (else diopiErrorOccurred).
+ * @note C3: every entry of voxel_size is above 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] coors Cell of each point, last coordinate first (z, y, x); -1 throughout for a point outside of the
  *         range. Dtype: int32. Shape: [P, NDim].
@@ -2309,6 +2325,7 @@ DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Gradient of PrroiPoolMmcv for the feature maps.
  * @note C1: the index of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -2329,6 +2346,7 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diop
 /**
  * @brief Gradient of PrroiPoolMmcv for the corners of the regions.
  * @note C1: the index of every region is at least 0 and below N (else diopiErrorOccurred).
+ * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_rois Gradient of the corners, to which this call adds; the column of the indices is set to 0; the
  *         caller passes zeros. Dtype: same(input). Shape: same(rois).

@@ -12,13 +12,14 @@ using namespace diopi::cpu::attention;
 
 namespace {
 
-// The batch that arrays of a layout hold.
-Problem problem_of_layout(const Operands& operands, int64_t heads, const char* layout) {
+// The batch that arrays of a layout hold. `unlike` is the message for a k that does not go with q.
+Problem problem_of_layout(const Operands& operands, int64_t heads, const char* layout, const char* unlike) {
     require_text("input_layout", layout, {"BSH", "SBH", "BSND", "BNSD"});
     const auto rank = static_cast<int64_t>(std::strlen(layout));
     require(operands.q.rank == rank && operands.k.rank == rank,
             "C1: q, k and v have as many dimensions as input_layout has letters");
     const char* wrong_heads = "C2: head_num is the number of query heads that the layout and the shape of q give";
+    const char* wrong_keys = "C3: the number of key heads divides head_num";
     require(heads > 0, wrong_heads);
     const auto place = [&](char letter) { return std::strchr(layout, letter) - layout; };
     const int64_t* q_shape = operands.q.shape;
@@ -26,22 +27,22 @@ Problem problem_of_layout(const Operands& operands, int64_t heads, const char* l
     const int64_t batch = q_shape[place('B')];
     const int64_t queries = q_shape[place('S')];
     const int64_t keys = k_shape[place('S')];
-    require(k_shape[place('B')] == batch, "parameters 'q' and 'k' differ in the number of sequences");
+    require(k_shape[place('B')] == batch, unlike);
     Problem problem;
     problem.heads = heads;
     if (rank == 4) {
         require(q_shape[place('N')] == heads, wrong_heads);
         problem.kv_heads = k_shape[place('N')];
         problem.size = q_shape[3];
-        require(k_shape[3] == problem.size, "parameters 'q' and 'k' differ in the size of a head");
+        require(k_shape[3] == problem.size, unlike);
     } else {
         require(q_shape[2] % heads == 0, wrong_heads);
         problem.size = q_shape[2] / heads;
         const bool is_whole = problem.size == 0 ? k_shape[2] == 0 : k_shape[2] % problem.size == 0;
-        require(is_whole, "parameters 'q' and 'k' differ in the size of a head");
+        require(is_whole, wrong_keys);
         problem.kv_heads = problem.size == 0 ? heads : k_shape[2] / problem.size;
     }
-    require(problem.kv_heads > 0 && heads % problem.kv_heads == 0, "C3: the number of key heads divides head_num");
+    require(problem.kv_heads > 0 && heads % problem.kv_heads == 0, wrong_keys);
     // Where the rows of a sequence of `tokens` tokens lie among `count` heads, and where each sequence starts.
     const auto rows = [&](int64_t tokens, int64_t count) -> RowStrides {
         if (place('N') == 1 && rank == 4) {
@@ -80,13 +81,12 @@ Problem problem_of_ends(const Operands& operands, diopiSize_t cum_seq_q, diopiSi
 }
 
 // A mask [rows, columns] that all sequences and heads use.
-void set_shared_mask(Scoring& scoring, const Tensor& mask, int64_t longest_q, int64_t longest_kv) {
+void set_shared_mask(Scoring& scoring, const Tensor& mask, int64_t longest_q, int64_t longest_kv, const char* small) {
     if (mask.is_null()) {
         return;
     }
     require_rank(mask, 2, 2);
-    require(mask.shape[0] >= longest_q && mask.shape[1] >= longest_kv,
-            "C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns");
+    require(mask.shape[0] >= longest_q && mask.shape[1] >= longest_kv, small);
     scoring.mask = static_cast<const uint8_t*>(mask.data);
     scoring.mask_strides[2] = mask.strides[0];
     scoring.mask_strides[3] = mask.strides[1];
@@ -139,19 +139,23 @@ struct Saved {
           sums(tensor("softmax_sum", softmax_sum, kFloat32)),
           probabilities(optional_tensor("softmax_out", softmax_out, kFloat32)) {}
 
+    // What the constraints of an operator say of them.
+    struct Rules {
+        const char* copies;
+        const char* kept;
+    };
+
     // `shape` is that of the statistics without their copies.
-    void check(const std::vector<int64_t>& shape, double p_dropout, const Problem& problem) const {
-        require_probability(p_dropout, "p_dropout is at least 0 and below 1");
+    void check(const std::vector<int64_t>& shape, double p_dropout, const Problem& problem, const Rules& rules) const {
+        require_probability(p_dropout, "C5: p_dropout is at least 0 and below 1");
         const auto rank = static_cast<int64_t>(shape.size());
         require_rank(maxima, rank + 1, rank + 1);
         require_same_shape(sums, maxima);
-        require(std::equal(shape.begin(), shape.end(), maxima.shape) && maxima.shape[rank] >= 1,
-                "parameter 'softmax_max' does not hold one row of copies for each query and head");
+        require(std::equal(shape.begin(), shape.end(), maxima.shape) && maxima.shape[rank] >= 1, rules.copies);
         if (p_dropout > 0) {
             require(!dropout_mask.is_null() && dropout_mask.numel > 0,
                     "C4: dropout_mask is neither null nor empty where p_dropout is above 0");
-            require(dropout_mask.numel == probability_count(problem),
-                    "parameter 'dropout_mask' does not hold one byte for each probability");
+            require(dropout_mask.numel == probability_count(problem), rules.kept);
         }
     }
 };
@@ -171,9 +175,6 @@ Scoring scoring_of(float softmax_scale, bool is_causal, int32_t left, int32_t ri
     return scoring;
 }
 
-constexpr const char* kSlopeShape = "alibi_slopes has the shape [head_num] or [batch, head_num]";
-constexpr const char* kMaskShape = "C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv]";
-
 }  // namespace
 
 DIOPI_API diopiError_t diopiCustomizedFlashAttention(
@@ -190,18 +191,20 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
         const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
         allocations.check();
-        const Problem problem = problem_of_layout(operands, head_num, input_layout);
+        const Problem problem = problem_of_layout(operands, head_num, input_layout,
+                                                  "C7: q and k have the same batch and the same head_dim");
         const auto batch = static_cast<int64_t>(problem.sequences.size());
         const char* sequence = std::strchr(input_layout, 'S');
         const int64_t queries = operands.q.shape[sequence - input_layout];
         const int64_t keys = operands.k.shape[sequence - input_layout];
         require_same_dtype(out, operands.q);
         require_same_shape(out, operands.q);
-        require_slopes(slopes, batch, problem.heads, kSlopeShape);
+        require_slopes(slopes, batch, problem.heads, "C6: alibi_slopes has the shape [head_num] or [batch, head_num]");
         require_probability(static_cast<double>(p_dropout), "C4: p_dropout is at least 0 and below 1");
         require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
         Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_mask(scoring, mask, {batch, problem.heads, queries, keys}, kMaskShape);
+        set_mask(scoring, mask, {batch, problem.heads, queries, keys},
+                 "C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv]");
         const Draws draws(gen, static_cast<double>(p_dropout));
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
@@ -227,18 +230,23 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
         const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
         const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
         const Saved saved(dropout_mask, softmax_max, softmax_sum, softmax_out);
-        const Problem problem = problem_of_layout(operands, head_num, input_layout);
+        const Problem problem = problem_of_layout(operands, head_num, input_layout,
+                                                  "C8: q and k have the same batch and the same head_dim");
         const auto batch = static_cast<int64_t>(problem.sequences.size());
         const char* sequence = std::strchr(input_layout, 'S');
         const int64_t queries = operands.q.shape[sequence - input_layout];
         const int64_t keys = operands.k.shape[sequence - input_layout];
-        require_slopes(slopes, batch, problem.heads, kSlopeShape);
-        saved.check({batch, problem.heads, queries}, static_cast<double>(p_dropout), problem);
+        require_slopes(slopes, batch, problem.heads, "C7: alibi_slopes has the shape [head_num] or [batch, head_num]");
+        saved.check(
+            {batch, problem.heads, queries}, static_cast<double>(p_dropout), problem,
+            {"C9: softmax_max and softmax_sum have the shape [batch, head_num, seq_q, copies] with at least one copy",
+             "C10: dropout_mask is that of the forward call, with one byte for each probability"});
         require_separate({&tensors.q, &tensors.k, &tensors.v},
                          {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &mask,
                           &saved.dropout_mask, &saved.maxima, &saved.sums, &saved.probabilities});
         Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_mask(scoring, mask, {batch, problem.heads, queries, keys}, kMaskShape);
+        set_mask(scoring, mask, {batch, problem.heads, queries, keys},
+                 "C6: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv]");
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
         run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
@@ -263,11 +271,13 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         const Problem problem = problem_of_ends(operands, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
         require_same_dtype(out, operands.q);
         require_same_shape(out, operands.q);
-        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads, kSlopeShape);
+        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads,
+                       "C6: alibi_slopes has the shape [heads] or [batch, heads]");
         require_probability(static_cast<double>(p_dropout), "C4: p_dropout is at least 0 and below 1");
         require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
         Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv);
+        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv,
+                        "C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns");
         const Draws draws(gen, static_cast<double>(p_dropout));
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
@@ -294,13 +304,17 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
         const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
         const Saved saved(dropout_mask, softmax_max, softmax_sum, softmax_out);
         const Problem problem = problem_of_ends(operands, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
-        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads, kSlopeShape);
-        saved.check({operands.q.shape[0], problem.heads}, static_cast<double>(p_dropout), problem);
+        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads,
+                       "C7: alibi_slopes has the shape [heads] or [batch, heads]");
+        saved.check({operands.q.shape[0], problem.heads}, static_cast<double>(p_dropout), problem,
+                    {"C8: softmax_max and softmax_sum have at least one copy",
+                     "C9: dropout_mask is that of the forward call, with one byte for each probability"});
         require_separate({&tensors.q, &tensors.k, &tensors.v},
                          {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &mask,
                           &saved.dropout_mask, &saved.maxima, &saved.sums, &saved.probabilities});
         Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv);
+        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv,
+                        "C6: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns");
         const Input<float> slope_values(slopes);
         set_slopes(scoring, slopes, slope_values);
         run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),

@@ -134,7 +134,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
         require_same_dtype(out, operands.q);
         require_same_shape(out, operands.q);
         require_shape(lse_tensor, {batch, problem.heads, max_seqlen_q});
-        require_slopes(slopes, batch, problem.heads, "alibi_slopes has the shape [heads] or [batch, heads]");
+        require_slopes(slopes, batch, problem.heads, "C5: alibi_slopes has the shape [heads] or [batch, heads]");
         settings.check();
         require_separate({&out, &lse_tensor}, {&operands.q, &operands.k, &operands.v, &slopes, &starts.q, &starts.kv});
         const Draws draws(gen, static_cast<double>(p_dropout));
@@ -168,7 +168,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
         const Problem problem = starts.problem(operands, max_seqlen_q, max_seqlen_kv);
         const auto batch = static_cast<int64_t>(problem.sequences.size());
         require_shape(lse, {batch, problem.heads, max_seqlen_q});
-        require_slopes(slopes, batch, problem.heads, "alibi_slopes has the shape [heads] or [batch, heads]");
+        require_slopes(slopes, batch, problem.heads, "C5: alibi_slopes has the shape [heads] or [batch, heads]");
         settings.check();
         require_separate({&tensors.q, &tensors.k, &tensors.v},
                          {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &lse,

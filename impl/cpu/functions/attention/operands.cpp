@@ -27,7 +27,7 @@ Problem problem_of(const Operands& operands, int64_t rank) {
     problem.size = operands.q.shape[rank - 1];
     require(operands.k.shape[rank - 1] == problem.size, "parameters 'q' and 'k' differ in the size of a head");
     const bool divides = problem.kv_heads == 0 ? problem.heads == 0 : problem.heads % problem.kv_heads == 0;
-    require(divides, "parameter 'k': kv_heads does not divide the heads of 'q'");
+    require(divides, "C1: kv_heads divides heads of 'q' and 'k'");
     problem.query_rows = {problem.heads * problem.size, problem.size};
     problem.key_rows = {problem.kv_heads * problem.size, problem.size};
     return problem;

@@ -15,7 +15,7 @@ constexpr DtypeSet kDtypes = kHalves | kFloat32;
 // Heads that lie side by side, and no sequences yet.
 Problem serving_problem(int64_t num_heads, int64_t num_kv_heads, int64_t dim) {
     require(num_heads > 0 && num_kv_heads > 0 && num_heads % num_kv_heads == 0, "C1: num_kv_heads divides num_heads");
-    require(dim > 0, "parameter 'dim' is not above 0");
+    require(dim > 0, "C6: dim is at least 1");
     Problem problem;
     problem.heads = num_heads;
     problem.kv_heads = num_kv_heads;
@@ -52,8 +52,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
         require_rank(table_tensor, 2, 2);
         const int64_t batch = operands.q.shape[0];
         const int64_t pages = operands.k.shape[0];
-        require(block_size > 0 && operands.k.shape[1] == block_size,
-                "parameter 'block_size' is not the number of tokens in a page of k");
+        require(operands.k.shape[1] == block_size, "parameter 'block_size' is not the number of tokens in a page of k");
         require(operands.q.numel == batch * problem.query_rows.row &&
                     operands.k.numel == pages * block_size * problem.key_rows.row,
                 "C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token");
@@ -79,7 +78,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
         }
         Scoring scoring = serving_scoring(dim);
         set_mask(scoring, mask, {batch, num_heads, 1, longest},
-                 "attenMask broadcasts to [batch, num_heads, 1, longest sequence]");
+                 "C5: attenMask broadcasts to [batch, num_heads, 1, longest sequence]");
         require_separate({&out_tensor}, {&operands.q, &operands.k, &operands.v, &mask, &table_tensor});
         number_rows(problem);
         attend_to_rows(problem, scoring, out_tensor, operands, rows);
@@ -100,7 +99,7 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
         Problem problem = serving_problem(num_heads, num_kv_heads, dim);
         require_same_dtype(out_tensor, operands.q);
         require_same_shape(out_tensor, operands.q);
-        require(max_input_len >= 0, "parameter 'max_input_len' is below 0");
+        require(max_input_len >= 0, "C5: max_input_len is at least 0");
         const int64_t batch = lengths.len;
         require(operands.q.numel == batch * max_input_len * problem.query_rows.row &&
                     operands.k.numel == batch * max_input_len * problem.key_rows.row,

@@ -38,7 +38,7 @@ struct CacheTables {
             const auto at = static_cast<size_t>(b);
             const int64_t length = cached.lengths[at];
             require(length >= 0 && length <= max_input_len,
-                    "parameter 'b_seq_len' has a length below 0 or above max_input_len");
+                    "C3: parameter 'b_seq_len' has a length below 0 or above max_input_len");
             require(cached.starts[at] >= 0 && cached.starts[at] <= columns - length,
                     "C3: the scores of every sequence of 'b_start_loc' fit into their tensor");
             cached.first.push_back(static_cast<int64_t>(cached.slots.size()));

@@ -41,10 +41,11 @@ std::vector<Region> regions(const Grid& grid, const Tensor& rois, int64_t images
 void check(const Grid& grid, const Tensor& rois, const Tensor& like) {
     require(grid.rows >= 1 && grid.columns >= 1,
             "C1: parameters 'pooled_height' and 'pooled_width' must be at least 1");
-    require(grid.height >= 1 && grid.width >= 1, "parameter 'height' or 'width' of the feature maps is less than 1");
     require_same_dtype(rois, like);
     require_rank(rois, 2, 2);
     require_shape(rois, {rois.shape[0], 5});
+    require(rois.shape[0] == 0 || (grid.height >= 1 && grid.width >= 1),
+            "C3: the feature maps have at least one pixel where 'rois' has regions");
 }
 
 }  // namespace

@@ -80,9 +80,10 @@ void require_mode(const Tensor& input, diopiSize_t pad, const std::vector<Amount
         require(mode != Mode::kCircular || largest <= size, "parameter 'pad' goes around a dimension more than once");
         const int64_t cut = std::min<int64_t>(own.before, 0) + std::min<int64_t>(own.after, 0);
         const int64_t kept = mode == Mode::kCircular ? size + cut : size;
-        require(kept > 0 || size + own.before + own.after == 0,
-                "C6: in every mode but constant, input has elements to repeat where out has any; what circular cuts off "
-                "is not among them");
+        require(
+            kept > 0 || size + own.before + own.after == 0,
+            "C6: in every mode but constant, input has elements to repeat where out has any; what circular cuts off "
+            "is not among them");
     }
 }
 
