@@ -116,9 +116,8 @@ DIOPI_API diopiError_t diopiFill(diopiContextHandle_t /*ctx*/, diopiTensorHandle
         call.constant(value_number);
         call.write(input_tensor);
         call.check();
-        require(
-            is_in_range(value_number, input_tensor.dtype),
-            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+        require(is_in_range(value_number, input_tensor.dtype),
+                "C1: value without its fraction is in the range of an integral input (unsigned: its negatives too)");
         call.run(loops<FillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }

@@ -364,9 +364,8 @@ DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTens
         call.read(value_number);
         call.write(out_tensor);
         call.check();
-        require(
-            is_in_range(value_number, input_tensor.dtype),
-            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+        require(is_in_range(value_number, input_tensor.dtype),
+                "C1: value without its fraction is in the range of an integral input (unsigned: its negatives too)");
         call.run(launches<MaskedFillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }
@@ -384,9 +383,8 @@ DIOPI_API diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiT
         call.read(value_number);
         call.write(input_tensor);
         call.check();
-        require(
-            is_in_range(value_number, input_tensor.dtype),
-            "C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its negatives too)");
+        require(is_in_range(value_number, input_tensor.dtype),
+                "C1: value without its fraction is in the range of an integral input (unsigned: its negatives too)");
         call.run(launches<MaskedFillLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
     });
 }

@@ -3051,8 +3051,8 @@ DIOPI_API diopiError_t diopiClampMin(diopiContextHandle_t ctx, diopiTensorHandle
 /**
  * @brief Writes one number to every element of input.
  * @note Source: torch.Tensor.fill_. A floating number is cut towards zero for an integral dtype.
- * @note C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its
- *       negatives too) (else diopiErrorOccurred).
+ * @note C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] input The tensor to fill; its old values are not read. Dtype: any.
  * @param[in] value The number, cast to the dtype of input; for bool every number but zero is true. Dtype: number, bool.
@@ -4507,8 +4507,8 @@ DIOPI_API diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Input with one number at the places where mask is true, with broadcasting.
  * @note Source: torch.masked_fill. Only value is cast; the elements of input that stay are not converted on the way.
- * @note C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its
- *       negatives too) (else diopiErrorOccurred).
+ * @note C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The filled copy of input. Dtype: same(input). Shape: broadcast(input, mask).
  * @param[in] input The values kept where mask is false. Dtype: any.
@@ -4525,8 +4525,8 @@ DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Writes one number to the places of input where mask is true.
  * @note Source: torch.masked_fill. Only value is cast; the elements of input that stay are not converted on the way.
- * @note C1: value without its fraction lies in the range of the dtype of input where that is integral (unsigned: its
- *       negatives too) (else diopiErrorOccurred).
+ * @note C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The values kept where mask is false. Dtype: any.
  * @param[in] mask The places to fill; it broadcasts against input. Dtype: bool. Shape: broadcastable(input).
