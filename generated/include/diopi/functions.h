@@ -4409,8 +4409,7 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @param[out] values The elements that were taken. Dtype: same(input). Shape: resize(input, dim, k).
  * @param[out] indices Position in input, along dim, of each of them. Dtype: int64, int32. Shape: resize(input, dim, k).
  * @param[in] input The elements to choose from. Dtype: number.
- * @param[in] k How many to take along dim; 0 takes none. A 0-d input has results of shape [0] then; where they are 0-d,
- *              as torch has them, a library may take its element.
+ * @param[in] k How many to take along dim; 0 takes none, so that results of a 0-d input have the shape [0].
  * @param[in] dim Dimension to choose along; negative counts from the end. Default: -1.
  * @param[in] largest Whether the largest elements are taken rather than the smallest. Default: true.
  * @param[in] sorted Whether the taken elements come in order, the largest (or smallest) first; false leaves their order
