@@ -9,66 +9,20 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from diopigen.commands.conformance_options import library_options, selection_options, shard_option, spec_option
 from diopigen.console import Session, show_findings
 from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
     from diopigen.conformance.exceptions import Known
     from diopigen.conformance.model import Case, CaseResult, Results
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def spec_option(command: _Command) -> _Command:
-    help_text = "Folder of the spec (default: ./specs, else the built-in one)."
-    return click.option("--spec", metavar="DIR", help=help_text)(command)
-
-
-def selection_options(command: _Command) -> _Command:
-    """The options that choose cases."""
-    options = (
-        click.option("--ops", multiple=True, metavar="GLOB", help="Functions: diopiAdd, 'Conv*' (may be repeated)."),
-        click.option("--family", multiple=True, metavar="F", help="A family (may be repeated)."),
-        click.option("--dtype", multiple=True, metavar="D", help="A dtype (may be repeated)."),
-        click.option("--axis", multiple=True, metavar="A", help="An axis, such as recipe or error (may be repeated)."),
-        click.option("--model", multiple=True, metavar="M", help="The calls of a model: resnet50 (may be repeated)."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def shard_option(command: _Command) -> _Command:
-    """The option that chooses a part of the cases."""
-    help_text = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
-    return click.option("--shard", metavar="I/N", help=help_text)(command)
-
-
-def library_options(command: _Command) -> _Command:
-    """The options that name what is judged and how."""
-    options = (
-        click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
-        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
-        click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
-        click.option(
-            "--memory-limit",
-            type=click.IntRange(0),
-            default=8,
-            show_default=True,
-            help="GiB that a process may take; 0 for none, which libraries built with sanitizers need.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.group()

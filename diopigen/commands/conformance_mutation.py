@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -10,31 +9,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance import spec_option
+from diopigen.commands.conformance_options import (
+    campaign_options,
+    family_option,
+    finish,
+    ops_option,
+    planted_around,
+    show_mutants,
+)
 from diopigen.console import Session
 
 if TYPE_CHECKING:
-    from diopigen.conformance.mutation.model import Mutant, Verdict
+    from diopigen.conformance.mutation.model import Verdict
 
 
 @click.command()
-@click.option("--lib", required=True, metavar="PATH", help="A library that passes: faults are planted around it.")
-@click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library).")
+@planted_around("faults")
 @click.option("--fault", multiple=True, metavar="GLOB", help="Faults by name or kind (may be repeated).")
-@click.option("--ops", multiple=True, metavar="GLOB", help="Functions: diopiAdd, 'Conv*' (may be repeated).")
-@click.option("--family", multiple=True, metavar="F", help="A family (may be repeated).")
-@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes (default: the number of processors).")
-@click.option("--build", "folder", default="build/mutant", show_default=True, metavar="DIR", help="Where it is built.")
-@click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON.")
-@click.option("--list", "only_list", is_flag=True, help="List the faults and plant none.")
-@spec_option
+@ops_option
+@family_option
+@campaign_options("build/mutant", "Where it is built.", "List the faults and plant none.")
 def mutate(
     lib: str,
     runtime: str | None,
     fault: tuple[str, ...],
     ops: tuple[str, ...],
     family: tuple[str, ...],
-    jobs: int | None,
+    jobs: int,
     folder: str,
     json_file: str | None,
     only_list: bool,
@@ -51,29 +52,19 @@ def mutate(
     from diopigen.conformance.mutation.build import build
     from diopigen.conformance.mutation.campaign import Campaign, chosen, mutants
     from diopigen.conformance.mutation.report import text, to_json
-    from diopigen.output.depfile import write_if_changed
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
     true, host = library_and_runtime(lib, runtime)
-    workers = jobs or os.cpu_count() or 1
     cases = select(interface, ops=ops, families=family)
-    mutant = build(interface, session.workspace().templates, Path(folder), jobs=workers)
+    mutant = build(interface, session.workspace().templates, Path(folder), jobs=jobs)
     if only_list:
-        _list(chosen(mutants(mutant, host)[0], fault))
+        show_mutants(chosen(mutants(mutant, host)[0], fault))
         return
-    campaign = Campaign(cases, interface, true, mutant, host, jobs=workers)
+    campaign = Campaign(cases, interface, true, mutant, host, jobs=jobs)
     with _Progress(sys.stderr.isatty()) as progress:
         report = campaign.run(chosen(campaign.found, fault), progress.show)
-    if json_file:
-        write_if_changed(Path(json_file), to_json(report).encode())
-    click.echo(text(report), nl=False)
-    sys.exit(130 if report.not_run else int(not report.strong))
-
-
-def _list(found: list[Mutant]) -> None:
-    for mutant in found:
-        click.echo(f"{mutant.name} ({mutant.kind}): {mutant.sentence}; in {len(mutant.functions)} functions")
+    finish(to_json(report), text(report), json_file, 130 if report.not_run else int(not report.strong))
 
 
 class _Progress:

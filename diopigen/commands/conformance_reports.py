@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance import exit_code, selection_options, spec_option, write_reports
+from diopigen.commands.conformance import exit_code, write_reports
+from diopigen.commands.conformance_options import selection_options, spec_option
 from diopigen.console import Session
 
 if TYPE_CHECKING:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from pathlib import Path
 
 import click
 
-from diopigen.commands.conformance import spec_option
+from diopigen.commands.conformance_options import campaign_options, finish
 from diopigen.console import Session
 
 
@@ -32,13 +30,7 @@ from diopigen.console import Session
 @click.option("--only-named", is_flag=True, help="Plant the faults of the list alone.")
 @click.option("--named", metavar="FILE", help="Faults with a name (default: PROJECT/faults/named.yaml).")
 @click.option("--waivers", metavar="FILE", help="Changes that are no faults (default: PROJECT/faults/waivers.yaml).")
-@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes (default: the number of processors).")
-@click.option(
-    "--build", "folder", default="build/source-faults", show_default=True, metavar="DIR", help="Where to work."
-)
-@click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON.")
-@click.option("--list", "only_list", is_flag=True, help="List the faults and plant none.")
-@spec_option
+@campaign_options("build/source-faults", "Where to work.", "List the faults and plant none.")
 def mutate_sources(
     root: str,
     project: str,
@@ -53,7 +45,7 @@ def mutate_sources(
     only_named: bool,
     named: str | None,
     waivers: str | None,
-    jobs: int | None,
+    jobs: int,
     folder: str,
     json_file: str | None,
     only_list: bool,
@@ -69,7 +61,6 @@ def mutate_sources(
     from diopigen.conformance.mutation.sources.report import text, to_json
     from diopigen.conformance.mutation.sources.run import Plan, Workshop
     from diopigen.conformance.mutation.sources.sampling import one_dtype_each
-    from diopigen.output.depfile import write_if_changed
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
@@ -85,7 +76,7 @@ def mutate_sources(
     def say(line: str) -> None:
         click.echo(f"{time.monotonic() - started:6.0f} s  {line}", err=True)
 
-    workshop = Workshop(Path(root), Path(folder), project, sources, jobs or os.cpu_count() or 1, say)
+    workshop = Workshop(Path(root), Path(folder), project, sources, jobs, say)
     points, known = workshop.points(plan, session.sink)
     if session.sink.has_errors:
         session.finish()
@@ -95,10 +86,8 @@ def mutate_sources(
         return
     outcome = workshop.run(points, known, cases, interface, explain=not quick)
     about = {"seed": seed, "sample": sample, "cases": len(cases), "unsound": outcome.unsound}
-    if json_file:
-        write_if_changed(Path(json_file), to_json(outcome.results, about).encode())
-    click.echo(text(outcome.results, outcome.files), nl=False)
-    sys.exit(0 if score(outcome.results).share >= REQUIRED else 1)
+    status = 0 if score(outcome.results).share >= REQUIRED else 1
+    finish(to_json(outcome.results, about), text(outcome.results, outcome.files), json_file, status)
 
 
 def _existing(given: str | None, usual: Path) -> Path | None:

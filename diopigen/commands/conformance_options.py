@@ -1,0 +1,123 @@
+"""Options that commands on conformance share, and how those that run one fault or variant after another report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from diopigen.conformance.mutation.model import Mutant
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:
+    """The command with options, which its help shows in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def ops_option(command: _Command) -> _Command:
+    """The option that chooses functions."""
+    help_text = "Functions: diopiAdd, 'Conv*' (may be repeated)."
+    return click.option("--ops", multiple=True, metavar="GLOB", help=help_text)(command)
+
+
+def family_option(command: _Command) -> _Command:
+    """The option that chooses families."""
+    return click.option("--family", multiple=True, metavar="F", help="A family (may be repeated).")(command)
+
+
+def spec_option(command: _Command) -> _Command:
+    help_text = "Folder of the spec (default: ./specs, else the built-in one)."
+    return click.option("--spec", metavar="DIR", help=help_text)(command)
+
+
+def selection_options(command: _Command) -> _Command:
+    """The options that choose cases."""
+    options = (
+        ops_option,
+        family_option,
+        click.option("--dtype", multiple=True, metavar="D", help="A dtype (may be repeated)."),
+        click.option("--axis", multiple=True, metavar="A", help="An axis, such as recipe or error (may be repeated)."),
+        click.option("--model", multiple=True, metavar="M", help="The calls of a model: resnet50 (may be repeated)."),
+    )
+    return _with(command, *options)
+
+
+def shard_option(command: _Command) -> _Command:
+    """The option that chooses a part of the cases."""
+    help_text = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
+    return click.option("--shard", metavar="I/N", help=help_text)(command)
+
+
+def library_options(command: _Command) -> _Command:
+    """The options that name what is tested and how."""
+    options = (
+        click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
+        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
+        click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
+        click.option(
+            "--memory-limit",
+            type=click.IntRange(0),
+            default=8,
+            show_default=True,
+            help="GiB that a process may take; 0 for none, which libraries built with sanitizers need.",
+        ),
+    )
+    return _with(command, *options)
+
+
+# ---- campaigns: mutate, mutate-sources, variants --------------------------------------------------------------------
+
+
+def planted_around(what: str) -> Callable[[_Command], _Command]:
+    """The options that name a library which passes; `what` is planted around it."""
+    return lambda command: _with(
+        command,
+        click.option(
+            "--lib", required=True, metavar="PATH", help=f"A library that passes: {what} are planted around it."
+        ),
+        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
+    )
+
+
+def campaign_options(folder: str, purpose: str, listing: str) -> Callable[[_Command], _Command]:
+    """The options that every campaign ends with: processes, the build folder (its default, and what it is for), the
+    report, whether only to list, and the spec."""
+    jobs = "Processes (default: the number of processors)."
+    return lambda command: _with(
+        command,
+        click.option("-j", "--jobs", type=click.IntRange(1), callback=_processors, help=jobs),
+        click.option("--build", "folder", default=folder, show_default=True, metavar="DIR", help=purpose),
+        click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON."),
+        click.option("--list", "only_list", is_flag=True, help=listing),
+        spec_option,
+    )
+
+
+def _processors(_context: click.Context, _param: click.Parameter, jobs: int | None) -> int:
+    return jobs or os.cpu_count() or 1
+
+
+def show_mutants(found: Iterable[Mutant]) -> None:
+    """What a campaign would plant, one a line."""
+    for mutant in found:
+        click.echo(f"{mutant.name} ({mutant.kind}): {mutant.sentence}; in {len(mutant.functions)} functions")
+
+
+def finish(as_json: str, as_text: str, json_file: str | None, status: int) -> NoReturn:
+    """Writes the report where a file is named, shows it, and ends the command."""
+    from diopigen.output.depfile import write_if_changed
+
+    if json_file:
+        write_if_changed(Path(json_file), as_json.encode())
+    click.echo(as_text, nl=False)
+    sys.exit(status)
