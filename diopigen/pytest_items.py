@@ -14,8 +14,8 @@ from diopigen.conformance.cases import select
 from diopigen.conformance.exceptions import excused, read
 from diopigen.conformance.locate import library_and_runtime
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
-from diopigen.conformance.report import ending_text, failure_text, why_not_judged
-from diopigen.conformance.runner import Judge
+from diopigen.conformance.report import ending_text, failure_text, why_not_tested
+from diopigen.conformance.runner import CaseRunner
 from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.ir.model import Interface
 from diopigen.render import render
@@ -28,7 +28,7 @@ class CaseFailed(Exception):
 class CaseCollector(pytest.Collector):
     """The parent of all cases: it holds the process in which the library runs."""
 
-    judge: Judge
+    runner: CaseRunner
     library: str
     runtime: str
     seed: int
@@ -39,8 +39,8 @@ class CaseCollector(pytest.Collector):
 
     def teardown(self) -> None:
         """Ends the process after the last case; what goes wrong in the library then is an error of that case."""
-        endings = self.judge.end()
-        self.judge.close()
+        endings = self.runner.end()
+        self.runner.close()
         if endings:
             raise CaseFailed("after the last case: " + "\n".join(ending_text(ending) for ending in endings))
 
@@ -51,11 +51,11 @@ class CaseItem(pytest.Item):
     case: Case
 
     def runtest(self) -> None:
-        """Judges the case; what no one can judge is skipped with its reason."""
+        """Tests the case; what cannot be tested is skipped with its reason."""
         parent = self.parent
         assert isinstance(parent, CaseCollector)
         try:
-            result = parent.judge.judge(self.case)
+            result = parent.runner.check(self.case)
         except Failure as fault:
             self.session.shouldstop = "the library under test does not run"
             raise CaseFailed(_shown(fault.diagnostics)) from None
@@ -63,7 +63,7 @@ class CaseItem(pytest.Item):
             raise CaseFailed(_text(result, parent))
         if result.outcome != "passed":
             # The place in a report is the case, not this line.
-            raise pytest.skip.Exception(why_not_judged(result), _use_item_location=True)
+            raise pytest.skip.Exception(why_not_tested(result), _use_item_location=True)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The text alone: where in Python it was raised is of no interest."""
@@ -100,7 +100,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     parent.library, parent.runtime = str(library), option("--diopi-runtime") or ""
     parent.seed = option("--diopi-seed")
     limit = option("--diopi-time-limit")
-    parent.judge = Judge(cases, interface, library, runtime, seed=parent.seed, time_limit=limit)
+    parent.runner = CaseRunner(cases, interface, library, runtime, seed=parent.seed, time_limit=limit)
     items: list[pytest.Item] = []
     for case in cases:
         item = CaseItem.from_parent(parent, name=case.id)

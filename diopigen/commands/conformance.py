@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def conformance() -> None:
-    """Judge a kernel library through the C interface, by cases that follow from the spec."""
+    """Test a kernel library through the C interface, by cases that follow from the spec."""
 
 
 @conformance.command("list")

@@ -1,1 +1,1 @@
-"""Judges any kernel library through its C functions: cases from the spec, oracles in NumPy, workers, reports."""
+"""Tests any kernel library through its C functions: cases from the spec, oracles in NumPy, workers, reports."""

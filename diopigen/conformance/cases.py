@@ -206,7 +206,7 @@ def _exchanged(value: Argument, old: str | None, new: str) -> Argument:
 
 
 _SAMPLE = (100, 101)
-"""Shape of what random operators are asked for, where their distribution is judged."""
+"""Shape of what random operators are asked for, where their distribution is checked."""
 
 
 def _distribution_cases(

@@ -136,7 +136,7 @@ def compare(
     actual = decode(stored, dtype)
     if kind(dtype) in ("bool", "int"):
         wrong = actual != expected.values
-        return _fault("values", parameter, actual, expected.values, _judged(wrong, expected), None)
+        return _fault("values", parameter, actual, expected.values, _counted(wrong, expected), None)
     if tolerance == "exact" and expected.precision is None and expected.scale is None:
         return _compare_exact(stored, dtype, expected, parameter)
     if kind(dtype) == "complex":
@@ -192,14 +192,14 @@ def _compare_exact(stored: Array, dtype: str, expected: Expected, parameter: str
         wrong = ~(_same_part(actual.real, wanted.real) & _same_part(actual.imag, wanted.imag))
     elif expected.signed_zero:
         wrong |= (actual == 0) & (wanted == 0) & (np.signbit(actual) != np.signbit(wanted))
-    return _fault("values", parameter, actual, wanted, _judged(wrong, expected), None)
+    return _fault("values", parameter, actual, wanted, _counted(wrong, expected), None)
 
 
 def _same_part(actual: Array, wanted: Array) -> Array:
     return np.asarray((actual == wanted) | (np.isnan(actual) & np.isnan(wanted)))
 
 
-def _judged(wrong: Array, expected: Expected) -> Array:
+def _counted(wrong: Array, expected: Expected) -> Array:
     return wrong if expected.free is None else wrong & ~expected.free
 
 
@@ -239,13 +239,13 @@ def _compare_float(
         if expected.scale is not None:
             near |= np.isfinite(wanted) & (expected.scale > largest) & ~np.isfinite(actual)
         shown = decode(encode(wanted, dtype), dtype)
-    return _fault("values", parameter, actual, widest(shown), _judged(~near, expected), limit)
+    return _fault("values", parameter, actual, widest(shown), _counted(~near, expected), limit)
 
 
 def _compare_complex(
     actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float
 ) -> Fault | None:
-    """Judged by the distance in the plane; a result that is not finite must only be not finite as well."""
+    """Compared by the distance in the plane; a result that is not finite must only be not finite as well."""
     bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
     wanted = np.asarray(expected.values, dtype=np.result_type(expected.values, np.complex128))
     with np.errstate(all="ignore"):
@@ -253,7 +253,7 @@ def _compare_complex(
         near = np.isfinite(wanted) & (np.abs(actual.astype(wanted.dtype) - wanted) <= limit)
         too_large = ~np.isfinite(wanted) | (np.abs(wanted) > LARGEST[real_of(dtype)])
         near |= too_large & ~np.isfinite(actual)
-    return _fault("values", parameter, actual, wanted, _judged(~near, expected), limit)
+    return _fault("values", parameter, actual, wanted, _counted(~near, expected), limit)
 
 
 def _index(place: int, shape: tuple[int, ...]) -> str:

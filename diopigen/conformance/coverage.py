@@ -63,7 +63,7 @@ class FunctionCoverage:
 
     @property
     def unknown(self) -> tuple[Hole, ...]:
-        """The holes that nobody has given a reason for."""
+        """The holes without a reason."""
         return tuple(hole for hole in self.holes if not hole.reason)
 
     @property
@@ -116,7 +116,7 @@ def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
     if has_tensors and function.kernel is None:
         wanted.append(("strided", "no case has gaps between its elements"))
     if function.tolerance == "random":
-        wanted.append(("distribution", "no case judges the distribution"))
+        wanted.append(("distribution", "no case checks the distribution"))
     for axis, message in wanted:
         if axis not in axes:
             yield Hole("axis", message, _WHOLE.get(function.name, "") if axis == "overlap" else "")

@@ -1,4 +1,4 @@
-"""Runs one case: calls the function, and judges status, values and memory."""
+"""Runs one case: calls the function, and checks status, values and memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Executor:
     def __init__(
         self, interface: Interface, host: Host, library: Library, *, seed: int = 0, counters: Path | None = None
     ) -> None:
-        """`counters` is a file of numbers: a call that leaves them as they are passes without being judged."""
+        """`counters` is a file of numbers: a call that leaves them as they are passes without being checked."""
         self.counters = None if counters is None else np.memmap(counters, dtype=np.uint64, mode="r")
         self.functions: Mapping[str, Function] = {function.name: function for function in interface.functions}
         self.library = library
@@ -53,7 +53,7 @@ class Executor:
         self.factor = case.excuse.factor if case.excuse is not None else 1.0
         self.loosened = False
         try:
-            outcome, faults = self._judge(case, function, target)
+            outcome, faults = self._check(case, function, target)
         finally:
             self.arena.clear()
         if outcome == "passed" and (self.loosened or (case.excuse is not None and case.excuse.kind == "unsupported")):
@@ -61,7 +61,7 @@ class Executor:
         operands = describe(case, self.values) if faults else ()
         return CaseResult(case, outcome, time.perf_counter() - started, tuple(faults), operands, self.reason)
 
-    def _judge(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
+    def _check(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
         ready = self.preparer.prepare(case, function)
         self.values = ready.values
         before = None if self.counters is None else int(self.counters.sum())
@@ -74,7 +74,7 @@ class Executor:
         if status in _ELSEWHERE and case.expect != status:
             return "unimplemented", self._memory(function, ready, written=False)
         if case.expect != SUCCESS:
-            return self._judge_refusal(case, function, ready, status)
+            return self._check_refusal(case, function, ready, status)
         faults = self._memory(function, ready, written=status == SUCCESS)
         if status != SUCCESS:
             said = self.library.text("diopiGetLastErrorString")
@@ -91,7 +91,7 @@ class Executor:
             faults += self._again(function, target, ready, varying if case.axis == "distribution" else set())
         return ("failed" if faults else "passed"), faults
 
-    def _judge_refusal(self, case: Case, function: Function, ready: Prepared, status: str) -> tuple[str, list[Fault]]:
+    def _check_refusal(self, case: Case, function: Function, ready: Prepared, status: str) -> tuple[str, list[Fault]]:
         faults = self._memory(function, ready, written=status == SUCCESS)
         self.reason = "" if status == SUCCESS else self.library.text("diopiGetLastErrorString")
         wrong = status == SUCCESS if case.expect == ANY_FAILURE else status != case.expect
@@ -102,7 +102,7 @@ class Executor:
             faults.insert(0, Fault("status", "", f"the call is {word}{about}{said}", case.expect, status))
         return ("failed" if faults else "passed"), faults
 
-    # ---- judging ----------------------------------------------------------------------------------------------------
+    # ---- checks -----------------------------------------------------------------------------------------------------
 
     def _memory(self, function: Function, ready: Prepared, *, written: bool) -> list[Fault]:
         """Guards and inputs must be as they were; outputs too, unless the call has succeeded."""

@@ -12,7 +12,7 @@ from diopigen.ir.model import Function
 
 class LegalCalls:
     """The calls that a function's shapes and constraints admit. Results are kept by what a predicate can see of a call:
-    one in another layout, or checked again by whoever derives a case from it, is not evaluated twice."""
+    one in another layout, or checked again after a case is derived from it, is not evaluated twice."""
 
     def __init__(self, function: Function) -> None:
         self.contract = Contract(function)

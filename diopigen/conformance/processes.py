@@ -19,7 +19,7 @@ _spare: list[Started] = []
 
 
 def prepare() -> None:
-    """Starts a process that the next `take` gives. One that nobody takes ends with this process, or by `dismiss`."""
+    """Starts a process that the next `take` gives. One that is not taken ends with this process, or by `dismiss`."""
     _spare.append(_start({}, ()))
 
 
@@ -33,7 +33,7 @@ def take(environment: Mapping[str, str] | None = None, launcher: Sequence[str] =
 
 
 def dismiss() -> None:
-    """Ends the processes that nobody took."""
+    """Ends the processes that were not taken."""
     while _spare:
         process, errors = _spare.pop()
         process.kill()

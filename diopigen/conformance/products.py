@@ -1,4 +1,4 @@
-"""Products of matrices for whoever must know the result on every machine: sums in NumPy's own loops.
+"""Products of matrices with the same result on every machine: sums in NumPy's own loops.
 
 `@`, `np.matmul`, `np.dot` and their kin hand floats to the BLAS that NumPy was built with, which picks a kernel by the
 processor and adds up in that kernel's order. `np.einsum` without `optimize` multiplies and adds one by one in the type

@@ -193,14 +193,14 @@ def to_json(results: Results) -> str:
 
 
 def to_junit(results: Results) -> str:
-    """JUnit XML: one suite per function; what is not implemented or not judged is a skipped test with its reason."""
+    """JUnit XML: one suite per function; what is not implemented or not tested is a skipped test with its reason."""
     root = ElementTree.Element("testsuites", name="diopi", time=f"{results.seconds:.3f}")
     groups: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results.results:
         groups[result.case.function].append(result)
     for name, members in groups.items():
         counts = Counter(result.outcome for result in members)
-        skipped = sum(counts[outcome] for outcome in _NOT_JUDGED)
+        skipped = sum(counts[outcome] for outcome in _NOT_TESTED)
         attributes = {
             "name": name, "tests": str(len(members)), "failures": str(counts["failed"]),
             "errors": str(counts["crashed"] + counts["hung"]), "skipped": str(skipped),
@@ -230,7 +230,7 @@ def _junit_endings(root: ElementTree.Element, results: Results) -> None:
 
 
 def _junit_not_run(root: ElementTree.Element, count: int) -> None:
-    """A suite of its own for an interrupted run, so that nobody takes it for a complete one."""
+    """A suite of its own for an interrupted run, so that it is not taken for a complete one."""
     attributes = {"name": "run", "tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": "0.000"}
     suite = ElementTree.SubElement(root, "testsuite", attributes)
     case = ElementTree.SubElement(suite, "testcase", {"classname": "run", "name": "run/interrupted", "time": "0.000"})
@@ -245,18 +245,18 @@ def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results
     case = ElementTree.SubElement(suite, "testcase", attributes)
     if result.outcome == "passed":
         return
-    if result.outcome in _NOT_JUDGED:
-        ElementTree.SubElement(case, "skipped", message=_printable(why_not_judged(result)))
+    if result.outcome in _NOT_TESTED:
+        ElementTree.SubElement(case, "skipped", message=_printable(why_not_tested(result)))
         return
     message = _printable(result.faults[0].message) if result.faults else result.outcome
     tag = "failure" if result.outcome == "failed" else "error"
     ElementTree.SubElement(case, tag, message=message).text = _printable(failure_text(result, results))
 
 
-_NOT_JUDGED = ("excepted", "unimplemented", "missing", "uncovered", "inapplicable")
+_NOT_TESTED = ("excepted", "unimplemented", "missing", "uncovered", "inapplicable")
 
 
-def why_not_judged(result: CaseResult) -> str:
+def why_not_tested(result: CaseResult) -> str:
     """Why a case counts neither as passed nor as failed."""
     excuse = result.case.excuse
     if result.outcome == "excepted" and excuse is not None:

@@ -1,4 +1,4 @@
-"""Judges cases against a library: all of them at once, or one after another as somebody hands them out."""
+"""Tests a library with cases: all of them at once, or one after another."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
     return replace(interface, headers=headers, aten_schemas={}, file_of={}, family_docs={}, files=())
 
 
-class Judge:
-    """Judges cases one at a time in a process that stays, for those who hand out cases themselves (pytest, say)."""
+class CaseRunner:
+    """Tests a library with one case at a time, in a process that stays: pytest, say, hands out cases itself."""
 
     def __init__(
         self,
@@ -112,15 +112,15 @@ class Judge:
         self._session = Session(setup, time_limit)
         self._session.open = True
 
-    def judge(self, case: Case) -> CaseResult:
+    def check(self, case: Case) -> CaseResult:
         """What came of a case. Raises `Failure` where the library or the runtime does not load."""
         if is_skipped(case):
             return CaseResult(case, "excepted", 0.0)
-        return self._session.judge([case])[0]
+        return self._session.check([case])[0]
 
-    def judge_all(self, cases: Sequence[Case]) -> list[CaseResult]:
+    def check_all(self, cases: Sequence[Case]) -> list[CaseResult]:
         """What came of several cases, none of which is to be skipped, in their order."""
-        return self._session.judge(cases)
+        return self._session.check(cases)
 
     def end(self) -> tuple[Ending, ...]:
         """Lets the process leave the library and end; what went wrong with that, as after `run`."""

@@ -26,7 +26,7 @@ Progress = Callable[[int, int, CaseResult], None]
 
 _BATCH = 64
 _LONG_BATCH = 4
-"""Calls of models that are handed out at once: some take a minute, and nobody should be alone with the last ones."""
+"""Calls of models that are handed out at once: some take a minute, and no process should be left with the last ones."""
 _START_LIMIT = 120.0
 """Seconds that a worker may take to load the library; more where a case may take long, as in an emulator."""
 _START_CASES = 6
@@ -61,7 +61,7 @@ class _Worker:
 
 
 class Session:
-    """Processes that judge cases. What a library does to a process costs the case that was running there."""
+    """Processes that run cases. What a library does to a process costs the case that was running there."""
 
     def __init__(
         self, setup: Setup, time_limit: float, progress: Progress | None = None, launcher: Sequence[str] = ()
@@ -101,7 +101,7 @@ class Session:
             self.close()
         return self.results
 
-    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
+    def check(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Runs cases in the process that is there, or in a new one."""
         self._take_on(cases)
         if self.workers:
@@ -303,7 +303,7 @@ def _ending(code: int) -> str:
 
 
 def _whole(errors: Any) -> str:
-    """What a process printed that judged one case alone, with the stacks that a library may show, below the message."""
+    """What a process printed that ran one case alone, with the stacks that a library may show, below the message."""
     errors.seek(0, os.SEEK_END)
     errors.seek(max(0, errors.tell() - 16000))
     text = errors.read().decode(errors="replace").strip()

@@ -82,7 +82,8 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
     if list(dims) != ["dim"] or read != [dims["dim"]] or function.family not in _REDUCED or not recipes:
         return
     name = read[0]
-    dim: Argument = (1,) if function.param("dim").type == "sizes" else 1  # type: ignore[union-attr]
+    takes_list = any(param.name == "dim" and param.type == "sizes" for param in function.params)
+    dim: Argument = (1,) if takes_list else 1
     outputs = {param.name for param in function.params if param.direction == "out"}
     others = {key: value for key, value in recipes[0].items() if key not in (name, "dim", *outputs)}
     for step, dtype in enumerate(lead_dtypes(function)):
@@ -106,7 +107,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
     Where results are not exact the largest numbers stay out: sums of them may overflow half-way in any order.
     """
     exact = function.tolerance == "exact"
-    if not exact and (function.tolerance not in _JUDGED or function.family in _WEIGHED):
+    if not exact and (function.tolerance not in _AGREED or function.family in _WEIGHED):
         return
     if function.operator in NO_RECIPE_SPECIALS:
         return
@@ -129,7 +130,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
 
 _WEIGHED = frozenset({"attention_llm_ext", "detection_mmcv"})
 """Families whose operators may leave out what has the weight 0."""
-_JUDGED = frozenset({"reduction", "rounding", "transcendental", "matmul", "attention"})
+_AGREED = frozenset({"reduction", "rounding", "transcendental", "matmul", "attention"})
 """Tolerances beside `exact` whose operators have agreed results for infinities and NaN."""
 
 

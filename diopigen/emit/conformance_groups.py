@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
-from typing import Any
+from typing import Any, cast
 
 from diopigen.diagnostics import Sink
 from diopigen.emit.python_text import CallText, Code, Literal
@@ -320,7 +320,7 @@ def _listed(values: Any) -> Literal:
 
 def _shaped(numbers: Sequence[Any], shape: tuple[int, ...]) -> Literal:
     if not shape:
-        return numbers[0]  # type: ignore[no-any-return]
+        return cast("Literal", numbers[0])
     step = len(numbers) // shape[0] if shape[0] else 0
     return [_shaped(numbers[place * step : (place + 1) * step], shape[1:]) for place in range(shape[0])]
 

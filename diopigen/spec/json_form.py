@@ -130,6 +130,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise FormFault(f"is damaged: an object has '{twice}' twice")
+        for key, _ in pairs:
+            if key in seen:
+                raise FormFault(f"is damaged: an object has '{key}' twice")
+            seen.add(key)
     return found

@@ -16,7 +16,7 @@ from diopigen.api import workspace
 from diopigen.conformance.html import to_html
 from diopigen.conformance.model import Case, CaseResult, Ending, Results
 from diopigen.conformance.report import text, to_json, to_junit
-from diopigen.conformance.runner import Judge, run
+from diopigen.conformance.runner import CaseRunner, run
 from diopigen.conformance.shards import merge, read_results
 from diopigen.diagnostics import Failure, Sink
 from diopigen.ir.model import Interface
@@ -90,10 +90,10 @@ def test_a_hang_at_the_end_is_ended(cases: list[Case], interface: Interface, tin
 def test_one_who_hands_out_cases_hears_of_it(
     cases: list[Case], interface: Interface, tiny_library: Path, runtime: Path
 ) -> None:
-    judge = Judge(cases, interface, tiny_library, runtime, environment={"TINY_FAULT": "leak"})
-    assert judge.judge(cases[0]).outcome == "passed"
-    assert [ending.message for ending in judge.end()] == [LEAK]
-    judge.close()
+    runner = CaseRunner(cases, interface, tiny_library, runtime, environment={"TINY_FAULT": "leak"})
+    assert runner.check(cases[0]).outcome == "passed"
+    assert [ending.message for ending in runner.end()] == [LEAK]
+    runner.close()
 
 
 def results_with(*endings: Ending, shard: str = "") -> Results:

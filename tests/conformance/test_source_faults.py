@@ -190,8 +190,8 @@ def test_a_second_run_keeps_what_it_knows(
     workshop: Workshop, points: list[Point], interface: Interface, runtime: Path, outcome: Outcome,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("diopigen.conformance.mutation.sources.campaign.Judge", None)
-    monkeypatch.setattr("diopigen.conformance.mutation.sources.reach.Judge", None)
+    monkeypatch.setattr("diopigen.conformance.mutation.sources.campaign.CaseRunner", None)
+    monkeypatch.setattr("diopigen.conformance.mutation.sources.reach.CaseRunner", None)
     cases = [case for case in select(interface, ops=("Add", "Relu")) if case.dtype == "float32"]
     again = workshop.run(points, [], cases, interface, runtime)
     assert [r.case for r in again.results] == [r.case for r in outcome.results]

@@ -20,7 +20,7 @@ from pathlib import Path
 from diopigen.conformance.binding import load_shared
 from diopigen.conformance.model import FAILURES, SUCCESS, Case, Operand
 from diopigen.conformance.mutation.model import Mutant, Report, Trial, Verdict
-from diopigen.conformance.runner import Judge, run
+from diopigen.conformance.runner import CaseRunner, run
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Interface
 
@@ -69,7 +69,7 @@ class Campaign:
     def __init__(
         self, cases: Sequence[Case], interface: Interface, true: Path, mutant: Path, runtime: Path, *, jobs: int = 1
     ) -> None:
-        """Runs the cases without any fault: those that do not pass judge nothing and stand in `unsound`.
+        """Runs the cases without any fault: those that do not pass show nothing and are named in `unsound`.
 
         An interrupt (SIGINT) is raised again: without these results nothing can be said.
         """
@@ -126,23 +126,23 @@ class Campaign:
         cases = [case for name in functions for case in self.cases[name]]
         with counters(len(self.order)) as (file, acts):
             environment = {**self.environment, "DIOPI_MUTANT": mutant.name, "DIOPI_MUTANT_ACTS": str(file)}
-            judge = Judge(
+            runner = CaseRunner(
                 cases, self.interface, self.mutant, self.runtime,
                 time_limit=_HANGS, environment=environment, stays=True, acts=str(file),
             )  # fmt: skip
             try:
-                trials = tuple(self._trial(name, judge, acts) for name in functions)
+                trials = tuple(self._trial(name, runner, acts) for name in functions)
             finally:
-                judge.close()
+                runner.close()
         return Verdict(mutant, trials, time.monotonic() - started)
 
-    def _trial(self, function: str, judge: Judge, acts: Acts) -> Trial:
+    def _trial(self, function: str, runner: CaseRunner, acts: Acts) -> Trial:
         cases = self.cases[function]
         place = self.order.index(function)
         for chunk in _chunks(cases):
             if self._stopped.is_set():
                 raise KeyboardInterrupt
-            for result in judge.judge_all(chunk):
+            for result in runner.check_all(chunk):
                 if result.outcome in FAILURES:
                     # What fails although the fault has not acted is no merit of the suite.
                     outcome = "killed" if any(acts(place)) else "unsound"

@@ -61,7 +61,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole run: `unsound` names cases that fail without any fault, which judge nothing."""
+    """A whole run: `unsound` names cases that fail without any fault, which show nothing."""
 
     verdicts: Sequence[Verdict]
     library: str

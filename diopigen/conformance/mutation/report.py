@@ -25,7 +25,7 @@ def text(report: Report) -> str:
     if lacking:
         parts.append(f"the library lacks every function of: {', '.join(lacking)}")
     if report.unsound:
-        text = f"{len(report.unsound)} cases fail without any fault and judge nothing: {', '.join(report.unsound[:4])}"
+        text = f"{len(report.unsound)} cases fail without any fault and show nothing: {', '.join(report.unsound[:4])}"
         parts.append(text + (", ..." if len(report.unsound) > 4 else ""))
     return "\n\n".join([*parts, summary(report)]) + "\n"
 

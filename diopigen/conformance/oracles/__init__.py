@@ -61,7 +61,7 @@ class Allocated:
 
 
 Answer = Mapping[str, Union[Expected, Law, Allocated, Sequence["Expected | None"], int, float, bool, None]]
-"""Expectation by output name. An output that is left out is not judged by its values."""
+"""Expectation by output name. An output that is left out is not compared."""
 
 
 @dataclass(frozen=True, slots=True)

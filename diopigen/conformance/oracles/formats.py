@@ -1,4 +1,4 @@
-"""Memory formats that belong to a library: only that logical elements stay what they are can be judged."""
+"""Memory formats that belong to a library: only that logical elements stay what they are can be checked."""
 
 from __future__ import annotations
 

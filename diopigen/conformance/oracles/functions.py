@@ -14,7 +14,7 @@ from diopigen.conformance.oracles.elementwise import Expression, arithmetic, fin
 
 
 def _each(function: Any, x: Array) -> Array:
-    """A function of one float from `math`, applied to every element: float64 even where the operand is wider. Whoever
+    """A function of one float from `math`, applied to every element: float64 even where the operand is wider. What
     goes on computing with it does so in float64 (`_double`), so that the type of the result says how precise it is."""
     return np.array([function(float(value)) for value in x.ravel()], dtype=np.float64).reshape(x.shape)
 

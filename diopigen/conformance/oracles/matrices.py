@@ -85,7 +85,7 @@ def _linear_backward(call: Call) -> Answer:
 
 @oracle("Cholesky")
 def _cholesky(call: Call) -> Answer:
-    """From one triangle alone. Of a matrix that has no factor only the order of the minor that fails is judged."""
+    """From one triangle alone. Of a matrix that has no factor only the order of the minor that fails is compared."""
     x = call.wide("mat")
     lower = np.tril(adjoint(x) if call["upper"] else x, -1)
     diagonal = np.einsum("...ii->...i", x).real
@@ -127,7 +127,7 @@ def _cholesky_backward(call: Call) -> Answer:
 def _qr(call: Call) -> Answer:
     """By reflections, with the signs of LAPACK. Where columns depend on those before them, a reflection has to work on
     nothing but the rounding errors of earlier ones: those rows of R are of the size of an error, and columns of Q may
-    be any at right angles to the others, which is not judged."""
+    be any at right angles to the others, which is not compared."""
     x = call.wide("A")
     size = vector_norm(x, 2, (-2,))[..., None, :]
     terms = x.shape[-2] * max(x.shape[-1], 1)

@@ -16,7 +16,7 @@ _SIGMAS = 5.5
 _ALIKE = 8.0
 """Standard errors of the largest of ten thousand correlations: exceeded once in 10^11 samples."""
 _TAILS = (0.005, 0.02)
-"""Shares of the sample whose place is judged, on either side."""
+"""Shares of the sample whose position is checked, on either side."""
 _FEW = 20
 _KOLMOGOROV = 2.6
 """Largest distance between distribution functions times the root of the sample size: exceeded once in 370,000."""

@@ -17,7 +17,7 @@ from diopigen.conformance.mutation.campaign import weight
 from diopigen.conformance.mutation.sources.board import Board
 from diopigen.conformance.mutation.sources.model import Point, Result, from_record, to_record
 from diopigen.conformance.mutation.sources.reach import state_of
-from diopigen.conformance.runner import Judge
+from diopigen.conformance.runner import CaseRunner
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
@@ -143,7 +143,7 @@ class _Process:
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
         self.board = Board(campaign.count)
-        self.judge: Judge | None = None
+        self.runner: CaseRunner | None = None
 
     def first_failing(self, number: int, cases: Sequence[Case]) -> CaseResult | None:
         """The first failure of these cases with the fault. It must fail in a new process too, where the process that
@@ -163,14 +163,14 @@ class _Process:
         return None
 
     def _failing(self, number: int, cases: Sequence[Case]) -> CaseResult | None:
-        if self.judge is None:
-            self.judge = Judge(
+        if self.runner is None:
+            self.runner = CaseRunner(
                 self.campaign.cases, self.campaign.interface, self.campaign.library, self.campaign.runtime,
                 time_limit=_HANGS, memory_limit=_MEMORY, environment=self.board.environment,
             )  # fmt: skip
         self.board.plant(number)
         try:
-            results = self.judge.judge_all(cases)
+            results = self.runner.check_all(cases)
         except Failure as error:  # the library does not even load with it
             self.renew()
             return CaseResult(cases[0], "crashed", 0.0, (Fault("crash", "", str(error)),))
@@ -180,9 +180,9 @@ class _Process:
 
     def renew(self) -> None:
         """Ends the process: the next case starts another."""
-        if self.judge is not None:
-            self.judge.close()
-            self.judge = None
+        if self.runner is not None:
+            self.runner.close()
+            self.runner = None
 
     def close(self) -> None:
         """Ends the process for good."""

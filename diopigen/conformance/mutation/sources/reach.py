@@ -11,7 +11,7 @@ from pathlib import Path
 
 from diopigen.conformance.model import Case
 from diopigen.conformance.mutation.sources.board import Board
-from diopigen.conformance.runner import Judge
+from diopigen.conformance.runner import CaseRunner
 from diopigen.ir.model import Interface
 
 Progress = Callable[[int, int], None]
@@ -21,7 +21,7 @@ _SOUND = ("passed", "uncovered")
 @dataclass(slots=True)
 class Reach:
     """The places, by number, that each case evaluates, of the cases that pass; `unsound` names the others that were
-    judged."""
+    tested."""
 
     of: dict[str, list[int]] = field(default_factory=dict)
     unsound: list[str] = field(default_factory=list)
@@ -62,11 +62,11 @@ def measure(
         def part(share: Sequence[Case]) -> None:
             nonlocal done
             with Board(count) as board:
-                judge = Judge(share, interface, library, runtime, environment=board.environment)
+                runner = CaseRunner(share, interface, library, runtime, environment=board.environment)
                 try:
                     for case in share:
                         board.reached()
-                        outcome = judge.judge(case).outcome
+                        outcome = runner.check(case).outcome
                         record: dict[str, object] = {
                             "state": states[case.id],
                             "outcome": outcome,
@@ -78,7 +78,7 @@ def measure(
                         if progress is not None:
                             progress(done, len(cases))
                 finally:
-                    judge.close()
+                    runner.close()
 
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(part, [left[start::jobs] for start in range(jobs) if left[start::jobs]]))
@@ -86,7 +86,9 @@ def measure(
     for case in cases:
         record = known[states[case.id]]
         if record["outcome"] in _SOUND:
-            reach.of[case.id] = record["reached"]  # type: ignore[assignment]
+            numbers = record["reached"]
+            assert isinstance(numbers, list)
+            reach.of[case.id] = numbers
         elif record["outcome"] not in ("unimplemented", "inapplicable"):
             reach.unsound.append(case.id)
     return reach
