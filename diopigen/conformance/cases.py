@@ -11,7 +11,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from diopigen.collection import no_collection
-from diopigen.conformance import axes, boundary, layouts, reach, refusals, variations
+from diopigen.conformance import axes, boundary, layouts, reach, refusals, truths, variations
 from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
@@ -150,6 +150,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     made += layouts.cases(function, resolver, recipes)
     made += variations.cases(function, resolver, recipes)
     made += boundary.cases(function, resolver, recipes)
+    made += truths.cases(function, resolver, recipes)
     made += _distribution_cases(function, resolver, recipes)
     made += list(reach.cases(function, resolver, recipes, made))
     for case in (

@@ -36,7 +36,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A scalar argument with the dtype that it is passed with: float64 or int64, as frameworks do."""
+    """A scalar argument with the dtype that it is passed with: float64, int64 or bool."""
 
     value: int | float
     dtype: str

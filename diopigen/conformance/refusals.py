@@ -92,7 +92,8 @@ def _good(
 ) -> tuple[str, Arguments] | None:
     """Arguments that a library accepts, to be spoilt in one place: with several elements in every tensor where there
     are such, never without any."""
-    plain = next((case for case in axis_cases(function, resolver) if case.axis == "plain"), None)
+    plains = [case for case in axis_cases(function, resolver) if case.axis == "plain"]
+    plain = next((case for case in plains if case.dtype == "float32"), next(iter(plains), None))
     found: list[tuple[str, Arguments]] = []
     for dtype in ("float32", *lead_dtypes(function)):
         for recipe in recipes:
@@ -199,8 +200,13 @@ class _Maker:
                 changes = {param.name: replace(value, shape=clash, values=0)}
                 yield self._case("shape", param, f"'{param.name}' does not have the shape of the rule", changes)
             elif isinstance(param.shape, ShapeList) and all(d.kind != "variadic" for d in param.shape.dimensions):
-                changes = {param.name: replace(value, shape=clash, values=0 if param.is_read else value.values)}
+                values = 0 if param.is_read else value.values
+                changes = {param.name: replace(value, shape=clash, values=values)}
                 yield self._case("shape", param, f"'{param.name}' has a dimension too many", changes)
+                if len(value.shape) > 1:
+                    # What is left may pass for the tensor without its first dimensions: a library counts them all.
+                    short = {param.name: replace(value, shape=value.shape[:-1], values=values)}
+                    yield self._case("short", param, f"'{param.name}' lacks its last dimension", short)
         yield from self._no_broadcast()
 
     def _no_broadcast(self) -> Iterator[Case]:

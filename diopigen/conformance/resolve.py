@@ -27,8 +27,11 @@ _FOLLOWS = "follows from its rule"
 """Stands for a tensor until its shape is worked out."""
 
 
-def number(value: Any) -> Number:
-    """A scalar as frameworks pass it: float64 or int64, bool as int64."""
+def number(value: Any, param: Parameter) -> Number:
+    """A scalar argument as frameworks pass it, a float64 or an int64; a truth value as a bool where the list of the
+    parameter has that."""
+    if isinstance(value, bool) and isinstance(param.dtype, DtypeList) and "bool" in param.dtype.dtypes:
+        return Number(int(value), "bool")
     return Number(float(value), "float64") if isinstance(value, float) else Number(int(value), "int64")
 
 
@@ -87,7 +90,7 @@ class Resolver:
         else:
             given = None
         if param.type == "scalar" and given is not None:
-            return number(given)
+            return number(given, param)
         is_open = "nullability" in param.free and param.name in recipe
         if given is None and not (param.nullable or is_open) and param.direction == "in" and param.type != "tensors":
             raise Unfit(f"no value for '{param.name}'")

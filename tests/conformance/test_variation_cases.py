@@ -12,7 +12,7 @@ from diopigen import api
 from diopigen.conformance.binding import Host
 from diopigen.conformance.cases import cases_of, select
 from diopigen.conformance.memory import CANARY, GUARD, Arena
-from diopigen.conformance.model import Case, Operand
+from diopigen.conformance.model import Case, Number, Operand
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
@@ -101,6 +101,20 @@ def test_every_dtype_of_the_second_operand_is_mixed_in(interface: Interface) -> 
     mixed = [case for case in of_axis(interface, "diopiMul", "mixed") if case.dtype == "int16"]
     dtypes = {case.arguments["other"].dtype for case in mixed}  # type: ignore[union-attr]
     assert dtypes == {"bool", "uint8", "int8", "int32", "int64"}
+
+
+def test_a_scalar_that_may_be_a_bool_is_one(interface: Interface) -> None:
+    cases = [case for case in of_axis(interface, "diopiMulScalar", "mixed") if case.id.endswith("mixed-bool-other")]
+    outputs = {case.dtype: case.arguments["out"].dtype for case in cases}  # type: ignore[union-attr]
+    assert outputs == {"bool": "bool", "int32": "int32", "float32": "float32"}
+    assert {case.arguments["other"] for case in cases} == {Number(1, "bool")}
+    assert not any("mixed-bool" in case.id for case in cases_of(interface, function_of(interface, "diopiSubScalar")))
+
+
+def test_tensors_lack_their_last_dimension(interface: Interface) -> None:
+    cases = {case.id.split("/")[1]: case for case in of_axis(interface, "diopiConvolution2d", "error")}
+    assert cases["short-weight"].arguments["weight"].shape == (4, 3, 3)  # type: ignore[union-attr]
+    assert "short-bias" not in cases  # without dimensions it may stand for one of size 1
 
 
 def test_edge_values_reach_every_dtype(interface: Interface) -> None:

@@ -26,6 +26,7 @@ REFUSED = {
 KNOWN = (
     "/overlap-",
     "diopiMultiHeadAttention/shape-debug_attn_mask/",
+    "diopiMultiHeadAttention/short-debug_attn_mask/",
     "diopiMultiHeadAttention/device-debug_attn_mask/",
 )
 
