@@ -86,7 +86,7 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
             const int64_t plane = (n * convolution.groups + group) * convolution.depth();
             const T* seen = x.data() + plane * volume(sliding.size);
             if (!sliding.is_identity()) {
-                unfold(sliding, convolution.depth(), seen, columns, positions, 1);
+                unfold(sliding, convolution.depth(), seen, columns, positions);
                 seen = columns;
             }
             product(w.data() + group * filters * elements, seen,
@@ -163,7 +163,7 @@ void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& res
                     const int64_t at = n * convolution.groups + group;
                     const T* seen = x.data() + at * convolution.depth() * volume(sliding.size);
                     if (!sliding.is_identity()) {
-                        unfold(sliding, convolution.depth(), seen, columns.data(), positions, 1);
+                        unfold(sliding, convolution.depth(), seen, columns.data(), positions);
                         seen = columns.data();
                     }
                     gemm<T>({filters, positions, elements}, T(1), {y.data() + at * filters * positions, positions},

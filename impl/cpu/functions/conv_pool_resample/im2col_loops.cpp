@@ -16,7 +16,7 @@ void unfold_images(const Tensor& out_tensor, const Tensor& input_tensor, const S
         for (int64_t n = 0; n < batch; ++n) {
             unfold(sliding, channels, x.data() + n * channels * volume(sliding.size),
                    y.data() + n * channels * volume(sliding.window.kernel) * volume(sliding.positions),
-                   volume(sliding.positions), 1);
+                   volume(sliding.positions));
         }
         y.store();
     });

@@ -53,32 +53,31 @@ inline int64_t channel_grain(const Sliding& sliding) {
     return 1 + 16384 / (volume(sliding.window.kernel) * volume(sliding.positions) + 1);
 }
 
-// Element e of window p goes to columns[e * element_stride + p * position_stride].
+// Element e of window p goes to columns[e * element_stride + p].
 template <typename T>
-void unfold(const Sliding& sliding, int64_t channels, const T* image, T* columns, int64_t element_stride,
-            int64_t position_stride) {
+void unfold(const Sliding& sliding, int64_t channels, const T* image, T* columns, int64_t element_stride) {
     const int64_t step = sliding.window.step[2];
     const int64_t width = sliding.positions[2];
     parallel_for(channels, channel_grain(sliding), [&](int64_t begin, int64_t end) {
         for_each_row(sliding, begin, end,
                      [&](int64_t element, int64_t position, int64_t first, int64_t last, int64_t source) {
-                         T* to = columns + element * element_stride + position * position_stride;
+                         T* to = columns + element * element_stride + position;
                          for (int64_t p = 0; p < first; ++p) {
-                             to[p * position_stride] = T(0);
+                             to[p] = T(0);
                          }
-                         if (position_stride == 1 && step == 1) {
+                         if (step == 1) {
                              std::copy(image + source + first, image + source + last, to + first);
-                         } else if (position_stride == 1 && step == 2) {
+                         } else if (step == 2) {
                              for (int64_t p = first; p < last; ++p) {
                                  to[p] = image[source + p * 2];
                              }
                          } else {
                              for (int64_t p = first; p < last; ++p) {
-                                 to[p * position_stride] = image[source + p * step];
+                                 to[p] = image[source + p * step];
                              }
                          }
                          for (int64_t p = last; p < width; ++p) {
-                             to[p * position_stride] = T(0);
+                             to[p] = T(0);
                          }
                      });
     });

@@ -15,13 +15,13 @@ class Places {
         : columns_(around(index, dim)), step_(around(target, dim).inner) {
         const auto at = static_cast<size_t>(dim);
         outer_ = offsets(target, index, 0, at, target[at] * step_);
-        inner_ = offsets(target, index, at + 1, index.size(), 1);
+        inner_ = offsets(target, index, at + 1, index.size());
     }
 
     // Calls `body(place in the target, place in the index)` for every element.
     template <typename Index, typename Body>
     void for_each(const Index& positions, Body&& body) const {
-        if (columns_.inner == 1 && inner_[0] == 0) {
+        if (columns_.inner == 1) {
             parallel_for(columns_.outer, row_grain(columns_.size), [&](int64_t begin, int64_t end) {
                 for (int64_t outer = begin; outer < end; ++outer) {
                     const int64_t row = outer * columns_.size;
@@ -46,7 +46,7 @@ class Places {
   private:
     // The offset in the target of every coordinate in the dimensions [begin, end) of the index.
     static std::vector<int64_t> offsets(const std::vector<int64_t>& target, const std::vector<int64_t>& index,
-                                        size_t begin, size_t end, int64_t step) {
+                                        size_t begin, size_t end, int64_t step = 1) {
         std::vector<int64_t> result{0};
         for (size_t d = end; d-- > begin;) {
             std::vector<int64_t> next;

@@ -47,7 +47,6 @@ class Product {
         }
         shape = batch;
         left_is_vector = input.rank == 1;
-        right_is_vector = other.rank == 1;
         if (input.rank > 1) {
             shape.push_back(rows);
         }
@@ -69,9 +68,7 @@ class Product {
         if (left_is_vector) {
             strides.insert(strides.begin() + static_cast<int64_t>(place), 0);
         }
-        if (right_is_vector) {
-            strides.push_back(0);
-        }
+        strides.resize(batch.size() + 2, 0);  // where the right factor is a vector, of its one column
         return View(tensor, with_batch(rows, columns), std::move(strides));
     }
 
@@ -84,7 +81,6 @@ class Product {
     std::vector<int64_t> shape;  // of the product
     std::vector<int64_t> batch;
     bool left_is_vector = false;
-    bool right_is_vector = false;
 
   private:
     static const Tensor& checked(const Tensor& tensor) {

@@ -22,7 +22,6 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
         const Tensor b_tensor = tensor("b", b, kSolved);
         const Tensor mat_tensor = tensor("mat", mat, kSolved);
         const Matrices right(b_tensor);
-        square_matrices(mat_tensor);
         require_shape(mat_tensor, right.shape(right.rows, right.rows));
         require_same_dtype(mat_tensor, b_tensor);
         require_same_dtype(out_tensor, b_tensor);
@@ -51,7 +50,6 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx, di
         const Tensor b_tensor = tensor("b", b, kSolved);
         const Tensor mat_tensor = tensor("mat", mat, kSolved);
         const Matrices right(b_tensor);
-        square_matrices(mat_tensor);
         require_shape(mat_tensor, right.shape(right.rows, right.rows));
         for (const Tensor* same : {&grad_b_tensor, &grad_x_tensor, &x_tensor}) {
             require_same_shape(*same, b_tensor);
