@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from diopigen.diagnostics import Failure, failure
 from diopigen.emit.adaptor_shim import arguments, head
 from diopigen.emit.c_text import COLUMNS, call_lines
-from diopigen.emit.cpu_constraints import plain_condition
+from diopigen.emit.constraint_forms import plain_condition
 from diopigen.emit.cpu_kernels import rule_operands
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary

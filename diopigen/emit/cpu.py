@@ -1,4 +1,4 @@
-"""The elementwise operators of the CPU library, from their kernels: loops and complete public functions."""
+"""The elementwise operators of the CPU library, from their kernels: the loops, and the kernels that run them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity
-from diopigen.emit.c_text import COLUMNS, call_lines, declarator, wrapped
+from diopigen.emit.c_text import COLUMNS, wrapped
 from diopigen.emit.cpp_expression import (
     CPU,
     Backend,
@@ -17,12 +17,11 @@ from diopigen.emit.cpp_expression import (
     Printed,
 )
 from diopigen.emit.cpp_lines import Statement, fit
-from diopigen.emit.cpu_call import Body
+from diopigen.emit.cpu_call import INDENT, Body
 from diopigen.emit.cpu_kernels import Group, groups, parameters
-from diopigen.emit.cpu_not_covered import not_covered_files
+from diopigen.emit.entry import arguments_name, kernel_name
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
-from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
 from diopigen.spec.expression import Name, to_text
 
@@ -52,8 +51,6 @@ class Form:
     call_type: str
     """The class of a call, and the table of loops that it runs."""
     table: str
-    takes_context: bool
-    """Whether a call needs its context: its kernels run on a stream."""
 
     def types(self, truth: str = "Bool") -> dict[str, str]:
         """The C++ types by kind; truth values have another one in memory than in an expression."""
@@ -70,7 +67,6 @@ FORM = Form(
     "Coordinate",
     "Elementwise",
     "loops",
-    takes_context=False,
 )
 
 
@@ -173,59 +169,39 @@ def _set_text(dtypes: tuple[str, ...]) -> str:
     return " | ".join(words)
 
 
-def function_text(group: Group, loop: LoopText, function: Function, form: Form = FORM) -> str:
-    """The definition of a public function."""
-    declared = c_function(function)
-    used = {param.name for param in function.params} | ({"ctx"} if form.takes_context else set())
-    params = [declarator(p.type, p.name if p.name in used else f"/*{p.name}*/") for p in declared.params]
+def kernel_text(group: Group, loop: LoopText, function: Function, form: Form = FORM) -> str:
+    """The definition of the kernel behind a function."""
     body = Body(group, function, loop.constants, loop.results, form.call_type)
-    head = f"DIOPI_API diopiError_t {function.name}"
     lines = body.lines()
     table = f"{form.table}<{loop.name}Loop, {loop.set_text}>()"
-    run = [f"{' ' * 8}call.run({table});"]
-    if len(run[0]) > COLUMNS:
+    run = [f"{INDENT}call.run({table});"]
+    if len(run[0]) > COLUMNS - 4:
         run = [
-            f"{' ' * 8}constexpr DtypeSet kSet = {loop.set_text};",
-            f"{' ' * 8}call.run({form.table}<{loop.name}Loop, kSet>());",
+            f"{INDENT}constexpr DtypeSet kSet = {loop.set_text};",
+            f"{INDENT}call.run({form.table}<{loop.name}Loop, kSet>());",
         ]
     if loop.copied:
-        run = [f"{' ' * 8}copy_elements({body.written[0]}_tensor, {body.value(loop.copied)});"]
-    context = " ctx," if form.takes_context else ""
-    start = f'    return guarded("{function.name}",{context} [&] {{'
-    inner = [*lines, *run]
+        run = [f"{INDENT}copy_elements({body.value(body.written[0])}, {body.value(loop.copied)});"]
+        lines = []
+    lines += run
     if body.is_list:
-        inner = _over_list(function, inner)
-    return "\n".join([call_lines(head, params, " {"), start, *inner, "    });", "}"])
+        lines = _over_list(function, lines)
+    return "\n".join([f"void {kernel_name(function)}(const {arguments_name(function)}& args) {{", *lines, "}"])
 
 
 def _over_list(function: Function, lines: list[str]) -> list[str]:
-    """A function over lists of tensors: everything is checked before anything is written."""
-    count = next(str(param.count) for param in function.params if param.type == "tensors")
-    lists = [param.name for param in function.params if param.type == "tensors"]
-    pad = " " * 8
-    indented = ["\n".join(f"    {part}" for part in line.split("\n")) for line in lines]
-    last = indented.pop()
-    nulls = " && ".join(f"{name} != nullptr" for name in lists)
-    message = f"{' or '.join(lists)} is null, or {count} is negative"
+    """A kernel over lists of tensors: one call for each member."""
+    first = next(param.name for param in function.params if param.type == "tensors")
     return [
-        call_lines(f"{pad}require", [f"{count} == 0 || ({count} > 0 && {nulls})", f'"{message}"'], ";"),
-        f"{pad}const auto visit = [&](int64_t k, bool runs) {{",
-        *indented,
-        f"{pad}    if (runs) {{",
-        f"    {last}",
-        f"{pad}    }}",
-        f"{pad}}};",
-        f"{pad}for (const bool runs : {{false, true}}) {{",
-        f"{pad}    for (int64_t k = 0; k < {count}; ++k) {{",
-        f"{pad}        visit(k, runs);",
-        f"{pad}    }}",
-        f"{pad}}}",
+        f"{INDENT}for (size_t k = 0; k < args.{first}.size(); ++k) {{",
+        *("\n".join(f"{INDENT}{part}" for part in line.split("\n")) for line in lines),
+        f"{INDENT}}}",
     ]
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`cpu/elementwise_<family>.cpp` and `cpu/not_covered.cpp`. Raises `Failure` where a kernel cannot be printed."""
-    return Plan((*elementwise_files(interface, templates, FORM), *not_covered_files(interface, templates, TARGET)))
+    """`cpu/elementwise_<family>.cpp`. Raises `Failure` where a kernel cannot be printed."""
+    return Plan(elementwise_files(interface, templates, FORM))
 
 
 def elementwise_files(interface: Interface, templates: Path, form: Form) -> tuple[PlannedFile, ...]:
@@ -252,14 +228,12 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
     for family, found in families.items():
         functions = [function for group, _ in found for function in group.functions]
         sources = {interface.file_of[f.name] for f in functions if f.name in interface.file_of}
-        headers = {function.header for function in functions}
         values = {
             "family": family,
             "sources": sorted(sources),
-            "headers": [header.file for header in interface.headers if header.file in headers],
             "loops": [loop for _, loop in found if not loop.copied],
             "copies": any(loop.copied for _, loop in found),
-            "functions": [function_text(group, loop, f, form) for group, loop in found for f in group.functions],
+            "kernels": [kernel_text(group, loop, f, form) for group, loop in found for f in group.functions],
         }
         content = render(templates, template, values)
         inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")

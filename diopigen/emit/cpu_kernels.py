@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from diopigen.emit.cpp_expression import CPU, ElementPrinter, HostPrinter, needs_float
+from diopigen.emit.argument_printer import ArgumentPrinter
+from diopigen.emit.cpp_expression import CPU, ElementPrinter, needs_float
 from diopigen.ir.model import BASE, DtypeList, DtypeRule, Formula, Function, Interface, Kernel, Parameter
 from diopigen.spec.expression import Call, Expression, Name, to_text, walk
 
@@ -98,7 +99,7 @@ def _group(base: Function, functions: tuple[Function, ...]) -> Group:
     masks = {name for name in operands if all(name not in own for own in participants.values())}
     masks = {name for name in masks if _is_mask(params[name])}
     arrays = {name: "truth" if name in masks else "element" for name in operands}
-    host = HostPrinter(CPU, params, {})
+    host = ArgumentPrinter(params)
     lets = dict(kernel.lets)
     probe = ElementPrinter(CPU, host, arrays, dict.fromkeys(lets, "element"))
     widens: bool | str = False

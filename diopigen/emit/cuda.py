@@ -6,7 +6,6 @@ from pathlib import Path
 
 from diopigen.emit.cpp_expression import CUDA
 from diopigen.emit.cpu import Form, elementwise_files
-from diopigen.emit.cuda_coverage import not_covered_files
 from diopigen.emit.plan import Plan
 from diopigen.ir.model import Interface
 
@@ -22,10 +21,9 @@ FORM = Form(
     "int64_t",
     "KernelCall",
     "launches",
-    takes_context=True,
 )
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`cuda/elementwise_<family>.cu` and `cuda/not_covered.cpp`. Raises `Failure` where a kernel cannot be printed."""
-    return Plan((*elementwise_files(interface, templates, FORM), *not_covered_files(interface, templates, TARGET)))
+    """`cuda/elementwise_<family>.cu`. Raises `Failure` where a kernel cannot be printed."""
+    return Plan(elementwise_files(interface, templates, FORM))

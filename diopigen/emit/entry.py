@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.emit.c_text import call_lines, declarator, wrapped
-from diopigen.emit.cpu_kernels import tensor_functions
 from diopigen.emit.operands import definition_parameters, is_operator, operand
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
@@ -35,6 +34,11 @@ class _Member:
 def kernel_name(function: Function) -> str:
     """The name of the kernel behind a function: `log_softmax` of diopiLogSoftmax."""
     return _WORD.sub("_", function.short_name).lower().rstrip("_")
+
+
+def arguments_name(function: Function) -> str:
+    """The type of a kernel's arguments."""
+    return function.short_name.rstrip("_") + "Args"
 
 
 def _member(param: Parameter, position: int) -> _Member:
@@ -66,10 +70,10 @@ def _members(function: Function) -> list[_Member]:
 
 def arguments_text(function: Function) -> str:
     """The struct of a kernel's arguments and the declaration of the kernel."""
-    name = function.short_name.rstrip("_")
+    name = arguments_name(function)
     members = [f"{_INDENT}{member.declaration};" for member in _members(function)]
-    kernel = f"DIOPI_KERNEL void {kernel_name(function)}(const {name}Args& args);"
-    return "\n".join([f"struct {name}Args {{", *members, "};", kernel])
+    kernel = f"DIOPI_KERNEL void {kernel_name(function)}(const {name}& args);"
+    return "\n".join([f"struct {name} {{", *members, "};", kernel])
 
 
 def function_text(function: Function) -> str:
@@ -96,16 +100,10 @@ def _lines(text: str, pad: str) -> list[str]:
     return [pad + line for line in text.split("\n")]
 
 
-def entered(interface: Interface) -> tuple[Function, ...]:
-    """The functions with an entry here: all operators but those whose loops follow from the spec."""
-    generated = {function.name for function in tensor_functions(interface)}
-    return tuple(f for f in interface.functions if is_operator(f) and f.name not in generated)
-
-
 def emit(interface: Interface, templates: Path) -> Plan:
     """`entry/<family>.h` with the arguments of kernels, `entry/<family>.cpp` with the functions that call them."""
     families: dict[str, list[Function]] = {}
-    for function in entered(interface):
+    for function in filter(is_operator, interface.functions):
         families.setdefault(function.family, []).append(function)
     files = []
     for family, functions in families.items():

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.emit.c_text import call_lines, declarator, wrapped
+from diopigen.emit.constraint_forms import check_of, plain_condition, promotion_of
 from diopigen.emit.cpp_expression import Backend, Constant, ElementPrinter, HostPrinter, Inexpressible
 from diopigen.emit.cpp_lines import Statement, fit
-from diopigen.emit.cpu_constraints import check_of, plain_condition, promotion_of
 from diopigen.emit.cpu_kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render

@@ -11,6 +11,122 @@
 using namespace diopi::cpu;
 namespace kernels = diopi::kernels;
 
+DIOPI_API diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                             const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
+    return guarded("diopiHardtanhBackward", ctx, [&] {
+        require_covered(kernels::hardtanh_backward != nullptr);
+        OperandList<5> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("input", input);
+        operands.value("min_val", min_val);
+        operands.value("max_val", max_val);
+        const Call call(contract::kHardtanhBackward, operands);
+        kernels::hardtanh_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*min_val),
+                                   number(*max_val)});
+    });
+}
+
+DIOPI_API diopiError_t diopiHardswishBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
+    return guarded("diopiHardswishBackward", ctx, [&] {
+        require_covered(kernels::hardswish_backward != nullptr);
+        OperandList<3> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("input", input);
+        const Call call(contract::kHardswishBackward, operands);
+        kernels::hardswish_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+    });
+}
+
+DIOPI_API diopiError_t diopiThresholdBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                              const diopiScalar_t* threshold) {
+    return guarded("diopiThresholdBackward", ctx, [&] {
+        require_covered(kernels::threshold_backward != nullptr);
+        OperandList<4> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("input", input);
+        operands.value("threshold", threshold);
+        const Call call(contract::kThresholdBackward, operands);
+        kernels::threshold_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*threshold)});
+    });
+}
+
+DIOPI_API diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                         diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                         const char* approximate) {
+    return guarded("diopiGeluBackward", ctx, [&] {
+        require_covered(kernels::gelu_backward != nullptr);
+        OperandList<4> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("input", input);
+        operands.value("approximate", approximate);
+        const Call call(contract::kGeluBackward, operands);
+        kernels::gelu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(approximate)});
+    });
+}
+
+DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+                                              const diopiScalar_t* negative_slope, bool input_is_result) {
+    return guarded("diopiLeakyReluBackward", ctx, [&] {
+        require_covered(kernels::leaky_relu_backward != nullptr);
+        OperandList<5> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("input", input);
+        operands.value("negative_slope", negative_slope);
+        operands.value("input_is_result", input_is_result);
+        const Call call(contract::kLeakyReluBackward, operands);
+        kernels::leaky_relu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*negative_slope),
+                                     input_is_result});
+    });
+}
+
+DIOPI_API diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                         diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return guarded("diopiTanhBackward", ctx, [&] {
+        require_covered(kernels::tanh_backward != nullptr);
+        OperandList<3> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("output", output);
+        const Call call(contract::kTanhBackward, operands);
+        kernels::tanh_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+    });
+}
+
+DIOPI_API diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
+    return guarded("diopiSigmoidBackward", ctx, [&] {
+        require_covered(kernels::sigmoid_backward != nullptr);
+        OperandList<3> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("output", output);
+        const Call call(contract::kSigmoidBackward, operands);
+        kernels::sigmoid_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+    });
+}
+
+DIOPI_API diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                         diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
+    return guarded("diopiSiluBackward", ctx, [&] {
+        require_covered(kernels::silu_backward != nullptr);
+        OperandList<3> operands;
+        operands.out("grad_input", grad_input);
+        operands.in("grad_output", grad_output);
+        operands.in("input", input);
+        const Call call(contract::kSiluBackward, operands);
+        kernels::silu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+    });
+}
+
 DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
                                             int64_t dim) {

@@ -8,6 +8,76 @@
 
 namespace diopi::kernels {
 
+struct HardtanhBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor input;
+    Number min_val;
+    Number max_val;
+};
+DIOPI_KERNEL void hardtanh_backward(const HardtanhBackwardArgs& args);
+
+struct HardswishBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor input;
+};
+DIOPI_KERNEL void hardswish_backward(const HardswishBackwardArgs& args);
+
+struct ThresholdBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor input;
+    Number threshold;
+};
+DIOPI_KERNEL void threshold_backward(const ThresholdBackwardArgs& args);
+
+struct GeluBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor input;
+    std::string_view approximate;
+};
+DIOPI_KERNEL void gelu_backward(const GeluBackwardArgs& args);
+
+struct LeakyReluBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor input;
+    Number negative_slope;
+    bool input_is_result;
+};
+DIOPI_KERNEL void leaky_relu_backward(const LeakyReluBackwardArgs& args);
+
+struct TanhBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor output;
+};
+DIOPI_KERNEL void tanh_backward(const TanhBackwardArgs& args);
+
+struct SigmoidBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor output;
+};
+DIOPI_KERNEL void sigmoid_backward(const SigmoidBackwardArgs& args);
+
+struct SiluBackwardArgs {
+    diopiContextHandle_t ctx;
+    Tensor grad_input;
+    Tensor grad_output;
+    Tensor input;
+};
+DIOPI_KERNEL void silu_backward(const SiluBackwardArgs& args);
+
 struct SoftmaxBackwardArgs {
     diopiContextHandle_t ctx;
     Tensor grad_input;

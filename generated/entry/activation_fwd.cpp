@@ -11,6 +11,204 @@
 using namespace diopi::cpu;
 namespace kernels = diopi::kernels;
 
+DIOPI_API diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return guarded("diopiRelu", ctx, [&] {
+        require_covered(kernels::relu != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kRelu, operands);
+        kernels::relu({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
+DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return guarded("diopiReluInp", ctx, [&] {
+        require_covered(kernels::relu_inp != nullptr);
+        OperandList<1> operands;
+        operands.inout("input", input);
+        const Call call(contract::kReluInp, operands);
+        kernels::relu_inp({ctx, call.tensor(0)});
+    });
+}
+
+DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                     const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
+    return guarded("diopiHardtanh", ctx, [&] {
+        require_covered(kernels::hardtanh != nullptr);
+        OperandList<4> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.value("min_val", min_val);
+        operands.value("max_val", max_val);
+        const Call call(contract::kHardtanh, operands);
+        kernels::hardtanh({ctx, call.tensor(0), call.tensor(1), number(*min_val), number(*max_val)});
+    });
+}
+
+DIOPI_API diopiError_t diopiHardtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                        const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
+    return guarded("diopiHardtanhInp", ctx, [&] {
+        require_covered(kernels::hardtanh_inp != nullptr);
+        OperandList<3> operands;
+        operands.inout("input", input);
+        operands.value("min_val", min_val);
+        operands.value("max_val", max_val);
+        const Call call(contract::kHardtanhInp, operands);
+        kernels::hardtanh_inp({ctx, call.tensor(0), number(*min_val), number(*max_val)});
+    });
+}
+
+DIOPI_API diopiError_t diopiHardswish(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input) {
+    return guarded("diopiHardswish", ctx, [&] {
+        require_covered(kernels::hardswish != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kHardswish, operands);
+        kernels::hardswish({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
+DIOPI_API diopiError_t diopiHardswishInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return guarded("diopiHardswishInp", ctx, [&] {
+        require_covered(kernels::hardswish_inp != nullptr);
+        OperandList<1> operands;
+        operands.inout("input", input);
+        const Call call(contract::kHardswishInp, operands);
+        kernels::hardswish_inp({ctx, call.tensor(0)});
+    });
+}
+
+DIOPI_API diopiError_t diopiThreshold(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      const diopiScalar_t* threshold, const diopiScalar_t* value) {
+    return guarded("diopiThreshold", ctx, [&] {
+        require_covered(kernels::threshold != nullptr);
+        OperandList<4> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.value("threshold", threshold);
+        operands.value("value", value);
+        const Call call(contract::kThreshold, operands);
+        kernels::threshold({ctx, call.tensor(0), call.tensor(1), number(*threshold), number(*value)});
+    });
+}
+
+DIOPI_API diopiError_t diopiThresholdInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                         const diopiScalar_t* threshold, const diopiScalar_t* value) {
+    return guarded("diopiThresholdInp", ctx, [&] {
+        require_covered(kernels::threshold_inp != nullptr);
+        OperandList<3> operands;
+        operands.inout("input", input);
+        operands.value("threshold", threshold);
+        operands.value("value", value);
+        const Call call(contract::kThresholdInp, operands);
+        kernels::threshold_inp({ctx, call.tensor(0), number(*threshold), number(*value)});
+    });
+}
+
+DIOPI_API diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                 const char* approximate) {
+    return guarded("diopiGelu", ctx, [&] {
+        require_covered(kernels::gelu != nullptr);
+        OperandList<3> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.value("approximate", approximate);
+        const Call call(contract::kGelu, operands);
+        kernels::gelu({ctx, call.tensor(0), call.tensor(1), text(approximate)});
+    });
+}
+
+DIOPI_API diopiError_t diopiLeakyRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      const diopiScalar_t* negative_slope) {
+    return guarded("diopiLeakyRelu", ctx, [&] {
+        require_covered(kernels::leaky_relu != nullptr);
+        OperandList<3> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.value("negative_slope", negative_slope);
+        const Call call(contract::kLeakyRelu, operands);
+        kernels::leaky_relu({ctx, call.tensor(0), call.tensor(1), number(*negative_slope)});
+    });
+}
+
+DIOPI_API diopiError_t diopiLeakyReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                         const diopiScalar_t* negative_slope) {
+    return guarded("diopiLeakyReluInp", ctx, [&] {
+        require_covered(kernels::leaky_relu_inp != nullptr);
+        OperandList<2> operands;
+        operands.inout("input", input);
+        operands.value("negative_slope", negative_slope);
+        const Call call(contract::kLeakyReluInp, operands);
+        kernels::leaky_relu_inp({ctx, call.tensor(0), number(*negative_slope)});
+    });
+}
+
+DIOPI_API diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return guarded("diopiTanhInp", ctx, [&] {
+        require_covered(kernels::tanh_inp != nullptr);
+        OperandList<1> operands;
+        operands.inout("input", input);
+        const Call call(contract::kTanhInp, operands);
+        kernels::tanh_inp({ctx, call.tensor(0)});
+    });
+}
+
+DIOPI_API diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return guarded("diopiTanh", ctx, [&] {
+        require_covered(kernels::tanh != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kTanh, operands);
+        kernels::tanh({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
+DIOPI_API diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return guarded("diopiSigmoidInp", ctx, [&] {
+        require_covered(kernels::sigmoid_inp != nullptr);
+        OperandList<1> operands;
+        operands.inout("input", input);
+        const Call call(contract::kSigmoidInp, operands);
+        kernels::sigmoid_inp({ctx, call.tensor(0)});
+    });
+}
+
+DIOPI_API diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return guarded("diopiSigmoid", ctx, [&] {
+        require_covered(kernels::sigmoid != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kSigmoid, operands);
+        kernels::sigmoid({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
+DIOPI_API diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
+    return guarded("diopiSiluInp", ctx, [&] {
+        require_covered(kernels::silu_inp != nullptr);
+        OperandList<1> operands;
+        operands.inout("input", input);
+        const Call call(contract::kSiluInp, operands);
+        kernels::silu_inp({ctx, call.tensor(0)});
+    });
+}
+
+DIOPI_API diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return guarded("diopiSilu", ctx, [&] {
+        require_covered(kernels::silu != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kSilu, operands);
+        kernels::silu({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
 DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     int64_t dim) {
     return guarded("diopiSoftmax", ctx, [&] {

@@ -8,6 +8,128 @@
 
 namespace diopi::kernels {
 
+struct ReluArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void relu(const ReluArgs& args);
+
+struct ReluInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void relu_inp(const ReluInpArgs& args);
+
+struct HardtanhArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number min_val;
+    Number max_val;
+};
+DIOPI_KERNEL void hardtanh(const HardtanhArgs& args);
+
+struct HardtanhInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number min_val;
+    Number max_val;
+};
+DIOPI_KERNEL void hardtanh_inp(const HardtanhInpArgs& args);
+
+struct HardswishArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void hardswish(const HardswishArgs& args);
+
+struct HardswishInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void hardswish_inp(const HardswishInpArgs& args);
+
+struct ThresholdArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number threshold;
+    Number value;
+};
+DIOPI_KERNEL void threshold(const ThresholdArgs& args);
+
+struct ThresholdInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number threshold;
+    Number value;
+};
+DIOPI_KERNEL void threshold_inp(const ThresholdInpArgs& args);
+
+struct GeluArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    std::string_view approximate;
+};
+DIOPI_KERNEL void gelu(const GeluArgs& args);
+
+struct LeakyReluArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number negative_slope;
+};
+DIOPI_KERNEL void leaky_relu(const LeakyReluArgs& args);
+
+struct LeakyReluInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number negative_slope;
+};
+DIOPI_KERNEL void leaky_relu_inp(const LeakyReluInpArgs& args);
+
+struct TanhInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void tanh_inp(const TanhInpArgs& args);
+
+struct TanhArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void tanh(const TanhArgs& args);
+
+struct SigmoidInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void sigmoid_inp(const SigmoidInpArgs& args);
+
+struct SigmoidArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void sigmoid(const SigmoidArgs& args);
+
+struct SiluInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void silu_inp(const SiluInpArgs& args);
+
+struct SiluArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void silu(const SiluArgs& args);
+
 struct SoftmaxArgs {
     diopiContextHandle_t ctx;
     Tensor out;

@@ -964,6 +964,34 @@ DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHa
     });
 }
 
+DIOPI_API diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput, const int64_t val,
+                                          const int64_t size) {
+    return guarded("diopiPlusScalarInp", ctx, [&] {
+        require_covered(kernels::plus_scalar_inp != nullptr);
+        OperandList<3> operands;
+        operands.inout("inoutput", inoutput);
+        operands.value("val", val);
+        operands.value("size", size);
+        const Call call(contract::kPlusScalarInp, operands);
+        kernels::plus_scalar_inp({ctx, call.tensor(0), val, size});
+    });
+}
+
+DIOPI_API diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle_t total_padding_count,
+                                               diopiConstTensorHandle_t input_lengths, int64_t max_input_length,
+                                               int64_t batch_size) {
+    return guarded("diopiUpdatePaddingCount", ctx, [&] {
+        require_covered(kernels::update_padding_count != nullptr);
+        OperandList<4> operands;
+        operands.inout("total_padding_count", total_padding_count);
+        operands.in("input_lengths", input_lengths);
+        operands.value("max_input_length", max_input_length);
+        operands.value("batch_size", batch_size);
+        const Call call(contract::kUpdatePaddingCount, operands);
+        kernels::update_padding_count({ctx, call.tensor(0), call.tensor(1), max_input_length, batch_size});
+    });
+}
+
 DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                             diopiConstTensorHandle_t input, const int64_t dim0, const int64_t dim1,
                                             const int64_t dim2) {

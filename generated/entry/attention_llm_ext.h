@@ -593,6 +593,23 @@ struct GatherOutputArgs {
 };
 DIOPI_KERNEL void gather_output(const GatherOutputArgs& args);
 
+struct PlusScalarInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor inoutput;
+    int64_t val;
+    int64_t size;
+};
+DIOPI_KERNEL void plus_scalar_inp(const PlusScalarInpArgs& args);
+
+struct UpdatePaddingCountArgs {
+    diopiContextHandle_t ctx;
+    Tensor total_padding_count;
+    Tensor input_lengths;
+    int64_t max_input_length;
+    int64_t batch_size;
+};
+DIOPI_KERNEL void update_padding_count(const UpdatePaddingCountArgs& args);
+
 struct TransposeAxis01Args {
     diopiContextHandle_t ctx;
     Tensor output;

@@ -8,6 +8,152 @@
 
 namespace diopi::kernels {
 
+struct LogicalAndArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void logical_and(const LogicalAndArgs& args);
+
+struct LogicalAndInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void logical_and_inp(const LogicalAndInpArgs& args);
+
+struct LogicalOrArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void logical_or(const LogicalOrArgs& args);
+
+struct LogicalOrInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void logical_or_inp(const LogicalOrInpArgs& args);
+
+struct LogicalNotArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void logical_not(const LogicalNotArgs& args);
+
+struct LogicalNotInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void logical_not_inp(const LogicalNotInpArgs& args);
+
+struct BitwiseAndArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void bitwise_and(const BitwiseAndArgs& args);
+
+struct BitwiseAndInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void bitwise_and_inp(const BitwiseAndInpArgs& args);
+
+struct BitwiseAndScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void bitwise_and_scalar(const BitwiseAndScalarArgs& args);
+
+struct BitwiseAndInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void bitwise_and_inp_scalar(const BitwiseAndInpScalarArgs& args);
+
+struct BitwiseOrArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void bitwise_or(const BitwiseOrArgs& args);
+
+struct BitwiseOrInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void bitwise_or_inp(const BitwiseOrInpArgs& args);
+
+struct BitwiseOrScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void bitwise_or_scalar(const BitwiseOrScalarArgs& args);
+
+struct BitwiseOrInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void bitwise_or_inp_scalar(const BitwiseOrInpScalarArgs& args);
+
+struct BitwiseNotArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void bitwise_not(const BitwiseNotArgs& args);
+
+struct BitwiseNotInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+};
+DIOPI_KERNEL void bitwise_not_inp(const BitwiseNotInpArgs& args);
+
+struct EqScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void eq_scalar(const EqScalarArgs& args);
+
+struct EqInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void eq_inp_scalar(const EqInpScalarArgs& args);
+
+struct EqArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void eq(const EqArgs& args);
+
+struct EqInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void eq_inp(const EqInpArgs& args);
+
 struct EqualArgs {
     diopiContextHandle_t ctx;
     bool* out;
@@ -15,6 +161,163 @@ struct EqualArgs {
     Tensor other;
 };
 DIOPI_KERNEL void equal(const EqualArgs& args);
+
+struct NeScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void ne_scalar(const NeScalarArgs& args);
+
+struct NeInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void ne_inp_scalar(const NeInpScalarArgs& args);
+
+struct NeArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void ne(const NeArgs& args);
+
+struct NeInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void ne_inp(const NeInpArgs& args);
+
+struct GeScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void ge_scalar(const GeScalarArgs& args);
+
+struct GeInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void ge_inp_scalar(const GeInpScalarArgs& args);
+
+struct GeArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void ge(const GeArgs& args);
+
+struct GeInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void ge_inp(const GeInpArgs& args);
+
+struct GtScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void gt_scalar(const GtScalarArgs& args);
+
+struct GtInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void gt_inp_scalar(const GtInpScalarArgs& args);
+
+struct GtArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void gt(const GtArgs& args);
+
+struct GtInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void gt_inp(const GtInpArgs& args);
+
+struct LeScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void le_scalar(const LeScalarArgs& args);
+
+struct LeInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void le_inp_scalar(const LeInpScalarArgs& args);
+
+struct LeArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void le(const LeArgs& args);
+
+struct LeInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void le_inp(const LeInpArgs& args);
+
+struct LtScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void lt_scalar(const LtScalarArgs& args);
+
+struct LtInpScalarArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Number other;
+};
+DIOPI_KERNEL void lt_inp_scalar(const LtInpScalarArgs& args);
+
+struct LtArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void lt(const LtArgs& args);
+
+struct LtInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    Tensor other;
+};
+DIOPI_KERNEL void lt_inp(const LtInpArgs& args);
+
+struct IsNanArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void is_nan(const IsNanArgs& args);
 
 }  // namespace diopi::kernels
 

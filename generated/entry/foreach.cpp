@@ -11,6 +11,90 @@
 using namespace diopi::cpu;
 namespace kernels = diopi::kernels;
 
+DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                             const diopiScalar_t* other) {
+    return guarded("diopiForeachaddScalar", ctx, [&] {
+        require_covered(kernels::foreachadd_scalar != nullptr);
+        OperandList<4> operands;
+        operands.out("outs", outs, inputSize);
+        operands.in("inputs", inputs, inputSize);
+        operands.value("inputSize", inputSize);
+        operands.value("other", other);
+        const Call call(contract::kForeachaddScalar, operands);
+        kernels::foreachadd_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*other)});
+    });
+}
+
+DIOPI_API diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* inputs,
+                                                int64_t inputSize, const diopiScalar_t* other) {
+    return guarded("diopiForeachaddInpScalar", ctx, [&] {
+        require_covered(kernels::foreachadd_inp_scalar != nullptr);
+        OperandList<3> operands;
+        operands.inout("inputs", inputs, inputSize);
+        operands.value("inputSize", inputSize);
+        operands.value("other", other);
+        const Call call(contract::kForeachaddInpScalar, operands);
+        kernels::foreachadd_inp_scalar({ctx, call.tensors(0), inputSize, number(*other)});
+    });
+}
+
+DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                             const diopiScalar_t* other) {
+    return guarded("diopiForeachmulScalar", ctx, [&] {
+        require_covered(kernels::foreachmul_scalar != nullptr);
+        OperandList<4> operands;
+        operands.out("outs", outs, inputSize);
+        operands.in("inputs", inputs, inputSize);
+        operands.value("inputSize", inputSize);
+        operands.value("other", other);
+        const Call call(contract::kForeachmulScalar, operands);
+        kernels::foreachmul_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*other)});
+    });
+}
+
+DIOPI_API diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* inputs,
+                                                int64_t inputSize, const diopiScalar_t* other) {
+    return guarded("diopiForeachmulInpScalar", ctx, [&] {
+        require_covered(kernels::foreachmul_inp_scalar != nullptr);
+        OperandList<3> operands;
+        operands.inout("inputs", inputs, inputSize);
+        operands.value("inputSize", inputSize);
+        operands.value("other", other);
+        const Call call(contract::kForeachmulInpScalar, operands);
+        kernels::foreachmul_inp_scalar({ctx, call.tensors(0), inputSize, number(*other)});
+    });
+}
+
+DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                             diopiConstTensorHandle_t other) {
+    return guarded("diopiForeachmulTensor", ctx, [&] {
+        require_covered(kernels::foreachmul_tensor != nullptr);
+        OperandList<4> operands;
+        operands.out("outs", outs, inputSize);
+        operands.in("inputs", inputs, inputSize);
+        operands.value("inputSize", inputSize);
+        operands.in("other", other);
+        const Call call(contract::kForeachmulTensor, operands);
+        kernels::foreachmul_tensor({ctx, call.tensors(0), call.tensors(1), inputSize, call.tensor(3)});
+    });
+}
+
+DIOPI_API diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* inputs,
+                                                int64_t inputSize, diopiConstTensorHandle_t other) {
+    return guarded("diopiForeachmulInpTensor", ctx, [&] {
+        require_covered(kernels::foreachmul_inp_tensor != nullptr);
+        OperandList<3> operands;
+        operands.inout("inputs", inputs, inputSize);
+        operands.value("inputSize", inputSize);
+        operands.in("other", other);
+        const Call call(contract::kForeachmulInpTensor, operands);
+        kernels::foreachmul_inp_tensor({ctx, call.tensors(0), inputSize, call.tensor(2)});
+    });
+}
+
 DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
                                               diopiConstTensorHandle_t* inputs, int64_t inputSize,
                                               const diopiScalar_t* ord) {

@@ -8,6 +8,57 @@
 
 namespace diopi::kernels {
 
+struct ForeachaddScalarArgs {
+    diopiContextHandle_t ctx;
+    std::vector<Tensor> outs;
+    std::vector<Tensor> inputs;
+    int64_t inputSize;
+    Number other;
+};
+DIOPI_KERNEL void foreachadd_scalar(const ForeachaddScalarArgs& args);
+
+struct ForeachaddInpScalarArgs {
+    diopiContextHandle_t ctx;
+    std::vector<Tensor> inputs;
+    int64_t inputSize;
+    Number other;
+};
+DIOPI_KERNEL void foreachadd_inp_scalar(const ForeachaddInpScalarArgs& args);
+
+struct ForeachmulScalarArgs {
+    diopiContextHandle_t ctx;
+    std::vector<Tensor> outs;
+    std::vector<Tensor> inputs;
+    int64_t inputSize;
+    Number other;
+};
+DIOPI_KERNEL void foreachmul_scalar(const ForeachmulScalarArgs& args);
+
+struct ForeachmulInpScalarArgs {
+    diopiContextHandle_t ctx;
+    std::vector<Tensor> inputs;
+    int64_t inputSize;
+    Number other;
+};
+DIOPI_KERNEL void foreachmul_inp_scalar(const ForeachmulInpScalarArgs& args);
+
+struct ForeachmulTensorArgs {
+    diopiContextHandle_t ctx;
+    std::vector<Tensor> outs;
+    std::vector<Tensor> inputs;
+    int64_t inputSize;
+    Tensor other;
+};
+DIOPI_KERNEL void foreachmul_tensor(const ForeachmulTensorArgs& args);
+
+struct ForeachmulInpTensorArgs {
+    diopiContextHandle_t ctx;
+    std::vector<Tensor> inputs;
+    int64_t inputSize;
+    Tensor other;
+};
+DIOPI_KERNEL void foreachmul_inp_tensor(const ForeachmulInpTensorArgs& args);
+
 struct ForeachnormScalarArgs {
     diopiContextHandle_t ctx;
     std::vector<Tensor> outs;

@@ -11,6 +11,26 @@
 using namespace diopi::cpu;
 namespace kernels = diopi::kernels;
 
+DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiTensorHandle_t grad,
+                                diopiTensorHandle_t buf, double lr, double momentum, double dampening,
+                                double weight_decay, bool nesterov) {
+    return guarded("diopiSgd", ctx, [&] {
+        require_covered(kernels::sgd != nullptr);
+        OperandList<8> operands;
+        operands.inout("param", param);
+        operands.in("grad", grad);
+        operands.inout("buf", buf);
+        operands.value("lr", lr);
+        operands.value("momentum", momentum);
+        operands.value("dampening", dampening);
+        operands.value("weight_decay", weight_decay);
+        operands.value("nesterov", nesterov);
+        const Call call(contract::kSgd, operands);
+        kernels::sgd({ctx, call.tensor(0), call.tensor(1), call.tensor(2), lr, momentum, dampening, weight_decay,
+                     nesterov});
+    });
+}
+
 DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out, diopiTensorHandle_t* grads,
                                          int64_t num_grads, double max_norm, double norm_type,
                                          bool error_if_nonfinite) {
@@ -53,6 +73,100 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
         const Call call(contract::kFusedAdamW, operands);
         kernels::fused_adam_w({ctx, call.tensors(0), call.tensors(1), call.tensors(2), call.tensors(3), call.tensors(4),
                               call.tensors(5), nums, lr, beta1, beta2, eps, weight_decay, amsgrad, maximize});
+    });
+}
+
+DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
+                                  diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq,
+                                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps,
+                                  float weight_decay, int64_t step, bool amsgrad) {
+    return guarded("diopiAdamW", ctx, [&] {
+        require_covered(kernels::adam_w != nullptr);
+        OperandList<12> operands;
+        operands.inout("param", param);
+        operands.in("grad", grad);
+        operands.inout("exp_avg", exp_avg);
+        operands.inout("exp_avg_sq", exp_avg_sq);
+        operands.inout("max_exp_avg_sq", max_exp_avg_sq);
+        operands.value("lr", lr);
+        operands.value("beta1", beta1);
+        operands.value("beta2", beta2);
+        operands.value("eps", eps);
+        operands.value("weight_decay", weight_decay);
+        operands.value("step", step);
+        operands.value("amsgrad", amsgrad);
+        const Call call(contract::kAdamW, operands);
+        kernels::adam_w({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, beta1,
+                        beta2, eps, weight_decay, step, amsgrad});
+    });
+}
+
+DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
+                                     diopiTensorHandle_t square_avg, diopiTensorHandle_t acc_delta, float lr, float rho,
+                                     float eps, float weight_decay) {
+    return guarded("diopiAdadelta", ctx, [&] {
+        require_covered(kernels::adadelta != nullptr);
+        OperandList<8> operands;
+        operands.inout("param", param);
+        operands.in("grad", grad);
+        operands.inout("square_avg", square_avg);
+        operands.inout("acc_delta", acc_delta);
+        operands.value("lr", lr);
+        operands.value("rho", rho);
+        operands.value("eps", eps);
+        operands.value("weight_decay", weight_decay);
+        const Call call(contract::kAdadelta, operands);
+        kernels::adadelta({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), lr, rho, eps,
+                          weight_decay});
+    });
+}
+
+DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
+                                 diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq,
+                                 diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps,
+                                 float weight_decay, int64_t step, bool amsgrad) {
+    return guarded("diopiAdam", ctx, [&] {
+        require_covered(kernels::adam != nullptr);
+        OperandList<12> operands;
+        operands.inout("param", param);
+        operands.in("grad", grad);
+        operands.inout("exp_avg", exp_avg);
+        operands.inout("exp_avg_sq", exp_avg_sq);
+        operands.inout("max_exp_avg_sq", max_exp_avg_sq);
+        operands.value("lr", lr);
+        operands.value("beta1", beta1);
+        operands.value("beta2", beta2);
+        operands.value("eps", eps);
+        operands.value("weight_decay", weight_decay);
+        operands.value("step", step);
+        operands.value("amsgrad", amsgrad);
+        const Call call(contract::kAdam, operands);
+        kernels::adam({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, beta1,
+                      beta2, eps, weight_decay, step, amsgrad});
+    });
+}
+
+DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
+                                    diopiTensorHandle_t square_avg, diopiTensorHandle_t grad_avg,
+                                    diopiTensorHandle_t momentum_buf, float lr, float alpha, float eps,
+                                    float weight_decay, float momentum, bool centered) {
+    return guarded("diopiRmsprop", ctx, [&] {
+        require_covered(kernels::rmsprop != nullptr);
+        OperandList<11> operands;
+        operands.inout("param", param);
+        operands.in("grad", grad);
+        operands.inout("square_avg", square_avg);
+        operands.inout("grad_avg", grad_avg);
+        operands.inout("momentum_buf", momentum_buf);
+        operands.value("lr", lr);
+        operands.value("alpha", alpha);
+        operands.value("eps", eps);
+        operands.value("weight_decay", weight_decay);
+        operands.value("momentum", momentum);
+        operands.value("centered", centered);
+        const Call call(contract::kRmsprop, operands);
+        kernels::rmsprop({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr,
+                         alpha, eps, weight_decay, momentum, centered});
     });
 }
 

@@ -8,6 +8,19 @@
 
 namespace diopi::kernels {
 
+struct SgdArgs {
+    diopiContextHandle_t ctx;
+    Tensor param;
+    Tensor grad;
+    Tensor buf;
+    double lr;
+    double momentum;
+    double dampening;
+    double weight_decay;
+    bool nesterov;
+};
+DIOPI_KERNEL void sgd(const SgdArgs& args);
+
 struct ClipGradNormArgs {
     diopiContextHandle_t ctx;
     double* out;
@@ -37,6 +50,69 @@ struct FusedAdamWArgs {
     bool maximize;
 };
 DIOPI_KERNEL void fused_adam_w(const FusedAdamWArgs& args);
+
+struct AdamWArgs {
+    diopiContextHandle_t ctx;
+    Tensor param;
+    Tensor grad;
+    Tensor exp_avg;
+    Tensor exp_avg_sq;
+    Tensor max_exp_avg_sq;
+    float lr;
+    float beta1;
+    float beta2;
+    float eps;
+    float weight_decay;
+    int64_t step;
+    bool amsgrad;
+};
+DIOPI_KERNEL void adam_w(const AdamWArgs& args);
+
+struct AdadeltaArgs {
+    diopiContextHandle_t ctx;
+    Tensor param;
+    Tensor grad;
+    Tensor square_avg;
+    Tensor acc_delta;
+    float lr;
+    float rho;
+    float eps;
+    float weight_decay;
+};
+DIOPI_KERNEL void adadelta(const AdadeltaArgs& args);
+
+struct AdamArgs {
+    diopiContextHandle_t ctx;
+    Tensor param;
+    Tensor grad;
+    Tensor exp_avg;
+    Tensor exp_avg_sq;
+    Tensor max_exp_avg_sq;
+    float lr;
+    float beta1;
+    float beta2;
+    float eps;
+    float weight_decay;
+    int64_t step;
+    bool amsgrad;
+};
+DIOPI_KERNEL void adam(const AdamArgs& args);
+
+struct RmspropArgs {
+    diopiContextHandle_t ctx;
+    Tensor param;
+    Tensor grad;
+    Tensor square_avg;
+    Tensor grad_avg;
+    Tensor momentum_buf;
+    float lr;
+    float alpha;
+    float eps;
+    float weight_decay;
+    float momentum;
+    bool centered;
+};
+DIOPI_KERNEL void rmsprop(const RmspropArgs& args);
 
 struct AmpUpdateScaleInpArgs {
     diopiContextHandle_t ctx;

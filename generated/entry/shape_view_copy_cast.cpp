@@ -11,6 +11,19 @@
 using namespace diopi::cpu;
 namespace kernels = diopi::kernels;
 
+DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                 int64_t diagonal) {
+    return guarded("diopiTril", ctx, [&] {
+        require_covered(kernels::tril != nullptr);
+        OperandList<3> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.value("diagonal", diagonal);
+        const Call call(contract::kTril, operands);
+        kernels::tril({ctx, call.tensor(0), call.tensor(1), diagonal});
+    });
+}
+
 DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
                                 int64_t num_inputs, int64_t dim) {
     return guarded("diopiCat", ctx, [&] {
@@ -100,6 +113,17 @@ DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensor
     });
 }
 
+DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return guarded("diopiExpand", ctx, [&] {
+        require_covered(kernels::expand != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kExpand, operands);
+        kernels::expand({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
 DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     diopiSize_t dims) {
     return guarded("diopiPermute", ctx, [&] {
@@ -168,6 +192,17 @@ DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle
     });
 }
 
+DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
+    return guarded("diopiCopyInp", ctx, [&] {
+        require_covered(kernels::copy_inp != nullptr);
+        OperandList<2> operands;
+        operands.in("src", src);
+        operands.out("dest", dest);
+        const Call call(contract::kCopyInp, operands);
+        kernels::copy_inp({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
 DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiSize_t repeats_size) {
     return guarded("diopiRepeat", ctx, [&] {
@@ -178,6 +213,42 @@ DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("repeats_size", repeats_size);
         const Call call(contract::kRepeat, operands);
         kernels::repeat({ctx, call.tensor(0), call.tensor(1), repeats_size});
+    });
+}
+
+DIOPI_API diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input) {
+    return guarded("diopiCastDtype", ctx, [&] {
+        require_covered(kernels::cast_dtype != nullptr);
+        OperandList<2> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        const Call call(contract::kCastDtype, operands);
+        kernels::cast_dtype({ctx, call.tensor(0), call.tensor(1)});
+    });
+}
+
+DIOPI_API diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                 int64_t diagonal) {
+    return guarded("diopiTriu", ctx, [&] {
+        require_covered(kernels::triu != nullptr);
+        OperandList<3> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.value("diagonal", diagonal);
+        const Call call(contract::kTriu, operands);
+        kernels::triu({ctx, call.tensor(0), call.tensor(1), diagonal});
+    });
+}
+
+DIOPI_API diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
+    return guarded("diopiTriuInp", ctx, [&] {
+        require_covered(kernels::triu_inp != nullptr);
+        OperandList<2> operands;
+        operands.inout("input", input);
+        operands.value("diagonal", diagonal);
+        const Call call(contract::kTriuInp, operands);
+        kernels::triu_inp({ctx, call.tensor(0), diagonal});
     });
 }
 

@@ -8,6 +8,14 @@
 
 namespace diopi::kernels {
 
+struct TrilArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    int64_t diagonal;
+};
+DIOPI_KERNEL void tril(const TrilArgs& args);
+
 struct CatArgs {
     diopiContextHandle_t ctx;
     Tensor out;
@@ -66,6 +74,13 @@ struct UnfoldBackwardArgs {
 };
 DIOPI_KERNEL void unfold_backward(const UnfoldBackwardArgs& args);
 
+struct ExpandArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void expand(const ExpandArgs& args);
+
 struct PermuteArgs {
     diopiContextHandle_t ctx;
     Tensor out;
@@ -109,6 +124,13 @@ struct MeshGridArgs {
 };
 DIOPI_KERNEL void mesh_grid(const MeshGridArgs& args);
 
+struct CopyInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor src;
+    Tensor dest;
+};
+DIOPI_KERNEL void copy_inp(const CopyInpArgs& args);
+
 struct RepeatArgs {
     diopiContextHandle_t ctx;
     Tensor out;
@@ -116,6 +138,28 @@ struct RepeatArgs {
     diopiSize_t repeats_size;
 };
 DIOPI_KERNEL void repeat(const RepeatArgs& args);
+
+struct CastDtypeArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+};
+DIOPI_KERNEL void cast_dtype(const CastDtypeArgs& args);
+
+struct TriuArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    int64_t diagonal;
+};
+DIOPI_KERNEL void triu(const TriuArgs& args);
+
+struct TriuInpArgs {
+    diopiContextHandle_t ctx;
+    Tensor input;
+    int64_t diagonal;
+};
+DIOPI_KERNEL void triu_inp(const TriuInpArgs& args);
 
 struct ContiguousArgs {
     diopiContextHandle_t ctx;

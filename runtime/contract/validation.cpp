@@ -70,7 +70,19 @@ std::string Validation::textOfOperands(const Node& node) const {
 
 void Validation::presence(int i) {
     const Parameter& rule = rules_[i];
-    const Kind kind = operands_.first[i].kind;
+    const Operand& operand = operands_.first[i];
+    const Kind kind = operand.kind;
+    if (kind == Kind::tensors && operand.count < 0) {
+        fail(i, "cannot have " + std::to_string(operand.count) + " members");
+        return;
+    }
+    const std::vector<TensorView>& members = argument(i).members;
+    for (size_t k = 0; k < members.size() && !rule.isNullable; ++k) {
+        if (members[k].isNull()) {
+            fail(i, "must not be null in member " + std::to_string(k));
+            return;
+        }
+    }
     if (argument(i).isNull && !rule.isNullable && (rule.free & kFreeNullability) == 0 && kind != Kind::other) {
         fail(i, "must not be null");
     }

@@ -36,6 +36,7 @@ class Validation {
     void scalarDtype(int i, const Parameter& rule);
 
     void ranks(int i);
+    void rankOf(int i, const TensorView& tensor);
     void shapes(int i);
     void listed(int i, const Parameter& rule, const TensorView& tensor);
     bool bound(int16_t name, int64_t& size) const;

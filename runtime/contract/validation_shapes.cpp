@@ -25,22 +25,24 @@ Sizes withoutOnes(Sizes sizes) {
 
 }  // namespace
 
-// Ranks of tensors with a list of dimensions; what fits binds the names in it.
+// Ranks of tensors with a list of dimensions; what fits binds the names in it. Members of arrays bind none.
 void Validation::ranks(int i) {
-    const Parameter& rule = rules_[i];
-    const Argument& one = argument(i);
-    if (rule.shape != ShapeForm::kList || !one.isTensor || one.isNull || one.isArray) {
-        return;
+    if (rules_[i].shape == ShapeForm::kList) {
+        eachTensor(i, [&](const TensorView& tensor) { rankOf(i, tensor); });
     }
+}
+
+void Validation::rankOf(int i, const TensorView& tensor) {
+    const Parameter& rule = rules_[i];
     const Dimension* const entries = &dimensions[rule.shapeFirst];
     int variadic = -1;
     for (int k = 0; k < rule.shapeCount; ++k) {
         variadic = entries[k].kind == Entry::kVariadic ? k : variadic;
     }
-    const int64_t rank = one.tensor.shape.len;
+    const int64_t rank = tensor.shape.len;
     const int64_t fixed = rule.shapeCount - (variadic >= 0 ? 1 : 0);
     // [] and [1] stand for each other.
-    const bool isOne = fixed <= 1 && (rank == 0 || (rank == 1 && one.tensor.shape.data[0] == 1));
+    const bool isOne = fixed <= 1 && (rank == 0 || (rank == 1 && tensor.shape.data[0] == 1));
     if (variadic >= 0 ? rank < fixed : rank != fixed) {
         if ((rule.free & kFreeShape) == 0 && !isOne) {
             fail(i, "is " + textOfOperand(i) + " and must have " + (variadic >= 0 ? "at least " : "") +
@@ -48,7 +50,7 @@ void Validation::ranks(int i) {
         }
         return;
     }
-    if (!rule.isRead) {
+    if (!rule.isRead || argument(i).isArray) {
         return;
     }
     for (int k = 0; k < rule.shapeCount; ++k) {
@@ -59,7 +61,7 @@ void Validation::ranks(int i) {
         const auto name = static_cast<size_t>(entries[k].name);
         if (!arguments_.isBound[name]) {
             arguments_.isBound[name] = true;
-            arguments_.dimensions[name] = one.tensor.shape.data[at];
+            arguments_.dimensions[name] = tensor.shape.data[at];
         }
     }
 }
@@ -80,8 +82,8 @@ void Validation::shapes(int i) {
         }
         return;
     }
-    if (rule.shape == ShapeForm::kList && !one.isArray) {
-        listed(i, rule, one.tensor);
+    if (rule.shape == ShapeForm::kList) {
+        eachTensor(i, [&](const TensorView& tensor) { listed(i, rule, tensor); });
     } else if (rule.shape == ShapeForm::kRule || rule.shape == ShapeForm::kBroadcastable) {
         ruled(i, rule, one);
     }

@@ -48,26 +48,10 @@ const Tensor& Elementwise::shape_source() const {
     return *outputs_[0].tensor;
 }
 
-void Elementwise::check() const {
-    const Tensor& result = shape_source();
-    for (int k = 0; k < output_count_; ++k) {
-        const Tensor& output = *outputs_[k].tensor;
-        require_same_shape(output, result);
-        require_one_device({&result, &output});
-        require_no_overlap(output);
+void Elementwise::require_outputs_apart() const {
+    for (int k = 1; k < output_count_; ++k) {
         for (int i = 0; i < k; ++i) {
-            require_disjoint(output, *outputs_[i].tensor);
-        }
-        for (int i = 0; i < input_count_; ++i) {
-            if (inputs_[i].tensor != nullptr) {
-                require_no_overlap(output, *inputs_[i].tensor);
-            }
-        }
-    }
-    for (int i = 0; i < input_count_; ++i) {
-        if (inputs_[i].tensor != nullptr) {
-            require_broadcastable(*inputs_[i].tensor, result);
-            require_one_device({&result, inputs_[i].tensor});
+            require_disjoint(*outputs_[k].tensor, *outputs_[i].tensor);
         }
     }
 }

@@ -242,6 +242,7 @@ void Elementwise::run(const Loops& loops) const {
         fail(std::string("operands of dtype ") + name_of(promoted_) + " together are not supported",
              diopiDtypeNotSupported);
     }
+    require_outputs_apart();
     if (result.is_null() || result.numel == 0) {
         return;
     }

@@ -102,6 +102,7 @@ void KernelCall::run(const Launches& launches) const {
         fail(std::string("operands of dtype ") + name_of(promoted_) + " together are not supported",
              diopiDtypeNotSupported);
     }
+    require_outputs_apart();
     if (result.is_null() || result.numel == 0) {
         return;
     }

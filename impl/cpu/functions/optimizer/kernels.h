@@ -43,8 +43,7 @@ struct AdamWSettings {
     bool maximize;
 };
 
-// Without `runs`, the operands are checked and nothing is written.
-void take_step(const AdamWStep& operands, const AdamWSettings& settings, bool runs);
+void take_step(const AdamWStep& operands, const AdamWSettings& settings);
 
 }  // namespace diopi::cpu
 

@@ -95,7 +95,7 @@ constexpr Loops loops() {
 enum class Result : uint8_t { kSame, kTruth, kRealPart, kComplexPair };
 
 // One call of an elementwise operator. Operands are added in the order in which the loop numbers them; nothing is
-// written before `run`. The tensors that are passed in must outlive the call.
+// written before `run`. The tensors that are passed in satisfy the operator's contract, and must outlive the call.
 class Elementwise {
   public:
     // `promoted` is the dtype of the operands together; a half is computed in float and rounded once.
@@ -120,8 +120,6 @@ class Elementwise {
     // Throws an Error with `message` where any element of input `k` is zero.
     void refuse_zero(int k, const char* message) const;
 
-    // Checks shapes, devices, aliasing and the compute dtype.
-    void check() const;
     void run(const Loops& loops) const;
 
   protected:
@@ -137,6 +135,7 @@ class Elementwise {
 
     void add_input(const Tensor& tensor, Dtype dtype);
     void add_constant(const Number& number);
+    void require_outputs_apart() const;
     const Tensor& shape_source() const;
 
     Dtype promoted_;

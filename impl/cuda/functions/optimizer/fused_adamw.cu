@@ -43,7 +43,7 @@ void find_corrections(T* found, const double* step, const AdamWSettings& setting
 
 namespace diopi::cpu {
 
-void take_step(const AdamWStep& operands, const AdamWSettings& settings, bool runs) {
+void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     const Dtype dtype = operands.weight.dtype;
     Buffer found;
     Tensor one = operands.step;
@@ -66,10 +66,8 @@ void take_step(const AdamWStep& operands, const AdamWSettings& settings, bool ru
     call.read(operands.mean);
     call.read(operands.square);
     call.read(operands.largest);
-    if (runs) {
-        call.read(correction.tensor());
-        call.read(rate.tensor());
-    }
+    call.read(correction.tensor());
+    call.read(rate.tensor());
     call.constant(1 - settings.lr * settings.weight_decay);
     call.constant(1 - settings.beta1);
     call.constant(settings.beta2);
@@ -81,11 +79,7 @@ void take_step(const AdamWStep& operands, const AdamWSettings& settings, bool ru
     call.write(operands.mean);
     call.write(operands.square);
     call.write(operands.largest);
-    if (runs) {
-        call.run(cuda::launches<cuda::StepLoop, kFloat32 | kFloat64>());
-    } else {
-        call.check();
-    }
+    call.run(cuda::launches<cuda::StepLoop, kFloat32 | kFloat64>());
 }
 
 }  // namespace diopi::cpu

@@ -1,8 +1,8 @@
-"""How the CPU library checks the constraints of elementwise operators: by the form of their predicates.
+"""Forms of predicates of elementwise operators, for targets whose calls no contract checks (skeletons, composites).
 
-A predicate over plain arguments is printed as it is. One that asks for dtypes or elements has a form that a check of
-the library is for; `FORMS` lists them. A capital letter stands for any parameter, `promote(_)` for a promotion of any
-operands. A test requires that every constraint has one or the other.
+A predicate over plain arguments is printed as it is. One that asks for dtypes or elements is known by its form: it
+concerns integers alone, or whether a result can be cast to its output. A capital letter stands for any parameter,
+`promote(_)` for a promotion of any operands.
 """
 
 from __future__ import annotations
