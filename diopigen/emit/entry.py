@@ -72,7 +72,7 @@ def arguments_text(function: Function) -> str:
     """The struct of a kernel's arguments and the declaration of the kernel."""
     name = arguments_name(function)
     members = [f"{_INDENT}{member.declaration};" for member in _members(function)]
-    kernel = f"DIOPI_KERNEL void {kernel_name(function)}(const {name}& args);"
+    kernel = f"DIOPI_OPTIONAL void {kernel_name(function)}(const {name}& args);"
     return "\n".join([f"struct {name} {{", *members, "};", kernel])
 
 

@@ -16,7 +16,7 @@ struct HardtanhBackwardArgs {
     Number min_val;
     Number max_val;
 };
-DIOPI_KERNEL void hardtanh_backward(const HardtanhBackwardArgs& args);
+DIOPI_OPTIONAL void hardtanh_backward(const HardtanhBackwardArgs& args);
 
 struct HardswishBackwardArgs {
     diopiContextHandle_t ctx;
@@ -24,7 +24,7 @@ struct HardswishBackwardArgs {
     Tensor grad_output;
     Tensor input;
 };
-DIOPI_KERNEL void hardswish_backward(const HardswishBackwardArgs& args);
+DIOPI_OPTIONAL void hardswish_backward(const HardswishBackwardArgs& args);
 
 struct ThresholdBackwardArgs {
     diopiContextHandle_t ctx;
@@ -33,7 +33,7 @@ struct ThresholdBackwardArgs {
     Tensor input;
     Number threshold;
 };
-DIOPI_KERNEL void threshold_backward(const ThresholdBackwardArgs& args);
+DIOPI_OPTIONAL void threshold_backward(const ThresholdBackwardArgs& args);
 
 struct GeluBackwardArgs {
     diopiContextHandle_t ctx;
@@ -42,7 +42,7 @@ struct GeluBackwardArgs {
     Tensor input;
     std::string_view approximate;
 };
-DIOPI_KERNEL void gelu_backward(const GeluBackwardArgs& args);
+DIOPI_OPTIONAL void gelu_backward(const GeluBackwardArgs& args);
 
 struct LeakyReluBackwardArgs {
     diopiContextHandle_t ctx;
@@ -52,7 +52,7 @@ struct LeakyReluBackwardArgs {
     Number negative_slope;
     bool input_is_result;
 };
-DIOPI_KERNEL void leaky_relu_backward(const LeakyReluBackwardArgs& args);
+DIOPI_OPTIONAL void leaky_relu_backward(const LeakyReluBackwardArgs& args);
 
 struct TanhBackwardArgs {
     diopiContextHandle_t ctx;
@@ -60,7 +60,7 @@ struct TanhBackwardArgs {
     Tensor grad_output;
     Tensor output;
 };
-DIOPI_KERNEL void tanh_backward(const TanhBackwardArgs& args);
+DIOPI_OPTIONAL void tanh_backward(const TanhBackwardArgs& args);
 
 struct SigmoidBackwardArgs {
     diopiContextHandle_t ctx;
@@ -68,7 +68,7 @@ struct SigmoidBackwardArgs {
     Tensor grad_output;
     Tensor output;
 };
-DIOPI_KERNEL void sigmoid_backward(const SigmoidBackwardArgs& args);
+DIOPI_OPTIONAL void sigmoid_backward(const SigmoidBackwardArgs& args);
 
 struct SiluBackwardArgs {
     diopiContextHandle_t ctx;
@@ -76,7 +76,7 @@ struct SiluBackwardArgs {
     Tensor grad_output;
     Tensor input;
 };
-DIOPI_KERNEL void silu_backward(const SiluBackwardArgs& args);
+DIOPI_OPTIONAL void silu_backward(const SiluBackwardArgs& args);
 
 struct SoftmaxBackwardArgs {
     diopiContextHandle_t ctx;
@@ -85,7 +85,7 @@ struct SoftmaxBackwardArgs {
     Tensor output;
     int64_t dim;
 };
-DIOPI_KERNEL void softmax_backward(const SoftmaxBackwardArgs& args);
+DIOPI_OPTIONAL void softmax_backward(const SoftmaxBackwardArgs& args);
 
 struct LogSoftmaxBackwardArgs {
     diopiContextHandle_t ctx;
@@ -94,7 +94,7 @@ struct LogSoftmaxBackwardArgs {
     Tensor output;
     int64_t dim;
 };
-DIOPI_KERNEL void log_softmax_backward(const LogSoftmaxBackwardArgs& args);
+DIOPI_OPTIONAL void log_softmax_backward(const LogSoftmaxBackwardArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -13,13 +13,13 @@ struct ReluArgs {
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void relu(const ReluArgs& args);
+DIOPI_OPTIONAL void relu(const ReluArgs& args);
 
 struct ReluInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void relu_inp(const ReluInpArgs& args);
+DIOPI_OPTIONAL void relu_inp(const ReluInpArgs& args);
 
 struct HardtanhArgs {
     diopiContextHandle_t ctx;
@@ -28,7 +28,7 @@ struct HardtanhArgs {
     Number min_val;
     Number max_val;
 };
-DIOPI_KERNEL void hardtanh(const HardtanhArgs& args);
+DIOPI_OPTIONAL void hardtanh(const HardtanhArgs& args);
 
 struct HardtanhInpArgs {
     diopiContextHandle_t ctx;
@@ -36,20 +36,20 @@ struct HardtanhInpArgs {
     Number min_val;
     Number max_val;
 };
-DIOPI_KERNEL void hardtanh_inp(const HardtanhInpArgs& args);
+DIOPI_OPTIONAL void hardtanh_inp(const HardtanhInpArgs& args);
 
 struct HardswishArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void hardswish(const HardswishArgs& args);
+DIOPI_OPTIONAL void hardswish(const HardswishArgs& args);
 
 struct HardswishInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void hardswish_inp(const HardswishInpArgs& args);
+DIOPI_OPTIONAL void hardswish_inp(const HardswishInpArgs& args);
 
 struct ThresholdArgs {
     diopiContextHandle_t ctx;
@@ -58,7 +58,7 @@ struct ThresholdArgs {
     Number threshold;
     Number value;
 };
-DIOPI_KERNEL void threshold(const ThresholdArgs& args);
+DIOPI_OPTIONAL void threshold(const ThresholdArgs& args);
 
 struct ThresholdInpArgs {
     diopiContextHandle_t ctx;
@@ -66,7 +66,7 @@ struct ThresholdInpArgs {
     Number threshold;
     Number value;
 };
-DIOPI_KERNEL void threshold_inp(const ThresholdInpArgs& args);
+DIOPI_OPTIONAL void threshold_inp(const ThresholdInpArgs& args);
 
 struct GeluArgs {
     diopiContextHandle_t ctx;
@@ -74,7 +74,7 @@ struct GeluArgs {
     Tensor input;
     std::string_view approximate;
 };
-DIOPI_KERNEL void gelu(const GeluArgs& args);
+DIOPI_OPTIONAL void gelu(const GeluArgs& args);
 
 struct LeakyReluArgs {
     diopiContextHandle_t ctx;
@@ -82,53 +82,53 @@ struct LeakyReluArgs {
     Tensor input;
     Number negative_slope;
 };
-DIOPI_KERNEL void leaky_relu(const LeakyReluArgs& args);
+DIOPI_OPTIONAL void leaky_relu(const LeakyReluArgs& args);
 
 struct LeakyReluInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number negative_slope;
 };
-DIOPI_KERNEL void leaky_relu_inp(const LeakyReluInpArgs& args);
+DIOPI_OPTIONAL void leaky_relu_inp(const LeakyReluInpArgs& args);
 
 struct TanhInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void tanh_inp(const TanhInpArgs& args);
+DIOPI_OPTIONAL void tanh_inp(const TanhInpArgs& args);
 
 struct TanhArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void tanh(const TanhArgs& args);
+DIOPI_OPTIONAL void tanh(const TanhArgs& args);
 
 struct SigmoidInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void sigmoid_inp(const SigmoidInpArgs& args);
+DIOPI_OPTIONAL void sigmoid_inp(const SigmoidInpArgs& args);
 
 struct SigmoidArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void sigmoid(const SigmoidArgs& args);
+DIOPI_OPTIONAL void sigmoid(const SigmoidArgs& args);
 
 struct SiluInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void silu_inp(const SiluInpArgs& args);
+DIOPI_OPTIONAL void silu_inp(const SiluInpArgs& args);
 
 struct SiluArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void silu(const SiluArgs& args);
+DIOPI_OPTIONAL void silu(const SiluArgs& args);
 
 struct SoftmaxArgs {
     diopiContextHandle_t ctx;
@@ -136,7 +136,7 @@ struct SoftmaxArgs {
     Tensor input;
     int64_t dim;
 };
-DIOPI_KERNEL void softmax(const SoftmaxArgs& args);
+DIOPI_OPTIONAL void softmax(const SoftmaxArgs& args);
 
 struct LogSoftmaxArgs {
     diopiContextHandle_t ctx;
@@ -144,7 +144,7 @@ struct LogSoftmaxArgs {
     Tensor input;
     int64_t dim;
 };
-DIOPI_KERNEL void log_softmax(const LogSoftmaxArgs& args);
+DIOPI_OPTIONAL void log_softmax(const LogSoftmaxArgs& args);
 
 }  // namespace diopi::kernels
 

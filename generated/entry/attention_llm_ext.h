@@ -17,7 +17,7 @@ struct RotaryEmbeddingArgs {
     bool conj;
     bool interleaved;
 };
-DIOPI_KERNEL void rotary_embedding(const RotaryEmbeddingArgs& args);
+DIOPI_OPTIONAL void rotary_embedding(const RotaryEmbeddingArgs& args);
 
 struct MultiHeadAttentionArgs {
     diopiContextHandle_t ctx;
@@ -33,7 +33,7 @@ struct MultiHeadAttentionArgs {
     diopiGeneratorHandle_t gen;
     Tensor debug_attn_mask;
 };
-DIOPI_KERNEL void multi_head_attention(const MultiHeadAttentionArgs& args);
+DIOPI_OPTIONAL void multi_head_attention(const MultiHeadAttentionArgs& args);
 
 struct MultiHeadAttentionBackwardArgs {
     diopiContextHandle_t ctx;
@@ -51,7 +51,7 @@ struct MultiHeadAttentionBackwardArgs {
     Tensor grad_k;
     Tensor grad_v;
 };
-DIOPI_KERNEL void multi_head_attention_backward(const MultiHeadAttentionBackwardArgs& args);
+DIOPI_OPTIONAL void multi_head_attention_backward(const MultiHeadAttentionBackwardArgs& args);
 
 struct MultiHeadAttentionVarLenArgs {
     diopiContextHandle_t ctx;
@@ -71,7 +71,7 @@ struct MultiHeadAttentionVarLenArgs {
     diopiGeneratorHandle_t gen;
     Tensor debug_attn_mask;
 };
-DIOPI_KERNEL void multi_head_attention_var_len(const MultiHeadAttentionVarLenArgs& args);
+DIOPI_OPTIONAL void multi_head_attention_var_len(const MultiHeadAttentionVarLenArgs& args);
 
 struct MultiHeadAttentionVarLenBackwardArgs {
     diopiContextHandle_t ctx;
@@ -93,7 +93,7 @@ struct MultiHeadAttentionVarLenBackwardArgs {
     Tensor grad_k;
     Tensor grad_v;
 };
-DIOPI_KERNEL void multi_head_attention_var_len_backward(const MultiHeadAttentionVarLenBackwardArgs& args);
+DIOPI_OPTIONAL void multi_head_attention_var_len_backward(const MultiHeadAttentionVarLenBackwardArgs& args);
 
 struct FlashAttentionArgs {
     diopiContextHandle_t ctx;
@@ -110,7 +110,7 @@ struct FlashAttentionArgs {
     int32_t window_size_left;
     int32_t window_size_right;
 };
-DIOPI_KERNEL void flash_attention(const FlashAttentionArgs& args);
+DIOPI_OPTIONAL void flash_attention(const FlashAttentionArgs& args);
 
 struct FlashAttentionBackwardArgs {
     diopiContextHandle_t ctx;
@@ -131,7 +131,7 @@ struct FlashAttentionBackwardArgs {
     int32_t window_size_left;
     int32_t window_size_right;
 };
-DIOPI_KERNEL void flash_attention_backward(const FlashAttentionBackwardArgs& args);
+DIOPI_OPTIONAL void flash_attention_backward(const FlashAttentionBackwardArgs& args);
 
 struct CustomizedFlashAttentionArgs {
     diopiContextHandle_t ctx;
@@ -154,7 +154,7 @@ struct CustomizedFlashAttentionArgs {
     int32_t head_num;
     std::string_view input_layout;
 };
-DIOPI_KERNEL void customized_flash_attention(const CustomizedFlashAttentionArgs& args);
+DIOPI_OPTIONAL void customized_flash_attention(const CustomizedFlashAttentionArgs& args);
 
 struct CustomizedFlashAttentionBackwardArgs {
     diopiContextHandle_t ctx;
@@ -180,7 +180,7 @@ struct CustomizedFlashAttentionBackwardArgs {
     int32_t head_num;
     std::string_view input_layout;
 };
-DIOPI_KERNEL void customized_flash_attention_backward(const CustomizedFlashAttentionBackwardArgs& args);
+DIOPI_OPTIONAL void customized_flash_attention_backward(const CustomizedFlashAttentionBackwardArgs& args);
 
 struct FlashAttentionVarLenArgs {
     diopiContextHandle_t ctx;
@@ -201,7 +201,7 @@ struct FlashAttentionVarLenArgs {
     int32_t window_size_left;
     int32_t window_size_right;
 };
-DIOPI_KERNEL void flash_attention_var_len(const FlashAttentionVarLenArgs& args);
+DIOPI_OPTIONAL void flash_attention_var_len(const FlashAttentionVarLenArgs& args);
 
 struct FlashAttentionVarLenBackwardArgs {
     diopiContextHandle_t ctx;
@@ -226,7 +226,7 @@ struct FlashAttentionVarLenBackwardArgs {
     int32_t window_size_left;
     int32_t window_size_right;
 };
-DIOPI_KERNEL void flash_attention_var_len_backward(const FlashAttentionVarLenBackwardArgs& args);
+DIOPI_OPTIONAL void flash_attention_var_len_backward(const FlashAttentionVarLenBackwardArgs& args);
 
 struct CustomizedFlashAttentionVarLenArgs {
     diopiContextHandle_t ctx;
@@ -251,7 +251,7 @@ struct CustomizedFlashAttentionVarLenArgs {
     int32_t window_size_left;
     int32_t window_size_right;
 };
-DIOPI_KERNEL void customized_flash_attention_var_len(const CustomizedFlashAttentionVarLenArgs& args);
+DIOPI_OPTIONAL void customized_flash_attention_var_len(const CustomizedFlashAttentionVarLenArgs& args);
 
 struct CustomizedFlashAttentionVarLenBackwardArgs {
     diopiContextHandle_t ctx;
@@ -279,7 +279,7 @@ struct CustomizedFlashAttentionVarLenBackwardArgs {
     int32_t window_size_left;
     int32_t window_size_right;
 };
-DIOPI_KERNEL void customized_flash_attention_var_len_backward(const CustomizedFlashAttentionVarLenBackwardArgs& args);
+DIOPI_OPTIONAL void customized_flash_attention_var_len_backward(const CustomizedFlashAttentionVarLenBackwardArgs& args);
 
 struct ScaledMaskedSoftmaxArgs {
     diopiContextHandle_t ctx;
@@ -289,7 +289,7 @@ struct ScaledMaskedSoftmaxArgs {
     double scale;
     bool fixed_triu_mask;
 };
-DIOPI_KERNEL void scaled_masked_softmax(const ScaledMaskedSoftmaxArgs& args);
+DIOPI_OPTIONAL void scaled_masked_softmax(const ScaledMaskedSoftmaxArgs& args);
 
 struct ScaledMaskedSoftmaxBackwardArgs {
     diopiContextHandle_t ctx;
@@ -300,7 +300,7 @@ struct ScaledMaskedSoftmaxBackwardArgs {
     double scale;
     bool fixed_triu_mask;
 };
-DIOPI_KERNEL void scaled_masked_softmax_backward(const ScaledMaskedSoftmaxBackwardArgs& args);
+DIOPI_OPTIONAL void scaled_masked_softmax_backward(const ScaledMaskedSoftmaxBackwardArgs& args);
 
 struct ApplyPenaltyArgs {
     diopiContextHandle_t ctx;
@@ -312,7 +312,7 @@ struct ApplyPenaltyArgs {
     Tensor p_cumsum_seq_len;
     int p_max_len_in_batch;
 };
-DIOPI_KERNEL void apply_penalty(const ApplyPenaltyArgs& args);
+DIOPI_OPTIONAL void apply_penalty(const ApplyPenaltyArgs& args);
 
 struct ApplyPenaltyV2Args {
     diopiContextHandle_t ctx;
@@ -323,7 +323,7 @@ struct ApplyPenaltyV2Args {
     Tensor p_token_ids;
     Tensor p_token_counts;
 };
-DIOPI_KERNEL void apply_penalty_v2(const ApplyPenaltyV2Args& args);
+DIOPI_OPTIONAL void apply_penalty_v2(const ApplyPenaltyV2Args& args);
 
 struct DestIndexCopyKVArgs {
     diopiContextHandle_t ctx;
@@ -331,7 +331,7 @@ struct DestIndexCopyKVArgs {
     Tensor k;
     Tensor dest_loc;
 };
-DIOPI_KERNEL void dest_index_copy_kv(const DestIndexCopyKVArgs& args);
+DIOPI_OPTIONAL void dest_index_copy_kv(const DestIndexCopyKVArgs& args);
 
 struct TokenAttentionInferenceArgs {
     diopiContextHandle_t ctx;
@@ -343,7 +343,7 @@ struct TokenAttentionInferenceArgs {
     Tensor b_seq_len;
     int max_input_len;
 };
-DIOPI_KERNEL void token_attention_inference(const TokenAttentionInferenceArgs& args);
+DIOPI_OPTIONAL void token_attention_inference(const TokenAttentionInferenceArgs& args);
 
 struct TokenSoftmaxReduceVInferenceArgs {
     diopiContextHandle_t ctx;
@@ -356,7 +356,7 @@ struct TokenSoftmaxReduceVInferenceArgs {
     int max_input_len;
     int other_kv_index;
 };
-DIOPI_KERNEL void token_softmax_reduce_v_inference(const TokenSoftmaxReduceVInferenceArgs& args);
+DIOPI_OPTIONAL void token_softmax_reduce_v_inference(const TokenSoftmaxReduceVInferenceArgs& args);
 
 struct PagedAttentionArgs {
     diopiContextHandle_t ctx;
@@ -372,7 +372,7 @@ struct PagedAttentionArgs {
     Tensor block_table;
     int64_t block_size;
 };
-DIOPI_KERNEL void paged_attention(const PagedAttentionArgs& args);
+DIOPI_OPTIONAL void paged_attention(const PagedAttentionArgs& args);
 
 struct ContextAttentionInferenceArgs {
     diopiContextHandle_t ctx;
@@ -384,7 +384,7 @@ struct ContextAttentionInferenceArgs {
     Tensor b_seq_len;
     int max_input_len;
 };
-DIOPI_KERNEL void context_attention_inference(const ContextAttentionInferenceArgs& args);
+DIOPI_OPTIONAL void context_attention_inference(const ContextAttentionInferenceArgs& args);
 
 struct RotaryEmbeddingV2Args {
     diopiContextHandle_t ctx;
@@ -394,7 +394,7 @@ struct RotaryEmbeddingV2Args {
     Tensor sin;
     int64_t dim;
 };
-DIOPI_KERNEL void rotary_embedding_v2(const RotaryEmbeddingV2Args& args);
+DIOPI_OPTIONAL void rotary_embedding_v2(const RotaryEmbeddingV2Args& args);
 
 struct MatmulAllReduceArgs {
     diopiContextHandle_t ctx;
@@ -407,7 +407,7 @@ struct MatmulAllReduceArgs {
     int64_t comm_turn;
     int64_t stream_mode;
 };
-DIOPI_KERNEL void matmul_all_reduce(const MatmulAllReduceArgs& args);
+DIOPI_OPTIONAL void matmul_all_reduce(const MatmulAllReduceArgs& args);
 
 struct PromptFlashAttentionArgs {
     diopiContextHandle_t ctx;
@@ -422,7 +422,7 @@ struct PromptFlashAttentionArgs {
     int64_t num_kv_heads;
     int64_t dim;
 };
-DIOPI_KERNEL void prompt_flash_attention(const PromptFlashAttentionArgs& args);
+DIOPI_OPTIONAL void prompt_flash_attention(const PromptFlashAttentionArgs& args);
 
 struct FusedSiluFfnInpArgs {
     diopiContextHandle_t ctx;
@@ -434,7 +434,7 @@ struct FusedSiluFfnInpArgs {
     int64_t* workspace_size;
     int64_t fusion_level;
 };
-DIOPI_KERNEL void fused_silu_ffn_inp(const FusedSiluFfnInpArgs& args);
+DIOPI_OPTIONAL void fused_silu_ffn_inp(const FusedSiluFfnInpArgs& args);
 
 struct RootMeanSquareNormInpArgs {
     diopiContextHandle_t ctx;
@@ -442,7 +442,7 @@ struct RootMeanSquareNormInpArgs {
     Tensor scale;
     float eps;
 };
-DIOPI_KERNEL void root_mean_square_norm_inp(const RootMeanSquareNormInpArgs& args);
+DIOPI_OPTIONAL void root_mean_square_norm_inp(const RootMeanSquareNormInpArgs& args);
 
 struct FusedAddRootMeanSquareNormInpArgs {
     diopiContextHandle_t ctx;
@@ -452,7 +452,7 @@ struct FusedAddRootMeanSquareNormInpArgs {
     Tensor scale;
     float eps;
 };
-DIOPI_KERNEL void fused_add_root_mean_square_norm_inp(const FusedAddRootMeanSquareNormInpArgs& args);
+DIOPI_OPTIONAL void fused_add_root_mean_square_norm_inp(const FusedAddRootMeanSquareNormInpArgs& args);
 
 struct FusedContextAttentionInpArgs {
     diopiContextHandle_t ctx;
@@ -477,7 +477,7 @@ struct FusedContextAttentionInpArgs {
     int64_t rotary_embedding;
     float rope_theta;
 };
-DIOPI_KERNEL void fused_context_attention_inp(const FusedContextAttentionInpArgs& args);
+DIOPI_OPTIONAL void fused_context_attention_inp(const FusedContextAttentionInpArgs& args);
 
 struct FusedDecoderAttentionInpArgs {
     diopiContextHandle_t ctx;
@@ -501,7 +501,7 @@ struct FusedDecoderAttentionInpArgs {
     int64_t rotary_embedding;
     float rope_theta;
 };
-DIOPI_KERNEL void fused_decoder_attention_inp(const FusedDecoderAttentionInpArgs& args);
+DIOPI_OPTIONAL void fused_decoder_attention_inp(const FusedDecoderAttentionInpArgs& args);
 
 struct SetupTopkRuntimeArgsInpArgs {
     diopiContextHandle_t ctx;
@@ -514,7 +514,7 @@ struct SetupTopkRuntimeArgsInpArgs {
     float top_p;
     int64_t top_ps_size;
 };
-DIOPI_KERNEL void setup_topk_runtime_args_inp(const SetupTopkRuntimeArgsInpArgs& args);
+DIOPI_OPTIONAL void setup_topk_runtime_args_inp(const SetupTopkRuntimeArgsInpArgs& args);
 
 struct TopKSamplingArgs {
     diopiContextHandle_t ctx;
@@ -536,7 +536,7 @@ struct TopKSamplingArgs {
     Tensor output_log_probs;
     diopiGeneratorHandle_t* generators;
 };
-DIOPI_KERNEL void top_k_sampling(const TopKSamplingArgs& args);
+DIOPI_OPTIONAL void top_k_sampling(const TopKSamplingArgs& args);
 
 struct SetupToppRuntimeArgsInpArgs {
     diopiContextHandle_t ctx;
@@ -556,7 +556,7 @@ struct SetupToppRuntimeArgsInpArgs {
     Tensor top_p_reset_ids_buf;
     int64_t top_p_reset_ids;
 };
-DIOPI_KERNEL void setup_topp_runtime_args_inp(const SetupToppRuntimeArgsInpArgs& args);
+DIOPI_OPTIONAL void setup_topp_runtime_args_inp(const SetupToppRuntimeArgsInpArgs& args);
 
 struct TopPSamplingArgs {
     diopiContextHandle_t ctx;
@@ -579,7 +579,7 @@ struct TopPSamplingArgs {
     Tensor output_log_probs;
     diopiGeneratorHandle_t* generators;
 };
-DIOPI_KERNEL void top_p_sampling(const TopPSamplingArgs& args);
+DIOPI_OPTIONAL void top_p_sampling(const TopPSamplingArgs& args);
 
 struct GatherOutputArgs {
     diopiContextHandle_t ctx;
@@ -591,7 +591,7 @@ struct GatherOutputArgs {
     int64_t max_output_len;
     int64_t batch_size;
 };
-DIOPI_KERNEL void gather_output(const GatherOutputArgs& args);
+DIOPI_OPTIONAL void gather_output(const GatherOutputArgs& args);
 
 struct PlusScalarInpArgs {
     diopiContextHandle_t ctx;
@@ -599,7 +599,7 @@ struct PlusScalarInpArgs {
     int64_t val;
     int64_t size;
 };
-DIOPI_KERNEL void plus_scalar_inp(const PlusScalarInpArgs& args);
+DIOPI_OPTIONAL void plus_scalar_inp(const PlusScalarInpArgs& args);
 
 struct UpdatePaddingCountArgs {
     diopiContextHandle_t ctx;
@@ -608,7 +608,7 @@ struct UpdatePaddingCountArgs {
     int64_t max_input_length;
     int64_t batch_size;
 };
-DIOPI_KERNEL void update_padding_count(const UpdatePaddingCountArgs& args);
+DIOPI_OPTIONAL void update_padding_count(const UpdatePaddingCountArgs& args);
 
 struct TransposeAxis01Args {
     diopiContextHandle_t ctx;
@@ -618,7 +618,7 @@ struct TransposeAxis01Args {
     int64_t dim1;
     int64_t dim2;
 };
-DIOPI_KERNEL void transpose_axis01(const TransposeAxis01Args& args);
+DIOPI_OPTIONAL void transpose_axis01(const TransposeAxis01Args& args);
 
 struct EmbeddingLookupPosEncodingArgs {
     diopiContextHandle_t ctx;
@@ -629,7 +629,7 @@ struct EmbeddingLookupPosEncodingArgs {
     int64_t hidden_units;
     int64_t step;
 };
-DIOPI_KERNEL void embedding_lookup_pos_encoding(const EmbeddingLookupPosEncodingArgs& args);
+DIOPI_OPTIONAL void embedding_lookup_pos_encoding(const EmbeddingLookupPosEncodingArgs& args);
 
 struct InputIdsEmbeddingLookupPosEncodingArgs {
     diopiContextHandle_t ctx;
@@ -639,7 +639,7 @@ struct InputIdsEmbeddingLookupPosEncodingArgs {
     int64_t input_lengths;
     int64_t hidden_units;
 };
-DIOPI_KERNEL void input_ids_embedding_lookup_pos_encoding(const InputIdsEmbeddingLookupPosEncodingArgs& args);
+DIOPI_OPTIONAL void input_ids_embedding_lookup_pos_encoding(const InputIdsEmbeddingLookupPosEncodingArgs& args);
 
 struct BanBadWordsInpArgs {
     diopiContextHandle_t ctx;
@@ -653,7 +653,7 @@ struct BanBadWordsInpArgs {
     int64_t vocab_size;
     int64_t step;
 };
-DIOPI_KERNEL void ban_bad_words_inp(const BanBadWordsInpArgs& args);
+DIOPI_OPTIONAL void ban_bad_words_inp(const BanBadWordsInpArgs& args);
 
 struct StopWordsCriterionArgs {
     diopiContextHandle_t ctx;
@@ -665,7 +665,7 @@ struct StopWordsCriterionArgs {
     int64_t batch_size;
     int64_t step;
 };
-DIOPI_KERNEL void stop_words_criterion(const StopWordsCriterionArgs& args);
+DIOPI_OPTIONAL void stop_words_criterion(const StopWordsCriterionArgs& args);
 
 struct LengthCriterionArgs {
     diopiContextHandle_t ctx;
@@ -676,7 +676,7 @@ struct LengthCriterionArgs {
     int64_t batch_size;
     int64_t step;
 };
-DIOPI_KERNEL void length_criterion(const LengthCriterionArgs& args);
+DIOPI_OPTIONAL void length_criterion(const LengthCriterionArgs& args);
 
 struct BatchApplyRepetitionPenaltyInpArgs {
     diopiContextHandle_t ctx;
@@ -690,7 +690,7 @@ struct BatchApplyRepetitionPenaltyInpArgs {
     int64_t step;
     int64_t penalty_type;
 };
-DIOPI_KERNEL void batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args);
+DIOPI_OPTIONAL void batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args);
 
 struct BatchApplyTemperaturePenaltyInpArgs {
     diopiContextHandle_t ctx;
@@ -701,7 +701,7 @@ struct BatchApplyTemperaturePenaltyInpArgs {
     int64_t vocab_size;
     int64_t vocab_size_padd;
 };
-DIOPI_KERNEL void batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args);
+DIOPI_OPTIONAL void batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args);
 
 }  // namespace diopi::kernels
 

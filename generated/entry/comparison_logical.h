@@ -14,14 +14,14 @@ struct LogicalAndArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void logical_and(const LogicalAndArgs& args);
+DIOPI_OPTIONAL void logical_and(const LogicalAndArgs& args);
 
 struct LogicalAndInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void logical_and_inp(const LogicalAndInpArgs& args);
+DIOPI_OPTIONAL void logical_and_inp(const LogicalAndInpArgs& args);
 
 struct LogicalOrArgs {
     diopiContextHandle_t ctx;
@@ -29,27 +29,27 @@ struct LogicalOrArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void logical_or(const LogicalOrArgs& args);
+DIOPI_OPTIONAL void logical_or(const LogicalOrArgs& args);
 
 struct LogicalOrInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void logical_or_inp(const LogicalOrInpArgs& args);
+DIOPI_OPTIONAL void logical_or_inp(const LogicalOrInpArgs& args);
 
 struct LogicalNotArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void logical_not(const LogicalNotArgs& args);
+DIOPI_OPTIONAL void logical_not(const LogicalNotArgs& args);
 
 struct LogicalNotInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void logical_not_inp(const LogicalNotInpArgs& args);
+DIOPI_OPTIONAL void logical_not_inp(const LogicalNotInpArgs& args);
 
 struct BitwiseAndArgs {
     diopiContextHandle_t ctx;
@@ -57,14 +57,14 @@ struct BitwiseAndArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void bitwise_and(const BitwiseAndArgs& args);
+DIOPI_OPTIONAL void bitwise_and(const BitwiseAndArgs& args);
 
 struct BitwiseAndInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void bitwise_and_inp(const BitwiseAndInpArgs& args);
+DIOPI_OPTIONAL void bitwise_and_inp(const BitwiseAndInpArgs& args);
 
 struct BitwiseAndScalarArgs {
     diopiContextHandle_t ctx;
@@ -72,14 +72,14 @@ struct BitwiseAndScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void bitwise_and_scalar(const BitwiseAndScalarArgs& args);
+DIOPI_OPTIONAL void bitwise_and_scalar(const BitwiseAndScalarArgs& args);
 
 struct BitwiseAndInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void bitwise_and_inp_scalar(const BitwiseAndInpScalarArgs& args);
+DIOPI_OPTIONAL void bitwise_and_inp_scalar(const BitwiseAndInpScalarArgs& args);
 
 struct BitwiseOrArgs {
     diopiContextHandle_t ctx;
@@ -87,14 +87,14 @@ struct BitwiseOrArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void bitwise_or(const BitwiseOrArgs& args);
+DIOPI_OPTIONAL void bitwise_or(const BitwiseOrArgs& args);
 
 struct BitwiseOrInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void bitwise_or_inp(const BitwiseOrInpArgs& args);
+DIOPI_OPTIONAL void bitwise_or_inp(const BitwiseOrInpArgs& args);
 
 struct BitwiseOrScalarArgs {
     diopiContextHandle_t ctx;
@@ -102,27 +102,27 @@ struct BitwiseOrScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void bitwise_or_scalar(const BitwiseOrScalarArgs& args);
+DIOPI_OPTIONAL void bitwise_or_scalar(const BitwiseOrScalarArgs& args);
 
 struct BitwiseOrInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void bitwise_or_inp_scalar(const BitwiseOrInpScalarArgs& args);
+DIOPI_OPTIONAL void bitwise_or_inp_scalar(const BitwiseOrInpScalarArgs& args);
 
 struct BitwiseNotArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void bitwise_not(const BitwiseNotArgs& args);
+DIOPI_OPTIONAL void bitwise_not(const BitwiseNotArgs& args);
 
 struct BitwiseNotInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void bitwise_not_inp(const BitwiseNotInpArgs& args);
+DIOPI_OPTIONAL void bitwise_not_inp(const BitwiseNotInpArgs& args);
 
 struct EqScalarArgs {
     diopiContextHandle_t ctx;
@@ -130,14 +130,14 @@ struct EqScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void eq_scalar(const EqScalarArgs& args);
+DIOPI_OPTIONAL void eq_scalar(const EqScalarArgs& args);
 
 struct EqInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void eq_inp_scalar(const EqInpScalarArgs& args);
+DIOPI_OPTIONAL void eq_inp_scalar(const EqInpScalarArgs& args);
 
 struct EqArgs {
     diopiContextHandle_t ctx;
@@ -145,14 +145,14 @@ struct EqArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void eq(const EqArgs& args);
+DIOPI_OPTIONAL void eq(const EqArgs& args);
 
 struct EqInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void eq_inp(const EqInpArgs& args);
+DIOPI_OPTIONAL void eq_inp(const EqInpArgs& args);
 
 struct EqualArgs {
     diopiContextHandle_t ctx;
@@ -160,7 +160,7 @@ struct EqualArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void equal(const EqualArgs& args);
+DIOPI_OPTIONAL void equal(const EqualArgs& args);
 
 struct NeScalarArgs {
     diopiContextHandle_t ctx;
@@ -168,14 +168,14 @@ struct NeScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void ne_scalar(const NeScalarArgs& args);
+DIOPI_OPTIONAL void ne_scalar(const NeScalarArgs& args);
 
 struct NeInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void ne_inp_scalar(const NeInpScalarArgs& args);
+DIOPI_OPTIONAL void ne_inp_scalar(const NeInpScalarArgs& args);
 
 struct NeArgs {
     diopiContextHandle_t ctx;
@@ -183,14 +183,14 @@ struct NeArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void ne(const NeArgs& args);
+DIOPI_OPTIONAL void ne(const NeArgs& args);
 
 struct NeInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void ne_inp(const NeInpArgs& args);
+DIOPI_OPTIONAL void ne_inp(const NeInpArgs& args);
 
 struct GeScalarArgs {
     diopiContextHandle_t ctx;
@@ -198,14 +198,14 @@ struct GeScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void ge_scalar(const GeScalarArgs& args);
+DIOPI_OPTIONAL void ge_scalar(const GeScalarArgs& args);
 
 struct GeInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void ge_inp_scalar(const GeInpScalarArgs& args);
+DIOPI_OPTIONAL void ge_inp_scalar(const GeInpScalarArgs& args);
 
 struct GeArgs {
     diopiContextHandle_t ctx;
@@ -213,14 +213,14 @@ struct GeArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void ge(const GeArgs& args);
+DIOPI_OPTIONAL void ge(const GeArgs& args);
 
 struct GeInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void ge_inp(const GeInpArgs& args);
+DIOPI_OPTIONAL void ge_inp(const GeInpArgs& args);
 
 struct GtScalarArgs {
     diopiContextHandle_t ctx;
@@ -228,14 +228,14 @@ struct GtScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void gt_scalar(const GtScalarArgs& args);
+DIOPI_OPTIONAL void gt_scalar(const GtScalarArgs& args);
 
 struct GtInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void gt_inp_scalar(const GtInpScalarArgs& args);
+DIOPI_OPTIONAL void gt_inp_scalar(const GtInpScalarArgs& args);
 
 struct GtArgs {
     diopiContextHandle_t ctx;
@@ -243,14 +243,14 @@ struct GtArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void gt(const GtArgs& args);
+DIOPI_OPTIONAL void gt(const GtArgs& args);
 
 struct GtInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void gt_inp(const GtInpArgs& args);
+DIOPI_OPTIONAL void gt_inp(const GtInpArgs& args);
 
 struct LeScalarArgs {
     diopiContextHandle_t ctx;
@@ -258,14 +258,14 @@ struct LeScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void le_scalar(const LeScalarArgs& args);
+DIOPI_OPTIONAL void le_scalar(const LeScalarArgs& args);
 
 struct LeInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void le_inp_scalar(const LeInpScalarArgs& args);
+DIOPI_OPTIONAL void le_inp_scalar(const LeInpScalarArgs& args);
 
 struct LeArgs {
     diopiContextHandle_t ctx;
@@ -273,14 +273,14 @@ struct LeArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void le(const LeArgs& args);
+DIOPI_OPTIONAL void le(const LeArgs& args);
 
 struct LeInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void le_inp(const LeInpArgs& args);
+DIOPI_OPTIONAL void le_inp(const LeInpArgs& args);
 
 struct LtScalarArgs {
     diopiContextHandle_t ctx;
@@ -288,14 +288,14 @@ struct LtScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void lt_scalar(const LtScalarArgs& args);
+DIOPI_OPTIONAL void lt_scalar(const LtScalarArgs& args);
 
 struct LtInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void lt_inp_scalar(const LtInpScalarArgs& args);
+DIOPI_OPTIONAL void lt_inp_scalar(const LtInpScalarArgs& args);
 
 struct LtArgs {
     diopiContextHandle_t ctx;
@@ -303,21 +303,21 @@ struct LtArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void lt(const LtArgs& args);
+DIOPI_OPTIONAL void lt(const LtArgs& args);
 
 struct LtInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void lt_inp(const LtInpArgs& args);
+DIOPI_OPTIONAL void lt_inp(const LtInpArgs& args);
 
 struct IsNanArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void is_nan(const IsNanArgs& args);
+DIOPI_OPTIONAL void is_nan(const IsNanArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -20,7 +20,7 @@ struct Convolution2dArgs {
     diopiSize_t dilation;
     int64_t groups;
 };
-DIOPI_KERNEL void convolution2d(const Convolution2dArgs& args);
+DIOPI_OPTIONAL void convolution2d(const Convolution2dArgs& args);
 
 struct Convolution2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -36,7 +36,7 @@ struct Convolution2dBackwardArgs {
     diopiSize_t dilation;
     int64_t groups;
 };
-DIOPI_KERNEL void convolution2d_backward(const Convolution2dBackwardArgs& args);
+DIOPI_OPTIONAL void convolution2d_backward(const Convolution2dBackwardArgs& args);
 
 struct MaxPool1dArgs {
     diopiContextHandle_t ctx;
@@ -48,7 +48,7 @@ struct MaxPool1dArgs {
     diopiSize_t dilation;
     bool ceil_mode;
 };
-DIOPI_KERNEL void max_pool1d(const MaxPool1dArgs& args);
+DIOPI_OPTIONAL void max_pool1d(const MaxPool1dArgs& args);
 
 struct MaxPool1dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -62,7 +62,7 @@ struct MaxPool1dBackwardArgs {
     bool ceil_mode;
     Tensor indices;
 };
-DIOPI_KERNEL void max_pool1d_backward(const MaxPool1dBackwardArgs& args);
+DIOPI_OPTIONAL void max_pool1d_backward(const MaxPool1dBackwardArgs& args);
 
 struct MaxPool1dWithIndicesArgs {
     diopiContextHandle_t ctx;
@@ -75,7 +75,7 @@ struct MaxPool1dWithIndicesArgs {
     diopiSize_t dilation;
     bool ceil_mode;
 };
-DIOPI_KERNEL void max_pool1d_with_indices(const MaxPool1dWithIndicesArgs& args);
+DIOPI_OPTIONAL void max_pool1d_with_indices(const MaxPool1dWithIndicesArgs& args);
 
 struct AvgPool1dArgs {
     diopiContextHandle_t ctx;
@@ -87,7 +87,7 @@ struct AvgPool1dArgs {
     bool ceil_mode;
     bool count_include_pad;
 };
-DIOPI_KERNEL void avg_pool1d(const AvgPool1dArgs& args);
+DIOPI_OPTIONAL void avg_pool1d(const AvgPool1dArgs& args);
 
 struct AvgPool1dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -100,7 +100,7 @@ struct AvgPool1dBackwardArgs {
     bool ceil_mode;
     bool count_include_pad;
 };
-DIOPI_KERNEL void avg_pool1d_backward(const AvgPool1dBackwardArgs& args);
+DIOPI_OPTIONAL void avg_pool1d_backward(const AvgPool1dBackwardArgs& args);
 
 struct AdaptiveMaxPool1dArgs {
     diopiContextHandle_t ctx;
@@ -108,7 +108,7 @@ struct AdaptiveMaxPool1dArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_max_pool1d(const AdaptiveMaxPool1dArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool1d(const AdaptiveMaxPool1dArgs& args);
 
 struct AdaptiveMaxPool1dWithIndicesArgs {
     diopiContextHandle_t ctx;
@@ -117,7 +117,7 @@ struct AdaptiveMaxPool1dWithIndicesArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_max_pool1d_with_indices(const AdaptiveMaxPool1dWithIndicesArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool1d_with_indices(const AdaptiveMaxPool1dWithIndicesArgs& args);
 
 struct AdaptiveMaxPool1dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -126,7 +126,7 @@ struct AdaptiveMaxPool1dBackwardArgs {
     Tensor input;
     Tensor indices;
 };
-DIOPI_KERNEL void adaptive_max_pool1d_backward(const AdaptiveMaxPool1dBackwardArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool1d_backward(const AdaptiveMaxPool1dBackwardArgs& args);
 
 struct AdaptiveAvgPool1dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -134,7 +134,7 @@ struct AdaptiveAvgPool1dBackwardArgs {
     Tensor grad_output;
     Tensor input;
 };
-DIOPI_KERNEL void adaptive_avg_pool1d_backward(const AdaptiveAvgPool1dBackwardArgs& args);
+DIOPI_OPTIONAL void adaptive_avg_pool1d_backward(const AdaptiveAvgPool1dBackwardArgs& args);
 
 struct AdaptiveAvgPool1dArgs {
     diopiContextHandle_t ctx;
@@ -142,7 +142,7 @@ struct AdaptiveAvgPool1dArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_avg_pool1d(const AdaptiveAvgPool1dArgs& args);
+DIOPI_OPTIONAL void adaptive_avg_pool1d(const AdaptiveAvgPool1dArgs& args);
 
 struct Pool1dArgs {
     diopiContextHandle_t ctx;
@@ -158,7 +158,7 @@ struct Pool1dArgs {
     bool adaptive;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void pool1d(const Pool1dArgs& args);
+DIOPI_OPTIONAL void pool1d(const Pool1dArgs& args);
 
 struct Pool1dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -175,7 +175,7 @@ struct Pool1dBackwardArgs {
     bool adaptive;
     Tensor indices;
 };
-DIOPI_KERNEL void pool1d_backward(const Pool1dBackwardArgs& args);
+DIOPI_OPTIONAL void pool1d_backward(const Pool1dBackwardArgs& args);
 
 struct AvgPool2dArgs {
     diopiContextHandle_t ctx;
@@ -188,7 +188,7 @@ struct AvgPool2dArgs {
     bool count_include_pad;
     std::optional<int64_t> divisor_override;
 };
-DIOPI_KERNEL void avg_pool2d(const AvgPool2dArgs& args);
+DIOPI_OPTIONAL void avg_pool2d(const AvgPool2dArgs& args);
 
 struct AvgPool2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -202,7 +202,7 @@ struct AvgPool2dBackwardArgs {
     bool count_include_pad;
     std::optional<int64_t> divisor_override;
 };
-DIOPI_KERNEL void avg_pool2d_backward(const AvgPool2dBackwardArgs& args);
+DIOPI_OPTIONAL void avg_pool2d_backward(const AvgPool2dBackwardArgs& args);
 
 struct MaxPool2dArgs {
     diopiContextHandle_t ctx;
@@ -214,7 +214,7 @@ struct MaxPool2dArgs {
     diopiSize_t dilation;
     bool ceil_mode;
 };
-DIOPI_KERNEL void max_pool2d(const MaxPool2dArgs& args);
+DIOPI_OPTIONAL void max_pool2d(const MaxPool2dArgs& args);
 
 struct MaxPool2dWithIndicesArgs {
     diopiContextHandle_t ctx;
@@ -227,7 +227,7 @@ struct MaxPool2dWithIndicesArgs {
     diopiSize_t dilation;
     bool ceil_mode;
 };
-DIOPI_KERNEL void max_pool2d_with_indices(const MaxPool2dWithIndicesArgs& args);
+DIOPI_OPTIONAL void max_pool2d_with_indices(const MaxPool2dWithIndicesArgs& args);
 
 struct MaxPool2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -241,7 +241,7 @@ struct MaxPool2dBackwardArgs {
     bool ceil_mode;
     Tensor indices;
 };
-DIOPI_KERNEL void max_pool2d_backward(const MaxPool2dBackwardArgs& args);
+DIOPI_OPTIONAL void max_pool2d_backward(const MaxPool2dBackwardArgs& args);
 
 struct Pool2dArgs {
     diopiContextHandle_t ctx;
@@ -257,7 +257,7 @@ struct Pool2dArgs {
     bool adaptive;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void pool2d(const Pool2dArgs& args);
+DIOPI_OPTIONAL void pool2d(const Pool2dArgs& args);
 
 struct Pool2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -274,7 +274,7 @@ struct Pool2dBackwardArgs {
     bool adaptive;
     Tensor indices;
 };
-DIOPI_KERNEL void pool2d_backward(const Pool2dBackwardArgs& args);
+DIOPI_OPTIONAL void pool2d_backward(const Pool2dBackwardArgs& args);
 
 struct AdaptiveAvgPool2dArgs {
     diopiContextHandle_t ctx;
@@ -282,7 +282,7 @@ struct AdaptiveAvgPool2dArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_avg_pool2d(const AdaptiveAvgPool2dArgs& args);
+DIOPI_OPTIONAL void adaptive_avg_pool2d(const AdaptiveAvgPool2dArgs& args);
 
 struct AdaptiveAvgPool2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -290,7 +290,7 @@ struct AdaptiveAvgPool2dBackwardArgs {
     Tensor grad_output;
     Tensor input;
 };
-DIOPI_KERNEL void adaptive_avg_pool2d_backward(const AdaptiveAvgPool2dBackwardArgs& args);
+DIOPI_OPTIONAL void adaptive_avg_pool2d_backward(const AdaptiveAvgPool2dBackwardArgs& args);
 
 struct AdaptiveMaxPool2dArgs {
     diopiContextHandle_t ctx;
@@ -298,7 +298,7 @@ struct AdaptiveMaxPool2dArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_max_pool2d(const AdaptiveMaxPool2dArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool2d(const AdaptiveMaxPool2dArgs& args);
 
 struct AdaptiveMaxPool2dWithIndicesArgs {
     diopiContextHandle_t ctx;
@@ -307,7 +307,7 @@ struct AdaptiveMaxPool2dWithIndicesArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_max_pool2d_with_indices(const AdaptiveMaxPool2dWithIndicesArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool2d_with_indices(const AdaptiveMaxPool2dWithIndicesArgs& args);
 
 struct AdaptiveMaxPool2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -316,7 +316,7 @@ struct AdaptiveMaxPool2dBackwardArgs {
     Tensor input;
     Tensor indices;
 };
-DIOPI_KERNEL void adaptive_max_pool2d_backward(const AdaptiveMaxPool2dBackwardArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool2d_backward(const AdaptiveMaxPool2dBackwardArgs& args);
 
 struct ConvTranspose2dArgs {
     diopiContextHandle_t ctx;
@@ -330,7 +330,7 @@ struct ConvTranspose2dArgs {
     int64_t groups;
     diopiSize_t dilation;
 };
-DIOPI_KERNEL void conv_transpose2d(const ConvTranspose2dArgs& args);
+DIOPI_OPTIONAL void conv_transpose2d(const ConvTranspose2dArgs& args);
 
 struct ConvTranspose2dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -347,7 +347,7 @@ struct ConvTranspose2dBackwardArgs {
     diopiSize_t output_padding;
     int64_t groups;
 };
-DIOPI_KERNEL void conv_transpose2d_backward(const ConvTranspose2dBackwardArgs& args);
+DIOPI_OPTIONAL void conv_transpose2d_backward(const ConvTranspose2dBackwardArgs& args);
 
 struct ConvTranspose3dArgs {
     diopiContextHandle_t ctx;
@@ -361,7 +361,7 @@ struct ConvTranspose3dArgs {
     int64_t groups;
     diopiSize_t dilation;
 };
-DIOPI_KERNEL void conv_transpose3d(const ConvTranspose3dArgs& args);
+DIOPI_OPTIONAL void conv_transpose3d(const ConvTranspose3dArgs& args);
 
 struct ConvTranspose3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -378,7 +378,7 @@ struct ConvTranspose3dBackwardArgs {
     diopiSize_t output_padding;
     int64_t groups;
 };
-DIOPI_KERNEL void conv_transpose3d_backward(const ConvTranspose3dBackwardArgs& args);
+DIOPI_OPTIONAL void conv_transpose3d_backward(const ConvTranspose3dBackwardArgs& args);
 
 struct Convolution3dArgs {
     diopiContextHandle_t ctx;
@@ -391,7 +391,7 @@ struct Convolution3dArgs {
     diopiSize_t dilation;
     int64_t groups;
 };
-DIOPI_KERNEL void convolution3d(const Convolution3dArgs& args);
+DIOPI_OPTIONAL void convolution3d(const Convolution3dArgs& args);
 
 struct Convolution3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -407,7 +407,7 @@ struct Convolution3dBackwardArgs {
     diopiSize_t dilation;
     int64_t groups;
 };
-DIOPI_KERNEL void convolution3d_backward(const Convolution3dBackwardArgs& args);
+DIOPI_OPTIONAL void convolution3d_backward(const Convolution3dBackwardArgs& args);
 
 struct AvgPool3dArgs {
     diopiContextHandle_t ctx;
@@ -420,7 +420,7 @@ struct AvgPool3dArgs {
     bool count_include_pad;
     std::optional<int64_t> divisor_override;
 };
-DIOPI_KERNEL void avg_pool3d(const AvgPool3dArgs& args);
+DIOPI_OPTIONAL void avg_pool3d(const AvgPool3dArgs& args);
 
 struct AvgPool3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -434,7 +434,7 @@ struct AvgPool3dBackwardArgs {
     bool count_include_pad;
     std::optional<int64_t> divisor_override;
 };
-DIOPI_KERNEL void avg_pool3d_backward(const AvgPool3dBackwardArgs& args);
+DIOPI_OPTIONAL void avg_pool3d_backward(const AvgPool3dBackwardArgs& args);
 
 struct MaxPool3dArgs {
     diopiContextHandle_t ctx;
@@ -446,7 +446,7 @@ struct MaxPool3dArgs {
     diopiSize_t dilation;
     bool ceil_mode;
 };
-DIOPI_KERNEL void max_pool3d(const MaxPool3dArgs& args);
+DIOPI_OPTIONAL void max_pool3d(const MaxPool3dArgs& args);
 
 struct MaxPool3dWithIndicesArgs {
     diopiContextHandle_t ctx;
@@ -459,7 +459,7 @@ struct MaxPool3dWithIndicesArgs {
     diopiSize_t dilation;
     bool ceil_mode;
 };
-DIOPI_KERNEL void max_pool3d_with_indices(const MaxPool3dWithIndicesArgs& args);
+DIOPI_OPTIONAL void max_pool3d_with_indices(const MaxPool3dWithIndicesArgs& args);
 
 struct MaxPool3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -473,7 +473,7 @@ struct MaxPool3dBackwardArgs {
     bool ceil_mode;
     Tensor indices;
 };
-DIOPI_KERNEL void max_pool3d_backward(const MaxPool3dBackwardArgs& args);
+DIOPI_OPTIONAL void max_pool3d_backward(const MaxPool3dBackwardArgs& args);
 
 struct AdaptiveAvgPool3dArgs {
     diopiContextHandle_t ctx;
@@ -481,7 +481,7 @@ struct AdaptiveAvgPool3dArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_avg_pool3d(const AdaptiveAvgPool3dArgs& args);
+DIOPI_OPTIONAL void adaptive_avg_pool3d(const AdaptiveAvgPool3dArgs& args);
 
 struct AdaptiveAvgPool3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -489,7 +489,7 @@ struct AdaptiveAvgPool3dBackwardArgs {
     Tensor grad_output;
     Tensor input;
 };
-DIOPI_KERNEL void adaptive_avg_pool3d_backward(const AdaptiveAvgPool3dBackwardArgs& args);
+DIOPI_OPTIONAL void adaptive_avg_pool3d_backward(const AdaptiveAvgPool3dBackwardArgs& args);
 
 struct AdaptiveMaxPool3dArgs {
     diopiContextHandle_t ctx;
@@ -497,7 +497,7 @@ struct AdaptiveMaxPool3dArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_max_pool3d(const AdaptiveMaxPool3dArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool3d(const AdaptiveMaxPool3dArgs& args);
 
 struct AdaptiveMaxPool3dWithIndicesArgs {
     diopiContextHandle_t ctx;
@@ -506,7 +506,7 @@ struct AdaptiveMaxPool3dWithIndicesArgs {
     Tensor input;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void adaptive_max_pool3d_with_indices(const AdaptiveMaxPool3dWithIndicesArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool3d_with_indices(const AdaptiveMaxPool3dWithIndicesArgs& args);
 
 struct AdaptiveMaxPool3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -515,7 +515,7 @@ struct AdaptiveMaxPool3dBackwardArgs {
     Tensor input;
     Tensor indices;
 };
-DIOPI_KERNEL void adaptive_max_pool3d_backward(const AdaptiveMaxPool3dBackwardArgs& args);
+DIOPI_OPTIONAL void adaptive_max_pool3d_backward(const AdaptiveMaxPool3dBackwardArgs& args);
 
 struct Pool3dArgs {
     diopiContextHandle_t ctx;
@@ -531,7 +531,7 @@ struct Pool3dArgs {
     bool adaptive;
     diopiSize_t output_size;
 };
-DIOPI_KERNEL void pool3d(const Pool3dArgs& args);
+DIOPI_OPTIONAL void pool3d(const Pool3dArgs& args);
 
 struct Pool3dBackwardArgs {
     diopiContextHandle_t ctx;
@@ -548,7 +548,7 @@ struct Pool3dBackwardArgs {
     bool adaptive;
     Tensor indices;
 };
-DIOPI_KERNEL void pool3d_backward(const Pool3dBackwardArgs& args);
+DIOPI_OPTIONAL void pool3d_backward(const Pool3dBackwardArgs& args);
 
 struct GridSampleArgs {
     diopiContextHandle_t ctx;
@@ -557,7 +557,7 @@ struct GridSampleArgs {
     Tensor grid;
     std::string_view mode;
 };
-DIOPI_KERNEL void grid_sample(const GridSampleArgs& args);
+DIOPI_OPTIONAL void grid_sample(const GridSampleArgs& args);
 
 struct UpsampleNearestArgs {
     diopiContextHandle_t ctx;
@@ -565,7 +565,7 @@ struct UpsampleNearestArgs {
     Tensor input;
     diopiSize_t size;
 };
-DIOPI_KERNEL void upsample_nearest(const UpsampleNearestArgs& args);
+DIOPI_OPTIONAL void upsample_nearest(const UpsampleNearestArgs& args);
 
 struct UpsampleNearestBackwardArgs {
     diopiContextHandle_t ctx;
@@ -574,7 +574,7 @@ struct UpsampleNearestBackwardArgs {
     diopiSize_t out_size;
     diopiSize_t in_size;
 };
-DIOPI_KERNEL void upsample_nearest_backward(const UpsampleNearestBackwardArgs& args);
+DIOPI_OPTIONAL void upsample_nearest_backward(const UpsampleNearestBackwardArgs& args);
 
 struct UpsampleLinearArgs {
     diopiContextHandle_t ctx;
@@ -584,7 +584,7 @@ struct UpsampleLinearArgs {
     bool align_corners;
     std::string_view mode;
 };
-DIOPI_KERNEL void upsample_linear(const UpsampleLinearArgs& args);
+DIOPI_OPTIONAL void upsample_linear(const UpsampleLinearArgs& args);
 
 struct UpsampleLinearBackwardArgs {
     diopiContextHandle_t ctx;
@@ -595,7 +595,7 @@ struct UpsampleLinearBackwardArgs {
     bool align_corners;
     std::string_view mode;
 };
-DIOPI_KERNEL void upsample_linear_backward(const UpsampleLinearBackwardArgs& args);
+DIOPI_OPTIONAL void upsample_linear_backward(const UpsampleLinearBackwardArgs& args);
 
 struct Im2ColArgs {
     diopiContextHandle_t ctx;
@@ -606,7 +606,7 @@ struct Im2ColArgs {
     diopiSize_t padding;
     diopiSize_t stride;
 };
-DIOPI_KERNEL void im2_col(const Im2ColArgs& args);
+DIOPI_OPTIONAL void im2_col(const Im2ColArgs& args);
 
 struct Col2ImArgs {
     diopiContextHandle_t ctx;
@@ -618,7 +618,7 @@ struct Col2ImArgs {
     diopiSize_t padding;
     diopiSize_t stride;
 };
-DIOPI_KERNEL void col2_im(const Col2ImArgs& args);
+DIOPI_OPTIONAL void col2_im(const Col2ImArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -13,7 +13,7 @@ struct FillArgs {
     Tensor input;
     Number value;
 };
-DIOPI_KERNEL void fill(const FillArgs& args);
+DIOPI_OPTIONAL void fill(const FillArgs& args);
 
 struct LinspaceArgs {
     diopiContextHandle_t ctx;
@@ -22,7 +22,7 @@ struct LinspaceArgs {
     Number end;
     int64_t steps;
 };
-DIOPI_KERNEL void linspace(const LinspaceArgs& args);
+DIOPI_OPTIONAL void linspace(const LinspaceArgs& args);
 
 struct ArangeArgs {
     diopiContextHandle_t ctx;
@@ -31,27 +31,27 @@ struct ArangeArgs {
     Number end;
     Number step;
 };
-DIOPI_KERNEL void arange(const ArangeArgs& args);
+DIOPI_OPTIONAL void arange(const ArangeArgs& args);
 
 struct OnesArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     diopiSize_t size;
 };
-DIOPI_KERNEL void ones(const OnesArgs& args);
+DIOPI_OPTIONAL void ones(const OnesArgs& args);
 
 struct ZerosArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     diopiSize_t size;
 };
-DIOPI_KERNEL void zeros(const ZerosArgs& args);
+DIOPI_OPTIONAL void zeros(const ZerosArgs& args);
 
 struct ZeroInpArgs {
     diopiContextHandle_t ctx;
     Tensor self;
 };
-DIOPI_KERNEL void zero_inp(const ZeroInpArgs& args);
+DIOPI_OPTIONAL void zero_inp(const ZeroInpArgs& args);
 
 }  // namespace diopi::kernels
 

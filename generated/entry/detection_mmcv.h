@@ -15,7 +15,7 @@ struct NmsArgs {
     Tensor confidence;
     double iou_threshold;
 };
-DIOPI_KERNEL void nms(const NmsArgs& args);
+DIOPI_OPTIONAL void nms(const NmsArgs& args);
 
 struct RoiAlignArgs {
     diopiContextHandle_t ctx;
@@ -28,7 +28,7 @@ struct RoiAlignArgs {
     int64_t sampling_ratio;
     bool aligned;
 };
-DIOPI_KERNEL void roi_align(const RoiAlignArgs& args);
+DIOPI_OPTIONAL void roi_align(const RoiAlignArgs& args);
 
 struct RoiAlignBackwardArgs {
     diopiContextHandle_t ctx;
@@ -45,7 +45,7 @@ struct RoiAlignBackwardArgs {
     int64_t sampling_ratio;
     bool aligned;
 };
-DIOPI_KERNEL void roi_align_backward(const RoiAlignBackwardArgs& args);
+DIOPI_OPTIONAL void roi_align_backward(const RoiAlignBackwardArgs& args);
 
 struct AssignScoreWithkMmcvArgs {
     diopiContextHandle_t ctx;
@@ -62,7 +62,7 @@ struct AssignScoreWithkMmcvArgs {
     int64_t out_dim;
     int64_t aggregate;
 };
-DIOPI_KERNEL void assign_score_withk_mmcv(const AssignScoreWithkMmcvArgs& args);
+DIOPI_OPTIONAL void assign_score_withk_mmcv(const AssignScoreWithkMmcvArgs& args);
 
 struct AssignScoreWithkBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -82,7 +82,7 @@ struct AssignScoreWithkBackwardMmcvArgs {
     int64_t out_dim;
     int64_t aggregate;
 };
-DIOPI_KERNEL void assign_score_withk_backward_mmcv(const AssignScoreWithkBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void assign_score_withk_backward_mmcv(const AssignScoreWithkBackwardMmcvArgs& args);
 
 struct BallQueryMmcvArgs {
     diopiContextHandle_t ctx;
@@ -96,7 +96,7 @@ struct BallQueryMmcvArgs {
     float min_radius;
     float max_radius;
 };
-DIOPI_KERNEL void ball_query_mmcv(const BallQueryMmcvArgs& args);
+DIOPI_OPTIONAL void ball_query_mmcv(const BallQueryMmcvArgs& args);
 
 struct StackBallQueryMmcvArgs {
     diopiContextHandle_t ctx;
@@ -108,7 +108,7 @@ struct StackBallQueryMmcvArgs {
     float max_radius;
     int64_t sample_num;
 };
-DIOPI_KERNEL void stack_ball_query_mmcv(const StackBallQueryMmcvArgs& args);
+DIOPI_OPTIONAL void stack_ball_query_mmcv(const StackBallQueryMmcvArgs& args);
 
 struct BboxOverlapsMmcvArgs {
     diopiContextHandle_t ctx;
@@ -119,7 +119,7 @@ struct BboxOverlapsMmcvArgs {
     int64_t offset;
     bool aligned;
 };
-DIOPI_KERNEL void bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args);
+DIOPI_OPTIONAL void bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args);
 
 struct BorderAlignMmcvArgs {
     diopiContextHandle_t ctx;
@@ -129,7 +129,7 @@ struct BorderAlignMmcvArgs {
     Tensor boxes;
     int64_t pool_size;
 };
-DIOPI_KERNEL void border_align_mmcv(const BorderAlignMmcvArgs& args);
+DIOPI_OPTIONAL void border_align_mmcv(const BorderAlignMmcvArgs& args);
 
 struct BorderAlignBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -139,7 +139,7 @@ struct BorderAlignBackwardMmcvArgs {
     Tensor argmax_idx;
     int64_t pool_size;
 };
-DIOPI_KERNEL void border_align_backward_mmcv(const BorderAlignBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void border_align_backward_mmcv(const BorderAlignBackwardMmcvArgs& args);
 
 struct BoxIouRotatedMmcvArgs {
     diopiContextHandle_t ctx;
@@ -149,7 +149,7 @@ struct BoxIouRotatedMmcvArgs {
     int64_t mode;
     bool aligned;
 };
-DIOPI_KERNEL void box_iou_rotated_mmcv(const BoxIouRotatedMmcvArgs& args);
+DIOPI_OPTIONAL void box_iou_rotated_mmcv(const BoxIouRotatedMmcvArgs& args);
 
 struct BoxIouQuadriMmcvArgs {
     diopiContextHandle_t ctx;
@@ -159,7 +159,7 @@ struct BoxIouQuadriMmcvArgs {
     int64_t mode;
     bool aligned;
 };
-DIOPI_KERNEL void box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args);
+DIOPI_OPTIONAL void box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args);
 
 struct CarafeMmcvArgs {
     diopiContextHandle_t ctx;
@@ -173,7 +173,7 @@ struct CarafeMmcvArgs {
     int64_t group_size;
     int64_t scale_factor;
 };
-DIOPI_KERNEL void carafe_mmcv(const CarafeMmcvArgs& args);
+DIOPI_OPTIONAL void carafe_mmcv(const CarafeMmcvArgs& args);
 
 struct CarafeBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -190,7 +190,7 @@ struct CarafeBackwardMmcvArgs {
     int64_t group_size;
     int64_t scale_factor;
 };
-DIOPI_KERNEL void carafe_backward_mmcv(const CarafeBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void carafe_backward_mmcv(const CarafeBackwardMmcvArgs& args);
 
 struct CarafeNaiveMmcvArgs {
     diopiContextHandle_t ctx;
@@ -201,7 +201,7 @@ struct CarafeNaiveMmcvArgs {
     int64_t group_size;
     int64_t scale_factor;
 };
-DIOPI_KERNEL void carafe_naive_mmcv(const CarafeNaiveMmcvArgs& args);
+DIOPI_OPTIONAL void carafe_naive_mmcv(const CarafeNaiveMmcvArgs& args);
 
 struct CarafeNaiveBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -214,7 +214,7 @@ struct CarafeNaiveBackwardMmcvArgs {
     int64_t group_size;
     int64_t scale_factor;
 };
-DIOPI_KERNEL void carafe_naive_backward_mmcv(const CarafeNaiveBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void carafe_naive_backward_mmcv(const CarafeNaiveBackwardMmcvArgs& args);
 
 struct CorrelationMmcvArgs {
     diopiContextHandle_t ctx;
@@ -234,7 +234,7 @@ struct CorrelationMmcvArgs {
     int64_t dH;
     int64_t dW;
 };
-DIOPI_KERNEL void correlation_mmcv(const CorrelationMmcvArgs& args);
+DIOPI_OPTIONAL void correlation_mmcv(const CorrelationMmcvArgs& args);
 
 struct CorrelationBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -256,7 +256,7 @@ struct CorrelationBackwardMmcvArgs {
     int64_t dH;
     int64_t dW;
 };
-DIOPI_KERNEL void correlation_backward_mmcv(const CorrelationBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void correlation_backward_mmcv(const CorrelationBackwardMmcvArgs& args);
 
 struct DeformConvMmcvArgs {
     diopiContextHandle_t ctx;
@@ -278,7 +278,7 @@ struct DeformConvMmcvArgs {
     int64_t deform_groups;
     int64_t im2col_step;
 };
-DIOPI_KERNEL void deform_conv_mmcv(const DeformConvMmcvArgs& args);
+DIOPI_OPTIONAL void deform_conv_mmcv(const DeformConvMmcvArgs& args);
 
 struct DeformConvBackwardInputMmcvArgs {
     diopiContextHandle_t ctx;
@@ -301,7 +301,7 @@ struct DeformConvBackwardInputMmcvArgs {
     int64_t deform_groups;
     int64_t im2col_step;
 };
-DIOPI_KERNEL void deform_conv_backward_input_mmcv(const DeformConvBackwardInputMmcvArgs& args);
+DIOPI_OPTIONAL void deform_conv_backward_input_mmcv(const DeformConvBackwardInputMmcvArgs& args);
 
 struct DeformConvBackwardParametersMmcvArgs {
     diopiContextHandle_t ctx;
@@ -324,7 +324,7 @@ struct DeformConvBackwardParametersMmcvArgs {
     int64_t im2col_step;
     float scale;
 };
-DIOPI_KERNEL void deform_conv_backward_parameters_mmcv(const DeformConvBackwardParametersMmcvArgs& args);
+DIOPI_OPTIONAL void deform_conv_backward_parameters_mmcv(const DeformConvBackwardParametersMmcvArgs& args);
 
 struct DeformRoiPoolMmcvArgs {
     diopiContextHandle_t ctx;
@@ -338,7 +338,7 @@ struct DeformRoiPoolMmcvArgs {
     float spatial_scale;
     float gamma;
 };
-DIOPI_KERNEL void deform_roi_pool_mmcv(const DeformRoiPoolMmcvArgs& args);
+DIOPI_OPTIONAL void deform_roi_pool_mmcv(const DeformRoiPoolMmcvArgs& args);
 
 struct DeformRoiPoolBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -354,7 +354,7 @@ struct DeformRoiPoolBackwardMmcvArgs {
     float spatial_scale;
     float gamma;
 };
-DIOPI_KERNEL void deform_roi_pool_backward_mmcv(const DeformRoiPoolBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void deform_roi_pool_backward_mmcv(const DeformRoiPoolBackwardMmcvArgs& args);
 
 struct SigmoidFocalLossMmcvArgs {
     diopiContextHandle_t ctx;
@@ -365,7 +365,7 @@ struct SigmoidFocalLossMmcvArgs {
     float gamma;
     float alpha;
 };
-DIOPI_KERNEL void sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args);
+DIOPI_OPTIONAL void sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args);
 
 struct SigmoidFocalLossBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -376,7 +376,7 @@ struct SigmoidFocalLossBackwardMmcvArgs {
     float gamma;
     float alpha;
 };
-DIOPI_KERNEL void sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args);
 
 struct SoftmaxFocalLossMmcvArgs {
     diopiContextHandle_t ctx;
@@ -387,7 +387,7 @@ struct SoftmaxFocalLossMmcvArgs {
     float gamma;
     float alpha;
 };
-DIOPI_KERNEL void softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args);
+DIOPI_OPTIONAL void softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args);
 
 struct SoftmaxFocalLossBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -399,7 +399,7 @@ struct SoftmaxFocalLossBackwardMmcvArgs {
     float gamma;
     float alpha;
 };
-DIOPI_KERNEL void softmax_focal_loss_backward_mmcv(const SoftmaxFocalLossBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void softmax_focal_loss_backward_mmcv(const SoftmaxFocalLossBackwardMmcvArgs& args);
 
 struct FurthestPointSamplingMmcvArgs {
     diopiContextHandle_t ctx;
@@ -410,7 +410,7 @@ struct FurthestPointSamplingMmcvArgs {
     int64_t N;
     int64_t num_points;
 };
-DIOPI_KERNEL void furthest_point_sampling_mmcv(const FurthestPointSamplingMmcvArgs& args);
+DIOPI_OPTIONAL void furthest_point_sampling_mmcv(const FurthestPointSamplingMmcvArgs& args);
 
 struct FurthestPointSamplingWithDistMmcvArgs {
     diopiContextHandle_t ctx;
@@ -421,7 +421,7 @@ struct FurthestPointSamplingWithDistMmcvArgs {
     int64_t N;
     int64_t num_points;
 };
-DIOPI_KERNEL void furthest_point_sampling_with_dist_mmcv(const FurthestPointSamplingWithDistMmcvArgs& args);
+DIOPI_OPTIONAL void furthest_point_sampling_with_dist_mmcv(const FurthestPointSamplingWithDistMmcvArgs& args);
 
 struct FusedBiasLeakyreluMmcvArgs {
     diopiContextHandle_t ctx;
@@ -434,7 +434,7 @@ struct FusedBiasLeakyreluMmcvArgs {
     float alpha;
     float scale;
 };
-DIOPI_KERNEL void fused_bias_leakyrelu_mmcv(const FusedBiasLeakyreluMmcvArgs& args);
+DIOPI_OPTIONAL void fused_bias_leakyrelu_mmcv(const FusedBiasLeakyreluMmcvArgs& args);
 
 struct GatherPointsMmcvArgs {
     diopiContextHandle_t ctx;
@@ -446,7 +446,7 @@ struct GatherPointsMmcvArgs {
     int64_t n;
     int64_t npoints;
 };
-DIOPI_KERNEL void gather_points_mmcv(const GatherPointsMmcvArgs& args);
+DIOPI_OPTIONAL void gather_points_mmcv(const GatherPointsMmcvArgs& args);
 
 struct GatherPointsBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -458,7 +458,7 @@ struct GatherPointsBackwardMmcvArgs {
     int64_t n;
     int64_t npoints;
 };
-DIOPI_KERNEL void gather_points_backward_mmcv(const GatherPointsBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void gather_points_backward_mmcv(const GatherPointsBackwardMmcvArgs& args);
 
 struct GroupPointsMmcvArgs {
     diopiContextHandle_t ctx;
@@ -471,7 +471,7 @@ struct GroupPointsMmcvArgs {
     int64_t npoints;
     int64_t nsample;
 };
-DIOPI_KERNEL void group_points_mmcv(const GroupPointsMmcvArgs& args);
+DIOPI_OPTIONAL void group_points_mmcv(const GroupPointsMmcvArgs& args);
 
 struct GroupPointsBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -484,7 +484,7 @@ struct GroupPointsBackwardMmcvArgs {
     int64_t npoints;
     int64_t nsample;
 };
-DIOPI_KERNEL void group_points_backward_mmcv(const GroupPointsBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void group_points_backward_mmcv(const GroupPointsBackwardMmcvArgs& args);
 
 struct StackGroupPointsMmcvArgs {
     diopiContextHandle_t ctx;
@@ -498,7 +498,7 @@ struct StackGroupPointsMmcvArgs {
     int64_t m;
     int64_t nsample;
 };
-DIOPI_KERNEL void stack_group_points_mmcv(const StackGroupPointsMmcvArgs& args);
+DIOPI_OPTIONAL void stack_group_points_mmcv(const StackGroupPointsMmcvArgs& args);
 
 struct StackGroupPointsBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -513,7 +513,7 @@ struct StackGroupPointsBackwardMmcvArgs {
     int64_t n;
     int64_t nsample;
 };
-DIOPI_KERNEL void stack_group_points_backward_mmcv(const StackGroupPointsBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void stack_group_points_backward_mmcv(const StackGroupPointsBackwardMmcvArgs& args);
 
 struct Iou3dBoxesOverlapBevMmcvArgs {
     diopiContextHandle_t ctx;
@@ -521,7 +521,7 @@ struct Iou3dBoxesOverlapBevMmcvArgs {
     Tensor boxes_a;
     Tensor boxes_b;
 };
-DIOPI_KERNEL void iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args);
+DIOPI_OPTIONAL void iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args);
 
 struct Iou3dNms3dMmcvArgs {
     diopiContextHandle_t ctx;
@@ -530,7 +530,7 @@ struct Iou3dNms3dMmcvArgs {
     Tensor boxes;
     float nms_overlap_thresh;
 };
-DIOPI_KERNEL void iou3d_nms3d_mmcv(const Iou3dNms3dMmcvArgs& args);
+DIOPI_OPTIONAL void iou3d_nms3d_mmcv(const Iou3dNms3dMmcvArgs& args);
 
 struct Iou3dNms3dNormalMmcvArgs {
     diopiContextHandle_t ctx;
@@ -539,7 +539,7 @@ struct Iou3dNms3dNormalMmcvArgs {
     Tensor boxes;
     float nms_overlap_thresh;
 };
-DIOPI_KERNEL void iou3d_nms3d_normal_mmcv(const Iou3dNms3dNormalMmcvArgs& args);
+DIOPI_OPTIONAL void iou3d_nms3d_normal_mmcv(const Iou3dNms3dNormalMmcvArgs& args);
 
 struct KnnMmcvArgs {
     diopiContextHandle_t ctx;
@@ -552,7 +552,7 @@ struct KnnMmcvArgs {
     int64_t m;
     int64_t nsample;
 };
-DIOPI_KERNEL void knn_mmcv(const KnnMmcvArgs& args);
+DIOPI_OPTIONAL void knn_mmcv(const KnnMmcvArgs& args);
 
 struct MaskedIm2colMmcvArgs {
     diopiContextHandle_t ctx;
@@ -565,7 +565,7 @@ struct MaskedIm2colMmcvArgs {
     int64_t pad_h;
     int64_t pad_w;
 };
-DIOPI_KERNEL void masked_im2col_mmcv(const MaskedIm2colMmcvArgs& args);
+DIOPI_OPTIONAL void masked_im2col_mmcv(const MaskedIm2colMmcvArgs& args);
 
 struct MaskedCol2imMmcvArgs {
     diopiContextHandle_t ctx;
@@ -577,7 +577,7 @@ struct MaskedCol2imMmcvArgs {
     int64_t width;
     int64_t channels;
 };
-DIOPI_KERNEL void masked_col2im_mmcv(const MaskedCol2imMmcvArgs& args);
+DIOPI_OPTIONAL void masked_col2im_mmcv(const MaskedCol2imMmcvArgs& args);
 
 struct ModulatedDeformConvMmcvArgs {
     diopiContextHandle_t ctx;
@@ -601,7 +601,7 @@ struct ModulatedDeformConvMmcvArgs {
     int64_t deformable_group;
     bool with_bias;
 };
-DIOPI_KERNEL void modulated_deform_conv_mmcv(const ModulatedDeformConvMmcvArgs& args);
+DIOPI_OPTIONAL void modulated_deform_conv_mmcv(const ModulatedDeformConvMmcvArgs& args);
 
 struct ModulatedDeformConvBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -630,7 +630,7 @@ struct ModulatedDeformConvBackwardMmcvArgs {
     int64_t deformable_group;
     bool with_bias;
 };
-DIOPI_KERNEL void modulated_deform_conv_backward_mmcv(const ModulatedDeformConvBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void modulated_deform_conv_backward_mmcv(const ModulatedDeformConvBackwardMmcvArgs& args);
 
 struct MsDeformAttnMmcvArgs {
     diopiContextHandle_t ctx;
@@ -642,7 +642,7 @@ struct MsDeformAttnMmcvArgs {
     Tensor attn_weight;
     int64_t im2col_step;
 };
-DIOPI_KERNEL void ms_deform_attn_mmcv(const MsDeformAttnMmcvArgs& args);
+DIOPI_OPTIONAL void ms_deform_attn_mmcv(const MsDeformAttnMmcvArgs& args);
 
 struct MsDeformAttnBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -657,7 +657,7 @@ struct MsDeformAttnBackwardMmcvArgs {
     Tensor grad_output;
     int64_t im2col_step;
 };
-DIOPI_KERNEL void ms_deform_attn_backward_mmcv(const MsDeformAttnBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void ms_deform_attn_backward_mmcv(const MsDeformAttnBackwardMmcvArgs& args);
 
 struct NmsMmcvArgs {
     diopiContextHandle_t ctx;
@@ -667,7 +667,7 @@ struct NmsMmcvArgs {
     double iou_threshold;
     int64_t offset;
 };
-DIOPI_KERNEL void nms_mmcv(const NmsMmcvArgs& args);
+DIOPI_OPTIONAL void nms_mmcv(const NmsMmcvArgs& args);
 
 struct NmsRotatedMmcvArgs {
     diopiContextHandle_t ctx;
@@ -680,7 +680,7 @@ struct NmsRotatedMmcvArgs {
     float iou_threshold;
     bool multi_label;
 };
-DIOPI_KERNEL void nms_rotated_mmcv(const NmsRotatedMmcvArgs& args);
+DIOPI_OPTIONAL void nms_rotated_mmcv(const NmsRotatedMmcvArgs& args);
 
 struct PointsInBoxesPartMmcvArgs {
     diopiContextHandle_t ctx;
@@ -688,7 +688,7 @@ struct PointsInBoxesPartMmcvArgs {
     Tensor boxes;
     Tensor pts;
 };
-DIOPI_KERNEL void points_in_boxes_part_mmcv(const PointsInBoxesPartMmcvArgs& args);
+DIOPI_OPTIONAL void points_in_boxes_part_mmcv(const PointsInBoxesPartMmcvArgs& args);
 
 struct PointsInBoxesAllMmcvArgs {
     diopiContextHandle_t ctx;
@@ -696,7 +696,7 @@ struct PointsInBoxesAllMmcvArgs {
     Tensor boxes;
     Tensor pts;
 };
-DIOPI_KERNEL void points_in_boxes_all_mmcv(const PointsInBoxesAllMmcvArgs& args);
+DIOPI_OPTIONAL void points_in_boxes_all_mmcv(const PointsInBoxesAllMmcvArgs& args);
 
 struct PsamaskMmcvArgs {
     diopiContextHandle_t ctx;
@@ -711,7 +711,7 @@ struct PsamaskMmcvArgs {
     int64_t half_h_mask;
     int64_t half_w_mask;
 };
-DIOPI_KERNEL void psamask_mmcv(const PsamaskMmcvArgs& args);
+DIOPI_OPTIONAL void psamask_mmcv(const PsamaskMmcvArgs& args);
 
 struct PsamaskBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -726,7 +726,7 @@ struct PsamaskBackwardMmcvArgs {
     int64_t half_h_mask;
     int64_t half_w_mask;
 };
-DIOPI_KERNEL void psamask_backward_mmcv(const PsamaskBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void psamask_backward_mmcv(const PsamaskBackwardMmcvArgs& args);
 
 struct RoiAlignMmcvArgs {
     diopiContextHandle_t ctx;
@@ -742,7 +742,7 @@ struct RoiAlignMmcvArgs {
     float spatial_scale;
     bool aligned;
 };
-DIOPI_KERNEL void roi_align_mmcv(const RoiAlignMmcvArgs& args);
+DIOPI_OPTIONAL void roi_align_mmcv(const RoiAlignMmcvArgs& args);
 
 struct RoiAlignBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -758,7 +758,7 @@ struct RoiAlignBackwardMmcvArgs {
     float spatial_scale;
     bool aligned;
 };
-DIOPI_KERNEL void roi_align_backward_mmcv(const RoiAlignBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void roi_align_backward_mmcv(const RoiAlignBackwardMmcvArgs& args);
 
 struct RoiAlignRotatedMmcvArgs {
     diopiContextHandle_t ctx;
@@ -772,7 +772,7 @@ struct RoiAlignRotatedMmcvArgs {
     bool aligned;
     bool clockwise;
 };
-DIOPI_KERNEL void roi_align_rotated_mmcv(const RoiAlignRotatedMmcvArgs& args);
+DIOPI_OPTIONAL void roi_align_rotated_mmcv(const RoiAlignRotatedMmcvArgs& args);
 
 struct RoiAlignRotatedBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -786,7 +786,7 @@ struct RoiAlignRotatedBackwardMmcvArgs {
     bool aligned;
     bool clockwise;
 };
-DIOPI_KERNEL void roi_align_rotated_backward_mmcv(const RoiAlignRotatedBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void roi_align_rotated_backward_mmcv(const RoiAlignRotatedBackwardMmcvArgs& args);
 
 struct RiroiAlignRotatedMmcvArgs {
     diopiContextHandle_t ctx;
@@ -800,7 +800,7 @@ struct RiroiAlignRotatedMmcvArgs {
     float spatial_scale;
     bool clockwise;
 };
-DIOPI_KERNEL void riroi_align_rotated_mmcv(const RiroiAlignRotatedMmcvArgs& args);
+DIOPI_OPTIONAL void riroi_align_rotated_mmcv(const RiroiAlignRotatedMmcvArgs& args);
 
 struct RiroiAlignRotatedBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -814,7 +814,7 @@ struct RiroiAlignRotatedBackwardMmcvArgs {
     float spatial_scale;
     bool clockwise;
 };
-DIOPI_KERNEL void riroi_align_rotated_backward_mmcv(const RiroiAlignRotatedBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void riroi_align_rotated_backward_mmcv(const RiroiAlignRotatedBackwardMmcvArgs& args);
 
 struct RoiawarePool3dMmcvArgs {
     diopiContextHandle_t ctx;
@@ -826,7 +826,7 @@ struct RoiawarePool3dMmcvArgs {
     Tensor pts_feature;
     int64_t pool_method;
 };
-DIOPI_KERNEL void roiaware_pool3d_mmcv(const RoiawarePool3dMmcvArgs& args);
+DIOPI_OPTIONAL void roiaware_pool3d_mmcv(const RoiawarePool3dMmcvArgs& args);
 
 struct RoiawarePool3dBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -836,7 +836,7 @@ struct RoiawarePool3dBackwardMmcvArgs {
     Tensor grad_out;
     int64_t pool_method;
 };
-DIOPI_KERNEL void roiaware_pool3d_backward_mmcv(const RoiawarePool3dBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void roiaware_pool3d_backward_mmcv(const RoiawarePool3dBackwardMmcvArgs& args);
 
 struct RoipointPool3dMmcvArgs {
     diopiContextHandle_t ctx;
@@ -846,7 +846,7 @@ struct RoipointPool3dMmcvArgs {
     Tensor boxes3d;
     Tensor pts_feature;
 };
-DIOPI_KERNEL void roipoint_pool3d_mmcv(const RoipointPool3dMmcvArgs& args);
+DIOPI_OPTIONAL void roipoint_pool3d_mmcv(const RoipointPool3dMmcvArgs& args);
 
 struct RoiPoolMmcvArgs {
     diopiContextHandle_t ctx;
@@ -858,7 +858,7 @@ struct RoiPoolMmcvArgs {
     int64_t pooled_width;
     float spatial_scale;
 };
-DIOPI_KERNEL void roi_pool_mmcv(const RoiPoolMmcvArgs& args);
+DIOPI_OPTIONAL void roi_pool_mmcv(const RoiPoolMmcvArgs& args);
 
 struct RoiPoolBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -870,7 +870,7 @@ struct RoiPoolBackwardMmcvArgs {
     int64_t pooled_width;
     float spatial_scale;
 };
-DIOPI_KERNEL void roi_pool_backward_mmcv(const RoiPoolBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void roi_pool_backward_mmcv(const RoiPoolBackwardMmcvArgs& args);
 
 struct DynamicPointToVoxelMmcvArgs {
     diopiContextHandle_t ctx;
@@ -879,7 +879,7 @@ struct DynamicPointToVoxelMmcvArgs {
     Tensor coors;
     int64_t reduce_type;
 };
-DIOPI_KERNEL void dynamic_point_to_voxel_mmcv(const DynamicPointToVoxelMmcvArgs& args);
+DIOPI_OPTIONAL void dynamic_point_to_voxel_mmcv(const DynamicPointToVoxelMmcvArgs& args);
 
 struct DynamicPointToVoxelBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -891,14 +891,14 @@ struct DynamicPointToVoxelBackwardMmcvArgs {
     Tensor reduce_count;
     int64_t reduce_type;
 };
-DIOPI_KERNEL void dynamic_point_to_voxel_backward_mmcv(const DynamicPointToVoxelBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void dynamic_point_to_voxel_backward_mmcv(const DynamicPointToVoxelBackwardMmcvArgs& args);
 
 struct SyncBnMeanMmcvArgs {
     diopiContextHandle_t ctx;
     Tensor mean;
     Tensor input;
 };
-DIOPI_KERNEL void sync_bn_mean_mmcv(const SyncBnMeanMmcvArgs& args);
+DIOPI_OPTIONAL void sync_bn_mean_mmcv(const SyncBnMeanMmcvArgs& args);
 
 struct SyncBnVarMmcvArgs {
     diopiContextHandle_t ctx;
@@ -906,7 +906,7 @@ struct SyncBnVarMmcvArgs {
     Tensor input;
     Tensor mean;
 };
-DIOPI_KERNEL void sync_bn_var_mmcv(const SyncBnVarMmcvArgs& args);
+DIOPI_OPTIONAL void sync_bn_var_mmcv(const SyncBnVarMmcvArgs& args);
 
 struct SyncBnOutputMmcvArgs {
     diopiContextHandle_t ctx;
@@ -924,7 +924,7 @@ struct SyncBnOutputMmcvArgs {
     float momentum;
     int64_t group_size;
 };
-DIOPI_KERNEL void sync_bn_output_mmcv(const SyncBnOutputMmcvArgs& args);
+DIOPI_OPTIONAL void sync_bn_output_mmcv(const SyncBnOutputMmcvArgs& args);
 
 struct SyncBnBackwardParamMmcvArgs {
     diopiContextHandle_t ctx;
@@ -933,7 +933,7 @@ struct SyncBnBackwardParamMmcvArgs {
     Tensor grad_output;
     Tensor norm;
 };
-DIOPI_KERNEL void sync_bn_backward_param_mmcv(const SyncBnBackwardParamMmcvArgs& args);
+DIOPI_OPTIONAL void sync_bn_backward_param_mmcv(const SyncBnBackwardParamMmcvArgs& args);
 
 struct SyncBnBackwardDataMmcvArgs {
     diopiContextHandle_t ctx;
@@ -945,7 +945,7 @@ struct SyncBnBackwardDataMmcvArgs {
     Tensor norm;
     Tensor std;
 };
-DIOPI_KERNEL void sync_bn_backward_data_mmcv(const SyncBnBackwardDataMmcvArgs& args);
+DIOPI_OPTIONAL void sync_bn_backward_data_mmcv(const SyncBnBackwardDataMmcvArgs& args);
 
 struct ThreeInterpolateMmcvArgs {
     diopiContextHandle_t ctx;
@@ -958,7 +958,7 @@ struct ThreeInterpolateMmcvArgs {
     int64_t m;
     int64_t n;
 };
-DIOPI_KERNEL void three_interpolate_mmcv(const ThreeInterpolateMmcvArgs& args);
+DIOPI_OPTIONAL void three_interpolate_mmcv(const ThreeInterpolateMmcvArgs& args);
 
 struct ThreeInterpolateBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -971,7 +971,7 @@ struct ThreeInterpolateBackwardMmcvArgs {
     int64_t n;
     int64_t m;
 };
-DIOPI_KERNEL void three_interpolate_backward_mmcv(const ThreeInterpolateBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void three_interpolate_backward_mmcv(const ThreeInterpolateBackwardMmcvArgs& args);
 
 struct ThreeNnMmcvArgs {
     diopiContextHandle_t ctx;
@@ -983,7 +983,7 @@ struct ThreeNnMmcvArgs {
     int64_t n;
     int64_t m;
 };
-DIOPI_KERNEL void three_nn_mmcv(const ThreeNnMmcvArgs& args);
+DIOPI_OPTIONAL void three_nn_mmcv(const ThreeNnMmcvArgs& args);
 
 struct TinShiftMmcvArgs {
     diopiContextHandle_t ctx;
@@ -991,7 +991,7 @@ struct TinShiftMmcvArgs {
     Tensor input;
     Tensor shift;
 };
-DIOPI_KERNEL void tin_shift_mmcv(const TinShiftMmcvArgs& args);
+DIOPI_OPTIONAL void tin_shift_mmcv(const TinShiftMmcvArgs& args);
 
 struct TinShiftBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -999,7 +999,7 @@ struct TinShiftBackwardMmcvArgs {
     Tensor grad_output;
     Tensor shift;
 };
-DIOPI_KERNEL void tin_shift_backward_mmcv(const TinShiftBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void tin_shift_backward_mmcv(const TinShiftBackwardMmcvArgs& args);
 
 struct Upfirdn2dOpMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1015,7 +1015,7 @@ struct Upfirdn2dOpMmcvArgs {
     int64_t pad_y0;
     int64_t pad_y1;
 };
-DIOPI_KERNEL void upfirdn2d_op_mmcv(const Upfirdn2dOpMmcvArgs& args);
+DIOPI_OPTIONAL void upfirdn2d_op_mmcv(const Upfirdn2dOpMmcvArgs& args);
 
 struct HardVoxelizeMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1031,7 +1031,7 @@ struct HardVoxelizeMmcvArgs {
     int64_t NDim;
     bool deterministic;
 };
-DIOPI_KERNEL void hard_voxelize_mmcv(const HardVoxelizeMmcvArgs& args);
+DIOPI_OPTIONAL void hard_voxelize_mmcv(const HardVoxelizeMmcvArgs& args);
 
 struct DynamicVoxelizeMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1041,7 +1041,7 @@ struct DynamicVoxelizeMmcvArgs {
     Tensor coors_range;
     int64_t NDim;
 };
-DIOPI_KERNEL void dynamic_voxelize_mmcv(const DynamicVoxelizeMmcvArgs& args);
+DIOPI_OPTIONAL void dynamic_voxelize_mmcv(const DynamicVoxelizeMmcvArgs& args);
 
 struct RotatedFeatureAlignMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1051,7 +1051,7 @@ struct RotatedFeatureAlignMmcvArgs {
     float spatial_scale;
     int64_t points;
 };
-DIOPI_KERNEL void rotated_feature_align_mmcv(const RotatedFeatureAlignMmcvArgs& args);
+DIOPI_OPTIONAL void rotated_feature_align_mmcv(const RotatedFeatureAlignMmcvArgs& args);
 
 struct RotatedFeatureAlignBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1061,7 +1061,7 @@ struct RotatedFeatureAlignBackwardMmcvArgs {
     float spatial_scale;
     int64_t points;
 };
-DIOPI_KERNEL void rotated_feature_align_backward_mmcv(const RotatedFeatureAlignBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void rotated_feature_align_backward_mmcv(const RotatedFeatureAlignBackwardMmcvArgs& args);
 
 struct PointsInPolygonsMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1069,7 +1069,7 @@ struct PointsInPolygonsMmcvArgs {
     Tensor points;
     Tensor polygons;
 };
-DIOPI_KERNEL void points_in_polygons_mmcv(const PointsInPolygonsMmcvArgs& args);
+DIOPI_OPTIONAL void points_in_polygons_mmcv(const PointsInPolygonsMmcvArgs& args);
 
 struct IndiceMaxpoolMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1079,7 +1079,7 @@ struct IndiceMaxpoolMmcvArgs {
     Tensor indiceNum;
     int64_t numAct;
 };
-DIOPI_KERNEL void indice_maxpool_mmcv(const IndiceMaxpoolMmcvArgs& args);
+DIOPI_OPTIONAL void indice_maxpool_mmcv(const IndiceMaxpoolMmcvArgs& args);
 
 struct IndiceMaxpoolBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1090,7 +1090,7 @@ struct IndiceMaxpoolBackwardMmcvArgs {
     Tensor indicePairs;
     Tensor indiceNum;
 };
-DIOPI_KERNEL void indice_maxpool_backward_mmcv(const IndiceMaxpoolBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void indice_maxpool_backward_mmcv(const IndiceMaxpoolBackwardMmcvArgs& args);
 
 struct IndiceConvMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1103,7 +1103,7 @@ struct IndiceConvMmcvArgs {
     int64_t _inverse;
     int64_t _subM;
 };
-DIOPI_KERNEL void indice_conv_mmcv(const IndiceConvMmcvArgs& args);
+DIOPI_OPTIONAL void indice_conv_mmcv(const IndiceConvMmcvArgs& args);
 
 struct IndiceConvBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1116,7 +1116,7 @@ struct IndiceConvBackwardMmcvArgs {
     int64_t _inverse;
     int64_t _subM;
 };
-DIOPI_KERNEL void indice_conv_backward_mmcv(const IndiceConvBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void indice_conv_backward_mmcv(const IndiceConvBackwardMmcvArgs& args);
 
 struct FusedIndiceConvBatchnormMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1130,14 +1130,14 @@ struct FusedIndiceConvBatchnormMmcvArgs {
     int64_t _inverse;
     int64_t _subM;
 };
-DIOPI_KERNEL void fused_indice_conv_batchnorm_mmcv(const FusedIndiceConvBatchnormMmcvArgs& args);
+DIOPI_OPTIONAL void fused_indice_conv_batchnorm_mmcv(const FusedIndiceConvBatchnormMmcvArgs& args);
 
 struct MinAreaPolygonsMmcvArgs {
     diopiContextHandle_t ctx;
     Tensor polygons;
     Tensor pointsets;
 };
-DIOPI_KERNEL void min_area_polygons_mmcv(const MinAreaPolygonsMmcvArgs& args);
+DIOPI_OPTIONAL void min_area_polygons_mmcv(const MinAreaPolygonsMmcvArgs& args);
 
 struct ActiveRotatedFilterMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1145,7 +1145,7 @@ struct ActiveRotatedFilterMmcvArgs {
     Tensor input;
     Tensor indices;
 };
-DIOPI_KERNEL void active_rotated_filter_mmcv(const ActiveRotatedFilterMmcvArgs& args);
+DIOPI_OPTIONAL void active_rotated_filter_mmcv(const ActiveRotatedFilterMmcvArgs& args);
 
 struct ActiveRotatedFilterBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1153,7 +1153,7 @@ struct ActiveRotatedFilterBackwardMmcvArgs {
     Tensor grad_out;
     Tensor indices;
 };
-DIOPI_KERNEL void active_rotated_filter_backward_mmcv(const ActiveRotatedFilterBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void active_rotated_filter_backward_mmcv(const ActiveRotatedFilterBackwardMmcvArgs& args);
 
 struct ConvexIouMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1161,7 +1161,7 @@ struct ConvexIouMmcvArgs {
     Tensor pointsets;
     Tensor polygons;
 };
-DIOPI_KERNEL void convex_iou_mmcv(const ConvexIouMmcvArgs& args);
+DIOPI_OPTIONAL void convex_iou_mmcv(const ConvexIouMmcvArgs& args);
 
 struct ConvexGiouMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1169,7 +1169,7 @@ struct ConvexGiouMmcvArgs {
     Tensor pointsets;
     Tensor polygons;
 };
-DIOPI_KERNEL void convex_giou_mmcv(const ConvexGiouMmcvArgs& args);
+DIOPI_OPTIONAL void convex_giou_mmcv(const ConvexGiouMmcvArgs& args);
 
 struct DiffIouRotatedSortVerticesMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1178,7 +1178,7 @@ struct DiffIouRotatedSortVerticesMmcvArgs {
     Tensor mask;
     Tensor num_valid;
 };
-DIOPI_KERNEL void diff_iou_rotated_sort_vertices_mmcv(const DiffIouRotatedSortVerticesMmcvArgs& args);
+DIOPI_OPTIONAL void diff_iou_rotated_sort_vertices_mmcv(const DiffIouRotatedSortVerticesMmcvArgs& args);
 
 struct ChamferDistanceMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1189,7 +1189,7 @@ struct ChamferDistanceMmcvArgs {
     Tensor xyz1;
     Tensor xyz2;
 };
-DIOPI_KERNEL void chamfer_distance_mmcv(const ChamferDistanceMmcvArgs& args);
+DIOPI_OPTIONAL void chamfer_distance_mmcv(const ChamferDistanceMmcvArgs& args);
 
 struct ChamferDistanceBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1202,7 +1202,7 @@ struct ChamferDistanceBackwardMmcvArgs {
     Tensor grad_dist1;
     Tensor grad_dist2;
 };
-DIOPI_KERNEL void chamfer_distance_backward_mmcv(const ChamferDistanceBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void chamfer_distance_backward_mmcv(const ChamferDistanceBackwardMmcvArgs& args);
 
 struct PrroiPoolMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1213,7 +1213,7 @@ struct PrroiPoolMmcvArgs {
     int64_t pooled_width;
     float spatial_scale;
 };
-DIOPI_KERNEL void prroi_pool_mmcv(const PrroiPoolMmcvArgs& args);
+DIOPI_OPTIONAL void prroi_pool_mmcv(const PrroiPoolMmcvArgs& args);
 
 struct PrroiPoolbackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1224,7 +1224,7 @@ struct PrroiPoolbackwardMmcvArgs {
     int64_t pooled_width;
     float spatial_scale;
 };
-DIOPI_KERNEL void prroi_poolbackward_mmcv(const PrroiPoolbackwardMmcvArgs& args);
+DIOPI_OPTIONAL void prroi_poolbackward_mmcv(const PrroiPoolbackwardMmcvArgs& args);
 
 struct PrroiPoolCoorBackwardMmcvArgs {
     diopiContextHandle_t ctx;
@@ -1237,7 +1237,7 @@ struct PrroiPoolCoorBackwardMmcvArgs {
     int64_t pooled_width;
     float spatial_scale;
 };
-DIOPI_KERNEL void prroi_pool_coor_backward_mmcv(const PrroiPoolCoorBackwardMmcvArgs& args);
+DIOPI_OPTIONAL void prroi_pool_coor_backward_mmcv(const PrroiPoolCoorBackwardMmcvArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -14,7 +14,7 @@ struct PowScalarArgs {
     Number input;
     Tensor exponent;
 };
-DIOPI_KERNEL void pow_scalar(const PowScalarArgs& args);
+DIOPI_OPTIONAL void pow_scalar(const PowScalarArgs& args);
 
 struct PowArgs {
     diopiContextHandle_t ctx;
@@ -22,14 +22,14 @@ struct PowArgs {
     Tensor input;
     Number exponent;
 };
-DIOPI_KERNEL void pow(const PowArgs& args);
+DIOPI_OPTIONAL void pow(const PowArgs& args);
 
 struct PowInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number exponent;
 };
-DIOPI_KERNEL void pow_inp(const PowInpArgs& args);
+DIOPI_OPTIONAL void pow_inp(const PowInpArgs& args);
 
 struct PowTensorArgs {
     diopiContextHandle_t ctx;
@@ -37,14 +37,14 @@ struct PowTensorArgs {
     Tensor input;
     Tensor exponent;
 };
-DIOPI_KERNEL void pow_tensor(const PowTensorArgs& args);
+DIOPI_OPTIONAL void pow_tensor(const PowTensorArgs& args);
 
 struct PowInpTensorArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor exponent;
 };
-DIOPI_KERNEL void pow_inp_tensor(const PowInpTensorArgs& args);
+DIOPI_OPTIONAL void pow_inp_tensor(const PowInpTensorArgs& args);
 
 struct AddArgs {
     diopiContextHandle_t ctx;
@@ -53,7 +53,7 @@ struct AddArgs {
     Tensor other;
     Number alpha;
 };
-DIOPI_KERNEL void add(const AddArgs& args);
+DIOPI_OPTIONAL void add(const AddArgs& args);
 
 struct AddInpArgs {
     diopiContextHandle_t ctx;
@@ -61,7 +61,7 @@ struct AddInpArgs {
     Tensor other;
     Number alpha;
 };
-DIOPI_KERNEL void add_inp(const AddInpArgs& args);
+DIOPI_OPTIONAL void add_inp(const AddInpArgs& args);
 
 struct AddScalarArgs {
     diopiContextHandle_t ctx;
@@ -70,7 +70,7 @@ struct AddScalarArgs {
     Number other;
     Number alpha;
 };
-DIOPI_KERNEL void add_scalar(const AddScalarArgs& args);
+DIOPI_OPTIONAL void add_scalar(const AddScalarArgs& args);
 
 struct AddInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -78,7 +78,7 @@ struct AddInpScalarArgs {
     Number other;
     Number alpha;
 };
-DIOPI_KERNEL void add_inp_scalar(const AddInpScalarArgs& args);
+DIOPI_OPTIONAL void add_inp_scalar(const AddInpScalarArgs& args);
 
 struct SubArgs {
     diopiContextHandle_t ctx;
@@ -87,7 +87,7 @@ struct SubArgs {
     Tensor other;
     Number alpha;
 };
-DIOPI_KERNEL void sub(const SubArgs& args);
+DIOPI_OPTIONAL void sub(const SubArgs& args);
 
 struct SubInpArgs {
     diopiContextHandle_t ctx;
@@ -95,7 +95,7 @@ struct SubInpArgs {
     Tensor other;
     Number alpha;
 };
-DIOPI_KERNEL void sub_inp(const SubInpArgs& args);
+DIOPI_OPTIONAL void sub_inp(const SubInpArgs& args);
 
 struct SubScalarArgs {
     diopiContextHandle_t ctx;
@@ -104,7 +104,7 @@ struct SubScalarArgs {
     Number other;
     Number alpha;
 };
-DIOPI_KERNEL void sub_scalar(const SubScalarArgs& args);
+DIOPI_OPTIONAL void sub_scalar(const SubScalarArgs& args);
 
 struct SubInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -112,7 +112,7 @@ struct SubInpScalarArgs {
     Number other;
     Number alpha;
 };
-DIOPI_KERNEL void sub_inp_scalar(const SubInpScalarArgs& args);
+DIOPI_OPTIONAL void sub_inp_scalar(const SubInpScalarArgs& args);
 
 struct MulArgs {
     diopiContextHandle_t ctx;
@@ -120,14 +120,14 @@ struct MulArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void mul(const MulArgs& args);
+DIOPI_OPTIONAL void mul(const MulArgs& args);
 
 struct MulInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void mul_inp(const MulInpArgs& args);
+DIOPI_OPTIONAL void mul_inp(const MulInpArgs& args);
 
 struct MulScalarArgs {
     diopiContextHandle_t ctx;
@@ -135,14 +135,14 @@ struct MulScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void mul_scalar(const MulScalarArgs& args);
+DIOPI_OPTIONAL void mul_scalar(const MulScalarArgs& args);
 
 struct MulInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void mul_inp_scalar(const MulInpScalarArgs& args);
+DIOPI_OPTIONAL void mul_inp_scalar(const MulInpScalarArgs& args);
 
 struct DivArgs {
     diopiContextHandle_t ctx;
@@ -151,7 +151,7 @@ struct DivArgs {
     Tensor other;
     diopiRoundMode_t rounding_mode;
 };
-DIOPI_KERNEL void div(const DivArgs& args);
+DIOPI_OPTIONAL void div(const DivArgs& args);
 
 struct DivInpArgs {
     diopiContextHandle_t ctx;
@@ -159,7 +159,7 @@ struct DivInpArgs {
     Tensor other;
     diopiRoundMode_t rounding_mode;
 };
-DIOPI_KERNEL void div_inp(const DivInpArgs& args);
+DIOPI_OPTIONAL void div_inp(const DivInpArgs& args);
 
 struct DivScalarArgs {
     diopiContextHandle_t ctx;
@@ -168,7 +168,7 @@ struct DivScalarArgs {
     Number other;
     diopiRoundMode_t rounding_mode;
 };
-DIOPI_KERNEL void div_scalar(const DivScalarArgs& args);
+DIOPI_OPTIONAL void div_scalar(const DivScalarArgs& args);
 
 struct DivInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -176,21 +176,21 @@ struct DivInpScalarArgs {
     Number other;
     diopiRoundMode_t rounding_mode;
 };
-DIOPI_KERNEL void div_inp_scalar(const DivInpScalarArgs& args);
+DIOPI_OPTIONAL void div_inp_scalar(const DivInpScalarArgs& args);
 
 struct ClampMaxInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number max;
 };
-DIOPI_KERNEL void clamp_max_inp_scalar(const ClampMaxInpScalarArgs& args);
+DIOPI_OPTIONAL void clamp_max_inp_scalar(const ClampMaxInpScalarArgs& args);
 
 struct ClampMaxInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor max;
 };
-DIOPI_KERNEL void clamp_max_inp(const ClampMaxInpArgs& args);
+DIOPI_OPTIONAL void clamp_max_inp(const ClampMaxInpArgs& args);
 
 struct ClampMaxScalarArgs {
     diopiContextHandle_t ctx;
@@ -198,7 +198,7 @@ struct ClampMaxScalarArgs {
     Tensor input;
     Number max;
 };
-DIOPI_KERNEL void clamp_max_scalar(const ClampMaxScalarArgs& args);
+DIOPI_OPTIONAL void clamp_max_scalar(const ClampMaxScalarArgs& args);
 
 struct ClampMaxArgs {
     diopiContextHandle_t ctx;
@@ -206,21 +206,21 @@ struct ClampMaxArgs {
     Tensor input;
     Tensor max;
 };
-DIOPI_KERNEL void clamp_max(const ClampMaxArgs& args);
+DIOPI_OPTIONAL void clamp_max(const ClampMaxArgs& args);
 
 struct ClampMinInpScalarArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Number min;
 };
-DIOPI_KERNEL void clamp_min_inp_scalar(const ClampMinInpScalarArgs& args);
+DIOPI_OPTIONAL void clamp_min_inp_scalar(const ClampMinInpScalarArgs& args);
 
 struct ClampMinInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     Tensor min;
 };
-DIOPI_KERNEL void clamp_min_inp(const ClampMinInpArgs& args);
+DIOPI_OPTIONAL void clamp_min_inp(const ClampMinInpArgs& args);
 
 struct ClampMinScalarArgs {
     diopiContextHandle_t ctx;
@@ -228,7 +228,7 @@ struct ClampMinScalarArgs {
     Tensor input;
     Number min;
 };
-DIOPI_KERNEL void clamp_min_scalar(const ClampMinScalarArgs& args);
+DIOPI_OPTIONAL void clamp_min_scalar(const ClampMinScalarArgs& args);
 
 struct ClampMinArgs {
     diopiContextHandle_t ctx;
@@ -236,7 +236,7 @@ struct ClampMinArgs {
     Tensor input;
     Tensor min;
 };
-DIOPI_KERNEL void clamp_min(const ClampMinArgs& args);
+DIOPI_OPTIONAL void clamp_min(const ClampMinArgs& args);
 
 struct MaximumArgs {
     diopiContextHandle_t ctx;
@@ -244,7 +244,7 @@ struct MaximumArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void maximum(const MaximumArgs& args);
+DIOPI_OPTIONAL void maximum(const MaximumArgs& args);
 
 struct MinimumArgs {
     diopiContextHandle_t ctx;
@@ -252,7 +252,7 @@ struct MinimumArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void minimum(const MinimumArgs& args);
+DIOPI_OPTIONAL void minimum(const MinimumArgs& args);
 
 struct RemainderTensorArgs {
     diopiContextHandle_t ctx;
@@ -260,7 +260,7 @@ struct RemainderTensorArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void remainder_tensor(const RemainderTensorArgs& args);
+DIOPI_OPTIONAL void remainder_tensor(const RemainderTensorArgs& args);
 
 struct RemainderScalarArgs {
     diopiContextHandle_t ctx;
@@ -268,7 +268,7 @@ struct RemainderScalarArgs {
     Tensor input;
     Number other;
 };
-DIOPI_KERNEL void remainder_scalar(const RemainderScalarArgs& args);
+DIOPI_OPTIONAL void remainder_scalar(const RemainderScalarArgs& args);
 
 struct RemainderArgs {
     diopiContextHandle_t ctx;
@@ -276,7 +276,7 @@ struct RemainderArgs {
     Number input;
     Tensor other;
 };
-DIOPI_KERNEL void remainder(const RemainderArgs& args);
+DIOPI_OPTIONAL void remainder(const RemainderArgs& args);
 
 struct PolarArgs {
     diopiContextHandle_t ctx;
@@ -284,7 +284,7 @@ struct PolarArgs {
     Tensor abs;
     Tensor angle;
 };
-DIOPI_KERNEL void polar(const PolarArgs& args);
+DIOPI_OPTIONAL void polar(const PolarArgs& args);
 
 struct ComplexArgs {
     diopiContextHandle_t ctx;
@@ -292,7 +292,7 @@ struct ComplexArgs {
     Tensor real;
     Tensor imag;
 };
-DIOPI_KERNEL void complex(const ComplexArgs& args);
+DIOPI_OPTIONAL void complex(const ComplexArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -16,7 +16,7 @@ struct AddcmulArgs {
     Tensor tensor2;
     Number value;
 };
-DIOPI_KERNEL void addcmul(const AddcmulArgs& args);
+DIOPI_OPTIONAL void addcmul(const AddcmulArgs& args);
 
 struct AddcmulInpArgs {
     diopiContextHandle_t ctx;
@@ -25,7 +25,7 @@ struct AddcmulInpArgs {
     Tensor tensor2;
     Number value;
 };
-DIOPI_KERNEL void addcmul_inp(const AddcmulInpArgs& args);
+DIOPI_OPTIONAL void addcmul_inp(const AddcmulInpArgs& args);
 
 struct AddcdivArgs {
     diopiContextHandle_t ctx;
@@ -35,7 +35,7 @@ struct AddcdivArgs {
     Tensor tensor2;
     Number value;
 };
-DIOPI_KERNEL void addcdiv(const AddcdivArgs& args);
+DIOPI_OPTIONAL void addcdiv(const AddcdivArgs& args);
 
 struct AddcdivInpArgs {
     diopiContextHandle_t ctx;
@@ -44,7 +44,7 @@ struct AddcdivInpArgs {
     Tensor tensor2;
     Number value;
 };
-DIOPI_KERNEL void addcdiv_inp(const AddcdivInpArgs& args);
+DIOPI_OPTIONAL void addcdiv_inp(const AddcdivInpArgs& args);
 
 struct ClampInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -52,7 +52,7 @@ struct ClampInpScalarArgs {
     std::optional<Number> min;
     std::optional<Number> max;
 };
-DIOPI_KERNEL void clamp_inp_scalar(const ClampInpScalarArgs& args);
+DIOPI_OPTIONAL void clamp_inp_scalar(const ClampInpScalarArgs& args);
 
 struct ClampInpArgs {
     diopiContextHandle_t ctx;
@@ -60,7 +60,7 @@ struct ClampInpArgs {
     Tensor min;
     Tensor max;
 };
-DIOPI_KERNEL void clamp_inp(const ClampInpArgs& args);
+DIOPI_OPTIONAL void clamp_inp(const ClampInpArgs& args);
 
 struct ClampScalarArgs {
     diopiContextHandle_t ctx;
@@ -69,7 +69,7 @@ struct ClampScalarArgs {
     std::optional<Number> min;
     std::optional<Number> max;
 };
-DIOPI_KERNEL void clamp_scalar(const ClampScalarArgs& args);
+DIOPI_OPTIONAL void clamp_scalar(const ClampScalarArgs& args);
 
 struct ClampArgs {
     diopiContextHandle_t ctx;
@@ -78,7 +78,7 @@ struct ClampArgs {
     Tensor min;
     Tensor max;
 };
-DIOPI_KERNEL void clamp(const ClampArgs& args);
+DIOPI_OPTIONAL void clamp(const ClampArgs& args);
 
 struct WhereArgs {
     diopiContextHandle_t ctx;
@@ -87,7 +87,7 @@ struct WhereArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void where(const WhereArgs& args);
+DIOPI_OPTIONAL void where(const WhereArgs& args);
 
 struct MaskedFillArgs {
     diopiContextHandle_t ctx;
@@ -96,7 +96,7 @@ struct MaskedFillArgs {
     Tensor mask;
     Tensor value;
 };
-DIOPI_KERNEL void masked_fill(const MaskedFillArgs& args);
+DIOPI_OPTIONAL void masked_fill(const MaskedFillArgs& args);
 
 struct MaskedFillInpArgs {
     diopiContextHandle_t ctx;
@@ -104,7 +104,7 @@ struct MaskedFillInpArgs {
     Tensor mask;
     Tensor value;
 };
-DIOPI_KERNEL void masked_fill_inp(const MaskedFillInpArgs& args);
+DIOPI_OPTIONAL void masked_fill_inp(const MaskedFillInpArgs& args);
 
 struct MaskedFillScalarArgs {
     diopiContextHandle_t ctx;
@@ -113,7 +113,7 @@ struct MaskedFillScalarArgs {
     Tensor mask;
     Number value;
 };
-DIOPI_KERNEL void masked_fill_scalar(const MaskedFillScalarArgs& args);
+DIOPI_OPTIONAL void masked_fill_scalar(const MaskedFillScalarArgs& args);
 
 struct MaskedFillInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -121,7 +121,7 @@ struct MaskedFillInpScalarArgs {
     Tensor mask;
     Number value;
 };
-DIOPI_KERNEL void masked_fill_inp_scalar(const MaskedFillInpScalarArgs& args);
+DIOPI_OPTIONAL void masked_fill_inp_scalar(const MaskedFillInpScalarArgs& args);
 
 struct LerpTensorArgs {
     diopiContextHandle_t ctx;
@@ -130,7 +130,7 @@ struct LerpTensorArgs {
     Tensor end;
     Tensor weight;
 };
-DIOPI_KERNEL void lerp_tensor(const LerpTensorArgs& args);
+DIOPI_OPTIONAL void lerp_tensor(const LerpTensorArgs& args);
 
 struct LerpScalarArgs {
     diopiContextHandle_t ctx;
@@ -139,7 +139,7 @@ struct LerpScalarArgs {
     Tensor end;
     Number weight;
 };
-DIOPI_KERNEL void lerp_scalar(const LerpScalarArgs& args);
+DIOPI_OPTIONAL void lerp_scalar(const LerpScalarArgs& args);
 
 }  // namespace diopi::kernels
 

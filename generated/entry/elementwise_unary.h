@@ -13,379 +13,379 @@ struct SignArgs {
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void sign(const SignArgs& args);
+DIOPI_OPTIONAL void sign(const SignArgs& args);
 
 struct AbsInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void abs_inp(const AbsInpArgs& args);
+DIOPI_OPTIONAL void abs_inp(const AbsInpArgs& args);
 
 struct AbsArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void abs(const AbsArgs& args);
+DIOPI_OPTIONAL void abs(const AbsArgs& args);
 
 struct NegInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void neg_inp(const NegInpArgs& args);
+DIOPI_OPTIONAL void neg_inp(const NegInpArgs& args);
 
 struct NegArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void neg(const NegArgs& args);
+DIOPI_OPTIONAL void neg(const NegArgs& args);
 
 struct FloorInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void floor_inp(const FloorInpArgs& args);
+DIOPI_OPTIONAL void floor_inp(const FloorInpArgs& args);
 
 struct FloorArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void floor(const FloorArgs& args);
+DIOPI_OPTIONAL void floor(const FloorArgs& args);
 
 struct CeilInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void ceil_inp(const CeilInpArgs& args);
+DIOPI_OPTIONAL void ceil_inp(const CeilInpArgs& args);
 
 struct CeilArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void ceil(const CeilArgs& args);
+DIOPI_OPTIONAL void ceil(const CeilArgs& args);
 
 struct SqrtInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void sqrt_inp(const SqrtInpArgs& args);
+DIOPI_OPTIONAL void sqrt_inp(const SqrtInpArgs& args);
 
 struct SqrtArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void sqrt(const SqrtArgs& args);
+DIOPI_OPTIONAL void sqrt(const SqrtArgs& args);
 
 struct RsqrtInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void rsqrt_inp(const RsqrtInpArgs& args);
+DIOPI_OPTIONAL void rsqrt_inp(const RsqrtInpArgs& args);
 
 struct RsqrtArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void rsqrt(const RsqrtArgs& args);
+DIOPI_OPTIONAL void rsqrt(const RsqrtArgs& args);
 
 struct SinInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void sin_inp(const SinInpArgs& args);
+DIOPI_OPTIONAL void sin_inp(const SinInpArgs& args);
 
 struct SinArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void sin(const SinArgs& args);
+DIOPI_OPTIONAL void sin(const SinArgs& args);
 
 struct AsinInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void asin_inp(const AsinInpArgs& args);
+DIOPI_OPTIONAL void asin_inp(const AsinInpArgs& args);
 
 struct AsinArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void asin(const AsinArgs& args);
+DIOPI_OPTIONAL void asin(const AsinArgs& args);
 
 struct CosInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void cos_inp(const CosInpArgs& args);
+DIOPI_OPTIONAL void cos_inp(const CosInpArgs& args);
 
 struct CosArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void cos(const CosArgs& args);
+DIOPI_OPTIONAL void cos(const CosArgs& args);
 
 struct AcosInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void acos_inp(const AcosInpArgs& args);
+DIOPI_OPTIONAL void acos_inp(const AcosInpArgs& args);
 
 struct AcosArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void acos(const AcosArgs& args);
+DIOPI_OPTIONAL void acos(const AcosArgs& args);
 
 struct TanInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void tan_inp(const TanInpArgs& args);
+DIOPI_OPTIONAL void tan_inp(const TanInpArgs& args);
 
 struct TanArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void tan(const TanArgs& args);
+DIOPI_OPTIONAL void tan(const TanArgs& args);
 
 struct SinhInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void sinh_inp(const SinhInpArgs& args);
+DIOPI_OPTIONAL void sinh_inp(const SinhInpArgs& args);
 
 struct SinhArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void sinh(const SinhArgs& args);
+DIOPI_OPTIONAL void sinh(const SinhArgs& args);
 
 struct CoshInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void cosh_inp(const CoshInpArgs& args);
+DIOPI_OPTIONAL void cosh_inp(const CoshInpArgs& args);
 
 struct CoshArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void cosh(const CoshArgs& args);
+DIOPI_OPTIONAL void cosh(const CoshArgs& args);
 
 struct AtanArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void atan(const AtanArgs& args);
+DIOPI_OPTIONAL void atan(const AtanArgs& args);
 
 struct AtanInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void atan_inp(const AtanInpArgs& args);
+DIOPI_OPTIONAL void atan_inp(const AtanInpArgs& args);
 
 struct AsinhInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void asinh_inp(const AsinhInpArgs& args);
+DIOPI_OPTIONAL void asinh_inp(const AsinhInpArgs& args);
 
 struct AsinhArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void asinh(const AsinhArgs& args);
+DIOPI_OPTIONAL void asinh(const AsinhArgs& args);
 
 struct AcoshInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void acosh_inp(const AcoshInpArgs& args);
+DIOPI_OPTIONAL void acosh_inp(const AcoshInpArgs& args);
 
 struct AcoshArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void acosh(const AcoshArgs& args);
+DIOPI_OPTIONAL void acosh(const AcoshArgs& args);
 
 struct AtanhInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void atanh_inp(const AtanhInpArgs& args);
+DIOPI_OPTIONAL void atanh_inp(const AtanhInpArgs& args);
 
 struct AtanhArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void atanh(const AtanhArgs& args);
+DIOPI_OPTIONAL void atanh(const AtanhArgs& args);
 
 struct ExpInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void exp_inp(const ExpInpArgs& args);
+DIOPI_OPTIONAL void exp_inp(const ExpInpArgs& args);
 
 struct ExpArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void exp(const ExpArgs& args);
+DIOPI_OPTIONAL void exp(const ExpArgs& args);
 
 struct Expm1InpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void expm1_inp(const Expm1InpArgs& args);
+DIOPI_OPTIONAL void expm1_inp(const Expm1InpArgs& args);
 
 struct Expm1Args {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void expm1(const Expm1Args& args);
+DIOPI_OPTIONAL void expm1(const Expm1Args& args);
 
 struct LogInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void log_inp(const LogInpArgs& args);
+DIOPI_OPTIONAL void log_inp(const LogInpArgs& args);
 
 struct LogArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void log(const LogArgs& args);
+DIOPI_OPTIONAL void log(const LogArgs& args);
 
 struct Log2InpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void log2_inp(const Log2InpArgs& args);
+DIOPI_OPTIONAL void log2_inp(const Log2InpArgs& args);
 
 struct Log2Args {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void log2(const Log2Args& args);
+DIOPI_OPTIONAL void log2(const Log2Args& args);
 
 struct Log10InpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void log10_inp(const Log10InpArgs& args);
+DIOPI_OPTIONAL void log10_inp(const Log10InpArgs& args);
 
 struct Log10Args {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void log10(const Log10Args& args);
+DIOPI_OPTIONAL void log10(const Log10Args& args);
 
 struct Log1pInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void log1p_inp(const Log1pInpArgs& args);
+DIOPI_OPTIONAL void log1p_inp(const Log1pInpArgs& args);
 
 struct Log1pArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void log1p(const Log1pArgs& args);
+DIOPI_OPTIONAL void log1p(const Log1pArgs& args);
 
 struct ErfInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void erf_inp(const ErfInpArgs& args);
+DIOPI_OPTIONAL void erf_inp(const ErfInpArgs& args);
 
 struct ErfArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void erf(const ErfArgs& args);
+DIOPI_OPTIONAL void erf(const ErfArgs& args);
 
 struct ReciprocalArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void reciprocal(const ReciprocalArgs& args);
+DIOPI_OPTIONAL void reciprocal(const ReciprocalArgs& args);
 
 struct ReciprocalInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void reciprocal_inp(const ReciprocalInpArgs& args);
+DIOPI_OPTIONAL void reciprocal_inp(const ReciprocalInpArgs& args);
 
 struct ErfinvArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void erfinv(const ErfinvArgs& args);
+DIOPI_OPTIONAL void erfinv(const ErfinvArgs& args);
 
 struct ErfinvInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void erfinv_inp(const ErfinvInpArgs& args);
+DIOPI_OPTIONAL void erfinv_inp(const ErfinvInpArgs& args);
 
 struct ConjArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void conj(const ConjArgs& args);
+DIOPI_OPTIONAL void conj(const ConjArgs& args);
 
 struct ImagArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void imag(const ImagArgs& args);
+DIOPI_OPTIONAL void imag(const ImagArgs& args);
 
 struct RealArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void real(const RealArgs& args);
+DIOPI_OPTIONAL void real(const RealArgs& args);
 
 struct SgnArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void sgn(const SgnArgs& args);
+DIOPI_OPTIONAL void sgn(const SgnArgs& args);
 
 struct SgnInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
 };
-DIOPI_KERNEL void sgn_inp(const SgnInpArgs& args);
+DIOPI_OPTIONAL void sgn_inp(const SgnInpArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -15,7 +15,7 @@ struct ForeachaddScalarArgs {
     int64_t inputSize;
     Number other;
 };
-DIOPI_KERNEL void foreachadd_scalar(const ForeachaddScalarArgs& args);
+DIOPI_OPTIONAL void foreachadd_scalar(const ForeachaddScalarArgs& args);
 
 struct ForeachaddInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -23,7 +23,7 @@ struct ForeachaddInpScalarArgs {
     int64_t inputSize;
     Number other;
 };
-DIOPI_KERNEL void foreachadd_inp_scalar(const ForeachaddInpScalarArgs& args);
+DIOPI_OPTIONAL void foreachadd_inp_scalar(const ForeachaddInpScalarArgs& args);
 
 struct ForeachmulScalarArgs {
     diopiContextHandle_t ctx;
@@ -32,7 +32,7 @@ struct ForeachmulScalarArgs {
     int64_t inputSize;
     Number other;
 };
-DIOPI_KERNEL void foreachmul_scalar(const ForeachmulScalarArgs& args);
+DIOPI_OPTIONAL void foreachmul_scalar(const ForeachmulScalarArgs& args);
 
 struct ForeachmulInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -40,7 +40,7 @@ struct ForeachmulInpScalarArgs {
     int64_t inputSize;
     Number other;
 };
-DIOPI_KERNEL void foreachmul_inp_scalar(const ForeachmulInpScalarArgs& args);
+DIOPI_OPTIONAL void foreachmul_inp_scalar(const ForeachmulInpScalarArgs& args);
 
 struct ForeachmulTensorArgs {
     diopiContextHandle_t ctx;
@@ -49,7 +49,7 @@ struct ForeachmulTensorArgs {
     int64_t inputSize;
     Tensor other;
 };
-DIOPI_KERNEL void foreachmul_tensor(const ForeachmulTensorArgs& args);
+DIOPI_OPTIONAL void foreachmul_tensor(const ForeachmulTensorArgs& args);
 
 struct ForeachmulInpTensorArgs {
     diopiContextHandle_t ctx;
@@ -57,7 +57,7 @@ struct ForeachmulInpTensorArgs {
     int64_t inputSize;
     Tensor other;
 };
-DIOPI_KERNEL void foreachmul_inp_tensor(const ForeachmulInpTensorArgs& args);
+DIOPI_OPTIONAL void foreachmul_inp_tensor(const ForeachmulInpTensorArgs& args);
 
 struct ForeachnormScalarArgs {
     diopiContextHandle_t ctx;
@@ -66,7 +66,7 @@ struct ForeachnormScalarArgs {
     int64_t inputSize;
     Number ord;
 };
-DIOPI_KERNEL void foreachnorm_scalar(const ForeachnormScalarArgs& args);
+DIOPI_OPTIONAL void foreachnorm_scalar(const ForeachnormScalarArgs& args);
 
 struct AmpForeachNonFiniteCheckAndUnscaleInpArgs {
     diopiContextHandle_t ctx;
@@ -75,7 +75,7 @@ struct AmpForeachNonFiniteCheckAndUnscaleInpArgs {
     Tensor found_inf;
     Tensor inv_scale;
 };
-DIOPI_KERNEL void amp_foreach_non_finite_check_and_unscale_inp(const AmpForeachNonFiniteCheckAndUnscaleInpArgs& args);
+DIOPI_OPTIONAL void amp_foreach_non_finite_check_and_unscale_inp(const AmpForeachNonFiniteCheckAndUnscaleInpArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -15,7 +15,7 @@ struct IndexArgs {
     std::vector<Tensor> indices;
     int64_t nums;
 };
-DIOPI_KERNEL void index(const IndexArgs& args);
+DIOPI_OPTIONAL void index(const IndexArgs& args);
 
 struct IndexBackwardArgs {
     diopiContextHandle_t ctx;
@@ -25,7 +25,7 @@ struct IndexBackwardArgs {
     int64_t nums;
     Tensor grad_output;
 };
-DIOPI_KERNEL void index_backward(const IndexBackwardArgs& args);
+DIOPI_OPTIONAL void index_backward(const IndexBackwardArgs& args);
 
 struct IndexSelectArgs {
     diopiContextHandle_t ctx;
@@ -34,7 +34,7 @@ struct IndexSelectArgs {
     int64_t dim;
     Tensor index;
 };
-DIOPI_KERNEL void index_select(const IndexSelectArgs& args);
+DIOPI_OPTIONAL void index_select(const IndexSelectArgs& args);
 
 struct IndexSelectBackwardArgs {
     diopiContextHandle_t ctx;
@@ -44,7 +44,7 @@ struct IndexSelectBackwardArgs {
     int64_t dim;
     Tensor index;
 };
-DIOPI_KERNEL void index_select_backward(const IndexSelectBackwardArgs& args);
+DIOPI_OPTIONAL void index_select_backward(const IndexSelectBackwardArgs& args);
 
 struct SelectArgs {
     diopiContextHandle_t ctx;
@@ -53,7 +53,7 @@ struct SelectArgs {
     int64_t dim;
     int64_t index;
 };
-DIOPI_KERNEL void select(const SelectArgs& args);
+DIOPI_OPTIONAL void select(const SelectArgs& args);
 
 struct SelectBackwardArgs {
     diopiContextHandle_t ctx;
@@ -63,7 +63,7 @@ struct SelectBackwardArgs {
     int64_t dim;
     int64_t index;
 };
-DIOPI_KERNEL void select_backward(const SelectBackwardArgs& args);
+DIOPI_OPTIONAL void select_backward(const SelectBackwardArgs& args);
 
 struct SelectScatterArgs {
     diopiContextHandle_t ctx;
@@ -73,7 +73,7 @@ struct SelectScatterArgs {
     int64_t dim;
     int64_t index;
 };
-DIOPI_KERNEL void select_scatter(const SelectScatterArgs& args);
+DIOPI_OPTIONAL void select_scatter(const SelectScatterArgs& args);
 
 struct SliceScatterArgs {
     diopiContextHandle_t ctx;
@@ -85,7 +85,7 @@ struct SliceScatterArgs {
     int64_t end;
     int64_t step;
 };
-DIOPI_KERNEL void slice_scatter(const SliceScatterArgs& args);
+DIOPI_OPTIONAL void slice_scatter(const SliceScatterArgs& args);
 
 struct SliceArgs {
     diopiContextHandle_t ctx;
@@ -96,7 +96,7 @@ struct SliceArgs {
     int64_t end;
     int64_t step;
 };
-DIOPI_KERNEL void slice(const SliceArgs& args);
+DIOPI_OPTIONAL void slice(const SliceArgs& args);
 
 struct SliceBackwardArgs {
     diopiContextHandle_t ctx;
@@ -108,7 +108,7 @@ struct SliceBackwardArgs {
     int64_t end;
     int64_t step;
 };
-DIOPI_KERNEL void slice_backward(const SliceBackwardArgs& args);
+DIOPI_OPTIONAL void slice_backward(const SliceBackwardArgs& args);
 
 struct MaskedScatterArgs {
     diopiContextHandle_t ctx;
@@ -117,14 +117,14 @@ struct MaskedScatterArgs {
     Tensor mask;
     Tensor source;
 };
-DIOPI_KERNEL void masked_scatter(const MaskedScatterArgs& args);
+DIOPI_OPTIONAL void masked_scatter(const MaskedScatterArgs& args);
 
 struct NonzeroArgs {
     diopiContextHandle_t ctx;
     diopiTensorHandle_t* out;
     Tensor input;
 };
-DIOPI_KERNEL void nonzero(const NonzeroArgs& args);
+DIOPI_OPTIONAL void nonzero(const NonzeroArgs& args);
 
 struct EmbeddingRenormArgs {
     diopiContextHandle_t ctx;
@@ -133,7 +133,7 @@ struct EmbeddingRenormArgs {
     double max_norm;
     double norm_type;
 };
-DIOPI_KERNEL void embedding_renorm(const EmbeddingRenormArgs& args);
+DIOPI_OPTIONAL void embedding_renorm(const EmbeddingRenormArgs& args);
 
 struct EmbeddingArgs {
     diopiContextHandle_t ctx;
@@ -144,7 +144,7 @@ struct EmbeddingArgs {
     bool scale_grad_byfreq;
     bool sparse;
 };
-DIOPI_KERNEL void embedding(const EmbeddingArgs& args);
+DIOPI_OPTIONAL void embedding(const EmbeddingArgs& args);
 
 struct EmbeddingBackwardArgs {
     diopiContextHandle_t ctx;
@@ -156,7 +156,7 @@ struct EmbeddingBackwardArgs {
     bool scale_grad_byfreq;
     bool sparse;
 };
-DIOPI_KERNEL void embedding_backward(const EmbeddingBackwardArgs& args);
+DIOPI_OPTIONAL void embedding_backward(const EmbeddingBackwardArgs& args);
 
 struct OneHotArgs {
     diopiContextHandle_t ctx;
@@ -164,7 +164,7 @@ struct OneHotArgs {
     Tensor input;
     int64_t num_classes;
 };
-DIOPI_KERNEL void one_hot(const OneHotArgs& args);
+DIOPI_OPTIONAL void one_hot(const OneHotArgs& args);
 
 struct MaskedSelectArgs {
     diopiContextHandle_t ctx;
@@ -172,7 +172,7 @@ struct MaskedSelectArgs {
     Tensor input;
     Tensor mask;
 };
-DIOPI_KERNEL void masked_select(const MaskedSelectArgs& args);
+DIOPI_OPTIONAL void masked_select(const MaskedSelectArgs& args);
 
 struct MaskedSelectBackwardArgs {
     diopiContextHandle_t ctx;
@@ -181,7 +181,7 @@ struct MaskedSelectBackwardArgs {
     Tensor input;
     Tensor mask;
 };
-DIOPI_KERNEL void masked_select_backward(const MaskedSelectBackwardArgs& args);
+DIOPI_OPTIONAL void masked_select_backward(const MaskedSelectBackwardArgs& args);
 
 struct IndexFillScalarArgs {
     diopiContextHandle_t ctx;
@@ -191,7 +191,7 @@ struct IndexFillScalarArgs {
     Tensor index;
     Number value;
 };
-DIOPI_KERNEL void index_fill_scalar(const IndexFillScalarArgs& args);
+DIOPI_OPTIONAL void index_fill_scalar(const IndexFillScalarArgs& args);
 
 struct IndexFillArgs {
     diopiContextHandle_t ctx;
@@ -201,7 +201,7 @@ struct IndexFillArgs {
     Tensor index;
     Tensor value;
 };
-DIOPI_KERNEL void index_fill(const IndexFillArgs& args);
+DIOPI_OPTIONAL void index_fill(const IndexFillArgs& args);
 
 struct IndexFillInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -210,7 +210,7 @@ struct IndexFillInpScalarArgs {
     Tensor index;
     Number value;
 };
-DIOPI_KERNEL void index_fill_inp_scalar(const IndexFillInpScalarArgs& args);
+DIOPI_OPTIONAL void index_fill_inp_scalar(const IndexFillInpScalarArgs& args);
 
 struct IndexFillInpArgs {
     diopiContextHandle_t ctx;
@@ -219,7 +219,7 @@ struct IndexFillInpArgs {
     Tensor index;
     Tensor value;
 };
-DIOPI_KERNEL void index_fill_inp(const IndexFillInpArgs& args);
+DIOPI_OPTIONAL void index_fill_inp(const IndexFillInpArgs& args);
 
 struct GatherArgs {
     diopiContextHandle_t ctx;
@@ -228,7 +228,7 @@ struct GatherArgs {
     int64_t dim;
     Tensor index;
 };
-DIOPI_KERNEL void gather(const GatherArgs& args);
+DIOPI_OPTIONAL void gather(const GatherArgs& args);
 
 struct GatherBackwardArgs {
     diopiContextHandle_t ctx;
@@ -238,7 +238,7 @@ struct GatherBackwardArgs {
     int64_t dim;
     Tensor index;
 };
-DIOPI_KERNEL void gather_backward(const GatherBackwardArgs& args);
+DIOPI_OPTIONAL void gather_backward(const GatherBackwardArgs& args);
 
 struct ScatterInpArgs {
     diopiContextHandle_t ctx;
@@ -248,7 +248,7 @@ struct ScatterInpArgs {
     Tensor index;
     std::string_view reduce;
 };
-DIOPI_KERNEL void scatter_inp(const ScatterInpArgs& args);
+DIOPI_OPTIONAL void scatter_inp(const ScatterInpArgs& args);
 
 struct ScatterInpScalarArgs {
     diopiContextHandle_t ctx;
@@ -258,7 +258,7 @@ struct ScatterInpScalarArgs {
     Tensor index;
     std::string_view reduce;
 };
-DIOPI_KERNEL void scatter_inp_scalar(const ScatterInpScalarArgs& args);
+DIOPI_OPTIONAL void scatter_inp_scalar(const ScatterInpScalarArgs& args);
 
 struct ScatterArgs {
     diopiContextHandle_t ctx;
@@ -269,7 +269,7 @@ struct ScatterArgs {
     Tensor index;
     std::string_view reduce;
 };
-DIOPI_KERNEL void scatter(const ScatterArgs& args);
+DIOPI_OPTIONAL void scatter(const ScatterArgs& args);
 
 struct ScatterScalarArgs {
     diopiContextHandle_t ctx;
@@ -280,7 +280,7 @@ struct ScatterScalarArgs {
     Tensor index;
     std::string_view reduce;
 };
-DIOPI_KERNEL void scatter_scalar(const ScatterScalarArgs& args);
+DIOPI_OPTIONAL void scatter_scalar(const ScatterScalarArgs& args);
 
 struct IndexPutInpArgs {
     diopiContextHandle_t ctx;
@@ -290,7 +290,7 @@ struct IndexPutInpArgs {
     int64_t indices_counts;
     bool accumulate;
 };
-DIOPI_KERNEL void index_put_inp(const IndexPutInpArgs& args);
+DIOPI_OPTIONAL void index_put_inp(const IndexPutInpArgs& args);
 
 struct IndexPutArgs {
     diopiContextHandle_t ctx;
@@ -301,7 +301,7 @@ struct IndexPutArgs {
     int64_t indices_counts;
     bool accumulate;
 };
-DIOPI_KERNEL void index_put(const IndexPutArgs& args);
+DIOPI_OPTIONAL void index_put(const IndexPutArgs& args);
 
 }  // namespace diopi::kernels
 

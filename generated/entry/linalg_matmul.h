@@ -14,7 +14,7 @@ struct BmmArgs {
     Tensor input;
     Tensor mat2;
 };
-DIOPI_KERNEL void bmm(const BmmArgs& args);
+DIOPI_OPTIONAL void bmm(const BmmArgs& args);
 
 struct BaddbmmArgs {
     diopiContextHandle_t ctx;
@@ -25,7 +25,7 @@ struct BaddbmmArgs {
     double beta;
     double alpha;
 };
-DIOPI_KERNEL void baddbmm(const BaddbmmArgs& args);
+DIOPI_OPTIONAL void baddbmm(const BaddbmmArgs& args);
 
 struct BaddbmmInpArgs {
     diopiContextHandle_t ctx;
@@ -35,7 +35,7 @@ struct BaddbmmInpArgs {
     double beta;
     double alpha;
 };
-DIOPI_KERNEL void baddbmm_inp(const BaddbmmInpArgs& args);
+DIOPI_OPTIONAL void baddbmm_inp(const BaddbmmInpArgs& args);
 
 struct MatmulArgs {
     diopiContextHandle_t ctx;
@@ -43,7 +43,7 @@ struct MatmulArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void matmul(const MatmulArgs& args);
+DIOPI_OPTIONAL void matmul(const MatmulArgs& args);
 
 struct MatmulBackwardArgs {
     diopiContextHandle_t ctx;
@@ -53,7 +53,7 @@ struct MatmulBackwardArgs {
     Tensor input;
     Tensor other;
 };
-DIOPI_KERNEL void matmul_backward(const MatmulBackwardArgs& args);
+DIOPI_OPTIONAL void matmul_backward(const MatmulBackwardArgs& args);
 
 struct AddmmArgs {
     diopiContextHandle_t ctx;
@@ -64,7 +64,7 @@ struct AddmmArgs {
     Number beta;
     Number alpha;
 };
-DIOPI_KERNEL void addmm(const AddmmArgs& args);
+DIOPI_OPTIONAL void addmm(const AddmmArgs& args);
 
 struct CholeskyArgs {
     diopiContextHandle_t ctx;
@@ -74,7 +74,7 @@ struct CholeskyArgs {
     bool upper;
     bool checkerror;
 };
-DIOPI_KERNEL void cholesky(const CholeskyArgs& args);
+DIOPI_OPTIONAL void cholesky(const CholeskyArgs& args);
 
 struct CholeskyBackwardArgs {
     diopiContextHandle_t ctx;
@@ -83,7 +83,7 @@ struct CholeskyBackwardArgs {
     Tensor L;
     bool upper;
 };
-DIOPI_KERNEL void cholesky_backward(const CholeskyBackwardArgs& args);
+DIOPI_OPTIONAL void cholesky_backward(const CholeskyBackwardArgs& args);
 
 struct TriangularSolveArgs {
     diopiContextHandle_t ctx;
@@ -95,7 +95,7 @@ struct TriangularSolveArgs {
     bool transpose;
     bool unitriangular;
 };
-DIOPI_KERNEL void triangular_solve(const TriangularSolveArgs& args);
+DIOPI_OPTIONAL void triangular_solve(const TriangularSolveArgs& args);
 
 struct TriangularSolveBackwardArgs {
     diopiContextHandle_t ctx;
@@ -110,7 +110,7 @@ struct TriangularSolveBackwardArgs {
     bool transpose;
     bool unitriangular;
 };
-DIOPI_KERNEL void triangular_solve_backward(const TriangularSolveBackwardArgs& args);
+DIOPI_OPTIONAL void triangular_solve_backward(const TriangularSolveBackwardArgs& args);
 
 struct LinearArgs {
     diopiContextHandle_t ctx;
@@ -119,7 +119,7 @@ struct LinearArgs {
     Tensor weight;
     Tensor bias;
 };
-DIOPI_KERNEL void linear(const LinearArgs& args);
+DIOPI_OPTIONAL void linear(const LinearArgs& args);
 
 struct LinearBackwardArgs {
     diopiContextHandle_t ctx;
@@ -130,7 +130,7 @@ struct LinearBackwardArgs {
     Tensor input;
     Tensor weight;
 };
-DIOPI_KERNEL void linear_backward(const LinearBackwardArgs& args);
+DIOPI_OPTIONAL void linear_backward(const LinearBackwardArgs& args);
 
 struct CdistArgs {
     diopiContextHandle_t ctx;
@@ -140,7 +140,7 @@ struct CdistArgs {
     double p;
     std::optional<int64_t> compute_mode;
 };
-DIOPI_KERNEL void cdist(const CdistArgs& args);
+DIOPI_OPTIONAL void cdist(const CdistArgs& args);
 
 struct CdistBackwardArgs {
     diopiContextHandle_t ctx;
@@ -151,7 +151,7 @@ struct CdistBackwardArgs {
     double p;
     Tensor cdist;
 };
-DIOPI_KERNEL void cdist_backward(const CdistBackwardArgs& args);
+DIOPI_OPTIONAL void cdist_backward(const CdistBackwardArgs& args);
 
 struct MmArgs {
     diopiContextHandle_t ctx;
@@ -159,7 +159,7 @@ struct MmArgs {
     Tensor input;
     Tensor mat2;
 };
-DIOPI_KERNEL void mm(const MmArgs& args);
+DIOPI_OPTIONAL void mm(const MmArgs& args);
 
 struct LinalgQRArgs {
     diopiContextHandle_t ctx;
@@ -168,7 +168,7 @@ struct LinalgQRArgs {
     Tensor Q;
     Tensor R;
 };
-DIOPI_KERNEL void linalg_qr(const LinalgQRArgs& args);
+DIOPI_OPTIONAL void linalg_qr(const LinalgQRArgs& args);
 
 }  // namespace diopi::kernels
 

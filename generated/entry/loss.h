@@ -15,7 +15,7 @@ struct MSELossArgs {
     Tensor target;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void mse_loss(const MSELossArgs& args);
+DIOPI_OPTIONAL void mse_loss(const MSELossArgs& args);
 
 struct MSELossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -25,7 +25,7 @@ struct MSELossBackwardArgs {
     Tensor target;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void mse_loss_backward(const MSELossBackwardArgs& args);
+DIOPI_OPTIONAL void mse_loss_backward(const MSELossBackwardArgs& args);
 
 struct SigmoidFocalLossArgs {
     diopiContextHandle_t ctx;
@@ -36,7 +36,7 @@ struct SigmoidFocalLossArgs {
     float gamma;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void sigmoid_focal_loss(const SigmoidFocalLossArgs& args);
+DIOPI_OPTIONAL void sigmoid_focal_loss(const SigmoidFocalLossArgs& args);
 
 struct SigmoidFocalLossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -48,7 +48,7 @@ struct SigmoidFocalLossBackwardArgs {
     float alpha;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void sigmoid_focal_loss_backward(const SigmoidFocalLossBackwardArgs& args);
+DIOPI_OPTIONAL void sigmoid_focal_loss_backward(const SigmoidFocalLossBackwardArgs& args);
 
 struct CrossEntropyLossArgs {
     diopiContextHandle_t ctx;
@@ -60,7 +60,7 @@ struct CrossEntropyLossArgs {
     int64_t ignore_index;
     double label_smoothing;
 };
-DIOPI_KERNEL void cross_entropy_loss(const CrossEntropyLossArgs& args);
+DIOPI_OPTIONAL void cross_entropy_loss(const CrossEntropyLossArgs& args);
 
 struct CrossEntropyLossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -73,7 +73,7 @@ struct CrossEntropyLossBackwardArgs {
     int64_t ignore_index;
     double label_smoothing;
 };
-DIOPI_KERNEL void cross_entropy_loss_backward(const CrossEntropyLossBackwardArgs& args);
+DIOPI_OPTIONAL void cross_entropy_loss_backward(const CrossEntropyLossBackwardArgs& args);
 
 struct NLLLossArgs {
     diopiContextHandle_t ctx;
@@ -84,7 +84,7 @@ struct NLLLossArgs {
     diopiReduction_t reduction;
     int64_t ignore_index;
 };
-DIOPI_KERNEL void nll_loss(const NLLLossArgs& args);
+DIOPI_OPTIONAL void nll_loss(const NLLLossArgs& args);
 
 struct NLLLossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -96,7 +96,7 @@ struct NLLLossBackwardArgs {
     diopiReduction_t reduction;
     int64_t ignore_index;
 };
-DIOPI_KERNEL void nll_loss_backward(const NLLLossBackwardArgs& args);
+DIOPI_OPTIONAL void nll_loss_backward(const NLLLossBackwardArgs& args);
 
 struct NLLLossV2Args {
     diopiContextHandle_t ctx;
@@ -108,7 +108,7 @@ struct NLLLossV2Args {
     diopiReduction_t reduction;
     int64_t ignore_index;
 };
-DIOPI_KERNEL void nll_loss_v2(const NLLLossV2Args& args);
+DIOPI_OPTIONAL void nll_loss_v2(const NLLLossV2Args& args);
 
 struct NLLLossV2BackwardArgs {
     diopiContextHandle_t ctx;
@@ -121,7 +121,7 @@ struct NLLLossV2BackwardArgs {
     diopiReduction_t reduction;
     int64_t ignore_index;
 };
-DIOPI_KERNEL void nll_loss_v2_backward(const NLLLossV2BackwardArgs& args);
+DIOPI_OPTIONAL void nll_loss_v2_backward(const NLLLossV2BackwardArgs& args);
 
 struct BCEWithLogitsArgs {
     diopiContextHandle_t ctx;
@@ -132,7 +132,7 @@ struct BCEWithLogitsArgs {
     Tensor pos_weight;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void bce_with_logits(const BCEWithLogitsArgs& args);
+DIOPI_OPTIONAL void bce_with_logits(const BCEWithLogitsArgs& args);
 
 struct BCEWithLogitsBackwardArgs {
     diopiContextHandle_t ctx;
@@ -144,7 +144,7 @@ struct BCEWithLogitsBackwardArgs {
     Tensor pos_weight;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void bce_with_logits_backward(const BCEWithLogitsBackwardArgs& args);
+DIOPI_OPTIONAL void bce_with_logits_backward(const BCEWithLogitsBackwardArgs& args);
 
 struct BCELossArgs {
     diopiContextHandle_t ctx;
@@ -154,7 +154,7 @@ struct BCELossArgs {
     Tensor weight;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void bce_loss(const BCELossArgs& args);
+DIOPI_OPTIONAL void bce_loss(const BCELossArgs& args);
 
 struct BCELossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -165,7 +165,7 @@ struct BCELossBackwardArgs {
     Tensor weight;
     diopiReduction_t reduction;
 };
-DIOPI_KERNEL void bce_loss_backward(const BCELossBackwardArgs& args);
+DIOPI_OPTIONAL void bce_loss_backward(const BCELossBackwardArgs& args);
 
 struct SmoothL1LossArgs {
     diopiContextHandle_t ctx;
@@ -175,7 +175,7 @@ struct SmoothL1LossArgs {
     diopiReduction_t reduction;
     double beta;
 };
-DIOPI_KERNEL void smooth_l1_loss(const SmoothL1LossArgs& args);
+DIOPI_OPTIONAL void smooth_l1_loss(const SmoothL1LossArgs& args);
 
 struct SmoothL1LossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -186,7 +186,7 @@ struct SmoothL1LossBackwardArgs {
     diopiReduction_t reduction;
     double beta;
 };
-DIOPI_KERNEL void smooth_l1_loss_backward(const SmoothL1LossBackwardArgs& args);
+DIOPI_OPTIONAL void smooth_l1_loss_backward(const SmoothL1LossBackwardArgs& args);
 
 struct CTCLossArgs {
     diopiContextHandle_t ctx;
@@ -201,7 +201,7 @@ struct CTCLossArgs {
     diopiReduction_t reduction;
     bool zero_infinity;
 };
-DIOPI_KERNEL void ctc_loss(const CTCLossArgs& args);
+DIOPI_OPTIONAL void ctc_loss(const CTCLossArgs& args);
 
 struct CTCLossBackwardArgs {
     diopiContextHandle_t ctx;
@@ -217,7 +217,7 @@ struct CTCLossBackwardArgs {
     diopiReduction_t reduction;
     bool zero_infinity;
 };
-DIOPI_KERNEL void ctc_loss_backward(const CTCLossBackwardArgs& args);
+DIOPI_OPTIONAL void ctc_loss_backward(const CTCLossBackwardArgs& args);
 
 }  // namespace diopi::kernels
 

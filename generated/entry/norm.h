@@ -22,7 +22,7 @@ struct BatchNormArgs {
     double momentum;
     double eps;
 };
-DIOPI_KERNEL void batch_norm(const BatchNormArgs& args);
+DIOPI_OPTIONAL void batch_norm(const BatchNormArgs& args);
 
 struct BatchNormStatsArgs {
     diopiContextHandle_t ctx;
@@ -31,7 +31,7 @@ struct BatchNormStatsArgs {
     Tensor input;
     double eps;
 };
-DIOPI_KERNEL void batch_norm_stats(const BatchNormStatsArgs& args);
+DIOPI_OPTIONAL void batch_norm_stats(const BatchNormStatsArgs& args);
 
 struct BatchNormGatherStatsWithCountsArgs {
     diopiContextHandle_t ctx;
@@ -46,7 +46,7 @@ struct BatchNormGatherStatsWithCountsArgs {
     float eps;
     Tensor counts;
 };
-DIOPI_KERNEL void batch_norm_gather_stats_with_counts(const BatchNormGatherStatsWithCountsArgs& args);
+DIOPI_OPTIONAL void batch_norm_gather_stats_with_counts(const BatchNormGatherStatsWithCountsArgs& args);
 
 struct BatchNormBackwardReduceArgs {
     diopiContextHandle_t ctx;
@@ -63,7 +63,7 @@ struct BatchNormBackwardReduceArgs {
     bool weight_g;
     bool bias_g;
 };
-DIOPI_KERNEL void batch_norm_backward_reduce(const BatchNormBackwardReduceArgs& args);
+DIOPI_OPTIONAL void batch_norm_backward_reduce(const BatchNormBackwardReduceArgs& args);
 
 struct BatchNormBackwardElemtArgs {
     diopiContextHandle_t ctx;
@@ -77,7 +77,7 @@ struct BatchNormBackwardElemtArgs {
     Tensor sum_dy_xmu;
     Tensor count;
 };
-DIOPI_KERNEL void batch_norm_backward_elemt(const BatchNormBackwardElemtArgs& args);
+DIOPI_OPTIONAL void batch_norm_backward_elemt(const BatchNormBackwardElemtArgs& args);
 
 struct BatchNormElemtArgs {
     diopiContextHandle_t ctx;
@@ -89,7 +89,7 @@ struct BatchNormElemtArgs {
     Tensor invstd;
     float eps;
 };
-DIOPI_KERNEL void batch_norm_elemt(const BatchNormElemtArgs& args);
+DIOPI_OPTIONAL void batch_norm_elemt(const BatchNormElemtArgs& args);
 
 struct BatchNormBackwardArgs {
     diopiContextHandle_t ctx;
@@ -106,7 +106,7 @@ struct BatchNormBackwardArgs {
     bool training;
     double eps;
 };
-DIOPI_KERNEL void batch_norm_backward(const BatchNormBackwardArgs& args);
+DIOPI_OPTIONAL void batch_norm_backward(const BatchNormBackwardArgs& args);
 
 struct LayerNormGBArgs {
     diopiContextHandle_t ctx;
@@ -119,7 +119,7 @@ struct LayerNormGBArgs {
     double eps;
     int64_t begin_norm_axis;
 };
-DIOPI_KERNEL void layer_norm_gb(const LayerNormGBArgs& args);
+DIOPI_OPTIONAL void layer_norm_gb(const LayerNormGBArgs& args);
 
 struct GroupNormArgs {
     diopiContextHandle_t ctx;
@@ -132,7 +132,7 @@ struct GroupNormArgs {
     int64_t num_groups;
     double eps;
 };
-DIOPI_KERNEL void group_norm(const GroupNormArgs& args);
+DIOPI_OPTIONAL void group_norm(const GroupNormArgs& args);
 
 struct GroupNormBackwardArgs {
     diopiContextHandle_t ctx;
@@ -146,7 +146,7 @@ struct GroupNormBackwardArgs {
     Tensor rstd;
     int64_t num_groups;
 };
-DIOPI_KERNEL void group_norm_backward(const GroupNormBackwardArgs& args);
+DIOPI_OPTIONAL void group_norm_backward(const GroupNormBackwardArgs& args);
 
 struct LayerNormArgs {
     diopiContextHandle_t ctx;
@@ -159,7 +159,7 @@ struct LayerNormArgs {
     diopiSize_t normalized_shape;
     double eps;
 };
-DIOPI_KERNEL void layer_norm(const LayerNormArgs& args);
+DIOPI_OPTIONAL void layer_norm(const LayerNormArgs& args);
 
 struct LayerNormBackwardArgs {
     diopiContextHandle_t ctx;
@@ -174,7 +174,7 @@ struct LayerNormBackwardArgs {
     Tensor rstd;
     diopiSize_t normalized_shape;
 };
-DIOPI_KERNEL void layer_norm_backward(const LayerNormBackwardArgs& args);
+DIOPI_OPTIONAL void layer_norm_backward(const LayerNormBackwardArgs& args);
 
 struct LayerNormGBBackwardArgs {
     diopiContextHandle_t ctx;
@@ -189,7 +189,7 @@ struct LayerNormGBBackwardArgs {
     Tensor running_std;
     int64_t begin_norm_axis;
 };
-DIOPI_KERNEL void layer_norm_gb_backward(const LayerNormGBBackwardArgs& args);
+DIOPI_OPTIONAL void layer_norm_gb_backward(const LayerNormGBBackwardArgs& args);
 
 struct InstanceNormArgs {
     diopiContextHandle_t ctx;
@@ -200,7 +200,7 @@ struct InstanceNormArgs {
     Tensor bias;
     double eps;
 };
-DIOPI_KERNEL void instance_norm(const InstanceNormArgs& args);
+DIOPI_OPTIONAL void instance_norm(const InstanceNormArgs& args);
 
 struct InstanceNormBackwardArgs {
     diopiContextHandle_t ctx;
@@ -214,7 +214,7 @@ struct InstanceNormBackwardArgs {
     int64_t axis;
     double eps;
 };
-DIOPI_KERNEL void instance_norm_backward(const InstanceNormBackwardArgs& args);
+DIOPI_OPTIONAL void instance_norm_backward(const InstanceNormBackwardArgs& args);
 
 struct NormalizeArgs {
     diopiContextHandle_t ctx;
@@ -224,7 +224,7 @@ struct NormalizeArgs {
     int64_t axis;
     double eps;
 };
-DIOPI_KERNEL void normalize(const NormalizeArgs& args);
+DIOPI_OPTIONAL void normalize(const NormalizeArgs& args);
 
 struct NormalizeBackwardArgs {
     diopiContextHandle_t ctx;
@@ -235,7 +235,7 @@ struct NormalizeBackwardArgs {
     int64_t axis;
     double eps;
 };
-DIOPI_KERNEL void normalize_backward(const NormalizeBackwardArgs& args);
+DIOPI_OPTIONAL void normalize_backward(const NormalizeBackwardArgs& args);
 
 struct RMSNormArgs {
     diopiContextHandle_t ctx;
@@ -247,7 +247,7 @@ struct RMSNormArgs {
     Tensor bias;
     double eps;
 };
-DIOPI_KERNEL void rms_norm(const RMSNormArgs& args);
+DIOPI_OPTIONAL void rms_norm(const RMSNormArgs& args);
 
 struct RMSNormBackwardArgs {
     diopiContextHandle_t ctx;
@@ -262,7 +262,7 @@ struct RMSNormBackwardArgs {
     diopiSize_t normalized_shape;
     double eps;
 };
-DIOPI_KERNEL void rms_norm_backward(const RMSNormBackwardArgs& args);
+DIOPI_OPTIONAL void rms_norm_backward(const RMSNormBackwardArgs& args);
 
 }  // namespace diopi::kernels
 

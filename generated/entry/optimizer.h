@@ -19,7 +19,7 @@ struct SgdArgs {
     double weight_decay;
     bool nesterov;
 };
-DIOPI_KERNEL void sgd(const SgdArgs& args);
+DIOPI_OPTIONAL void sgd(const SgdArgs& args);
 
 struct ClipGradNormArgs {
     diopiContextHandle_t ctx;
@@ -30,7 +30,7 @@ struct ClipGradNormArgs {
     double norm_type;
     bool error_if_nonfinite;
 };
-DIOPI_KERNEL void clip_grad_norm(const ClipGradNormArgs& args);
+DIOPI_OPTIONAL void clip_grad_norm(const ClipGradNormArgs& args);
 
 struct FusedAdamWArgs {
     diopiContextHandle_t ctx;
@@ -49,7 +49,7 @@ struct FusedAdamWArgs {
     bool amsgrad;
     bool maximize;
 };
-DIOPI_KERNEL void fused_adam_w(const FusedAdamWArgs& args);
+DIOPI_OPTIONAL void fused_adam_w(const FusedAdamWArgs& args);
 
 struct AdamWArgs {
     diopiContextHandle_t ctx;
@@ -66,7 +66,7 @@ struct AdamWArgs {
     int64_t step;
     bool amsgrad;
 };
-DIOPI_KERNEL void adam_w(const AdamWArgs& args);
+DIOPI_OPTIONAL void adam_w(const AdamWArgs& args);
 
 struct AdadeltaArgs {
     diopiContextHandle_t ctx;
@@ -79,7 +79,7 @@ struct AdadeltaArgs {
     float eps;
     float weight_decay;
 };
-DIOPI_KERNEL void adadelta(const AdadeltaArgs& args);
+DIOPI_OPTIONAL void adadelta(const AdadeltaArgs& args);
 
 struct AdamArgs {
     diopiContextHandle_t ctx;
@@ -96,7 +96,7 @@ struct AdamArgs {
     int64_t step;
     bool amsgrad;
 };
-DIOPI_KERNEL void adam(const AdamArgs& args);
+DIOPI_OPTIONAL void adam(const AdamArgs& args);
 
 struct RmspropArgs {
     diopiContextHandle_t ctx;
@@ -112,7 +112,7 @@ struct RmspropArgs {
     float momentum;
     bool centered;
 };
-DIOPI_KERNEL void rmsprop(const RmspropArgs& args);
+DIOPI_OPTIONAL void rmsprop(const RmspropArgs& args);
 
 struct AmpUpdateScaleInpArgs {
     diopiContextHandle_t ctx;
@@ -123,7 +123,7 @@ struct AmpUpdateScaleInpArgs {
     double scale_backoff_factor;
     int32_t growth_interval;
 };
-DIOPI_KERNEL void amp_update_scale_inp(const AmpUpdateScaleInpArgs& args);
+DIOPI_OPTIONAL void amp_update_scale_inp(const AmpUpdateScaleInpArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -17,7 +17,7 @@ struct DropoutArgs {
     bool train;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void dropout(const DropoutArgs& args);
+DIOPI_OPTIONAL void dropout(const DropoutArgs& args);
 
 struct DropoutInpArgs {
     diopiContextHandle_t ctx;
@@ -27,7 +27,7 @@ struct DropoutInpArgs {
     bool train;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void dropout_inp(const DropoutInpArgs& args);
+DIOPI_OPTIONAL void dropout_inp(const DropoutInpArgs& args);
 
 struct RandomInpArgs {
     diopiContextHandle_t ctx;
@@ -36,7 +36,7 @@ struct RandomInpArgs {
     std::optional<int64_t> to;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void random_inp(const RandomInpArgs& args);
+DIOPI_OPTIONAL void random_inp(const RandomInpArgs& args);
 
 struct UniformInpArgs {
     diopiContextHandle_t ctx;
@@ -45,7 +45,7 @@ struct UniformInpArgs {
     double to;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void uniform_inp(const UniformInpArgs& args);
+DIOPI_OPTIONAL void uniform_inp(const UniformInpArgs& args);
 
 struct BernoulliArgs {
     diopiContextHandle_t ctx;
@@ -53,14 +53,14 @@ struct BernoulliArgs {
     Tensor input;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void bernoulli(const BernoulliArgs& args);
+DIOPI_OPTIONAL void bernoulli(const BernoulliArgs& args);
 
 struct BernoulliInpArgs {
     diopiContextHandle_t ctx;
     Tensor inout;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void bernoulli_inp(const BernoulliInpArgs& args);
+DIOPI_OPTIONAL void bernoulli_inp(const BernoulliInpArgs& args);
 
 struct BernoulliScalarArgs {
     diopiContextHandle_t ctx;
@@ -68,7 +68,7 @@ struct BernoulliScalarArgs {
     double p;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void bernoulli_scalar(const BernoulliScalarArgs& args);
+DIOPI_OPTIONAL void bernoulli_scalar(const BernoulliScalarArgs& args);
 
 struct RandpermArgs {
     diopiContextHandle_t ctx;
@@ -76,7 +76,7 @@ struct RandpermArgs {
     int64_t n;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void randperm(const RandpermArgs& args);
+DIOPI_OPTIONAL void randperm(const RandpermArgs& args);
 
 struct NormalArgs {
     diopiContextHandle_t ctx;
@@ -85,7 +85,7 @@ struct NormalArgs {
     double std;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void normal(const NormalArgs& args);
+DIOPI_OPTIONAL void normal(const NormalArgs& args);
 
 struct NormalTensorScalarArgs {
     diopiContextHandle_t ctx;
@@ -94,7 +94,7 @@ struct NormalTensorScalarArgs {
     double std;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void normal_tensor_scalar(const NormalTensorScalarArgs& args);
+DIOPI_OPTIONAL void normal_tensor_scalar(const NormalTensorScalarArgs& args);
 
 struct NormalScalarTensorArgs {
     diopiContextHandle_t ctx;
@@ -103,7 +103,7 @@ struct NormalScalarTensorArgs {
     Tensor std;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void normal_scalar_tensor(const NormalScalarTensorArgs& args);
+DIOPI_OPTIONAL void normal_scalar_tensor(const NormalScalarTensorArgs& args);
 
 struct NormalTensorArgs {
     diopiContextHandle_t ctx;
@@ -112,7 +112,7 @@ struct NormalTensorArgs {
     Tensor std;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void normal_tensor(const NormalTensorArgs& args);
+DIOPI_OPTIONAL void normal_tensor(const NormalTensorArgs& args);
 
 struct NormalInpArgs {
     diopiContextHandle_t ctx;
@@ -121,7 +121,7 @@ struct NormalInpArgs {
     double std;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void normal_inp(const NormalInpArgs& args);
+DIOPI_OPTIONAL void normal_inp(const NormalInpArgs& args);
 
 struct MultinomialArgs {
     diopiContextHandle_t ctx;
@@ -131,7 +131,7 @@ struct MultinomialArgs {
     bool replacement;
     diopiGeneratorHandle_t generator;
 };
-DIOPI_KERNEL void multinomial(const MultinomialArgs& args);
+DIOPI_OPTIONAL void multinomial(const MultinomialArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -14,7 +14,7 @@ struct MeanArgs {
     Tensor input;
     diopiSize_t dim;
 };
-DIOPI_KERNEL void mean(const MeanArgs& args);
+DIOPI_OPTIONAL void mean(const MeanArgs& args);
 
 struct SumArgs {
     diopiContextHandle_t ctx;
@@ -22,7 +22,7 @@ struct SumArgs {
     Tensor input;
     diopiSize_t dim;
 };
-DIOPI_KERNEL void sum(const SumArgs& args);
+DIOPI_OPTIONAL void sum(const SumArgs& args);
 
 struct StdArgs {
     diopiContextHandle_t ctx;
@@ -31,7 +31,7 @@ struct StdArgs {
     diopiSize_t dim;
     std::optional<Number> correction;
 };
-DIOPI_KERNEL void std(const StdArgs& args);
+DIOPI_OPTIONAL void std(const StdArgs& args);
 
 struct MinArgs {
     diopiContextHandle_t ctx;
@@ -40,14 +40,14 @@ struct MinArgs {
     Tensor input;
     int64_t dim;
 };
-DIOPI_KERNEL void min(const MinArgs& args);
+DIOPI_OPTIONAL void min(const MinArgs& args);
 
 struct MinAllArgs {
     diopiContextHandle_t ctx;
     Tensor min;
     Tensor input;
 };
-DIOPI_KERNEL void min_all(const MinAllArgs& args);
+DIOPI_OPTIONAL void min_all(const MinAllArgs& args);
 
 struct MaxArgs {
     diopiContextHandle_t ctx;
@@ -56,14 +56,14 @@ struct MaxArgs {
     Tensor input;
     int64_t dim;
 };
-DIOPI_KERNEL void max(const MaxArgs& args);
+DIOPI_OPTIONAL void max(const MaxArgs& args);
 
 struct MaxAllArgs {
     diopiContextHandle_t ctx;
     Tensor max;
     Tensor input;
 };
-DIOPI_KERNEL void max_all(const MaxAllArgs& args);
+DIOPI_OPTIONAL void max_all(const MaxAllArgs& args);
 
 struct AnyArgs {
     diopiContextHandle_t ctx;
@@ -71,7 +71,7 @@ struct AnyArgs {
     Tensor input;
     std::optional<int64_t> dim;
 };
-DIOPI_KERNEL void any(const AnyArgs& args);
+DIOPI_OPTIONAL void any(const AnyArgs& args);
 
 struct AllArgs {
     diopiContextHandle_t ctx;
@@ -79,7 +79,7 @@ struct AllArgs {
     Tensor input;
     std::optional<int64_t> dim;
 };
-DIOPI_KERNEL void all(const AllArgs& args);
+DIOPI_OPTIONAL void all(const AllArgs& args);
 
 struct CumsumArgs {
     diopiContextHandle_t ctx;
@@ -87,7 +87,7 @@ struct CumsumArgs {
     Tensor input;
     int64_t dim;
 };
-DIOPI_KERNEL void cumsum(const CumsumArgs& args);
+DIOPI_OPTIONAL void cumsum(const CumsumArgs& args);
 
 struct CumsumBackwardArgs {
     diopiContextHandle_t ctx;
@@ -95,7 +95,7 @@ struct CumsumBackwardArgs {
     Tensor grad_output;
     int64_t dim;
 };
-DIOPI_KERNEL void cumsum_backward(const CumsumBackwardArgs& args);
+DIOPI_OPTIONAL void cumsum_backward(const CumsumBackwardArgs& args);
 
 struct ArgmaxArgs {
     diopiContextHandle_t ctx;
@@ -104,7 +104,7 @@ struct ArgmaxArgs {
     std::optional<int64_t> dim;
     bool keepdim;
 };
-DIOPI_KERNEL void argmax(const ArgmaxArgs& args);
+DIOPI_OPTIONAL void argmax(const ArgmaxArgs& args);
 
 struct ArgminArgs {
     diopiContextHandle_t ctx;
@@ -113,7 +113,7 @@ struct ArgminArgs {
     std::optional<int64_t> dim;
     bool keepdim;
 };
-DIOPI_KERNEL void argmin(const ArgminArgs& args);
+DIOPI_OPTIONAL void argmin(const ArgminArgs& args);
 
 struct NormArgs {
     diopiContextHandle_t ctx;
@@ -122,7 +122,7 @@ struct NormArgs {
     std::optional<Number> p;
     diopiSize_t dim;
 };
-DIOPI_KERNEL void norm(const NormArgs& args);
+DIOPI_OPTIONAL void norm(const NormArgs& args);
 
 struct NormBackwardArgs {
     diopiContextHandle_t ctx;
@@ -133,7 +133,7 @@ struct NormBackwardArgs {
     diopiSize_t dim;
     Number p;
 };
-DIOPI_KERNEL void norm_backward(const NormBackwardArgs& args);
+DIOPI_OPTIONAL void norm_backward(const NormBackwardArgs& args);
 
 struct LinalgVecNormArgs {
     diopiContextHandle_t ctx;
@@ -143,7 +143,7 @@ struct LinalgVecNormArgs {
     diopiSize_t dim;
     bool keepdim;
 };
-DIOPI_KERNEL void linalg_vec_norm(const LinalgVecNormArgs& args);
+DIOPI_OPTIONAL void linalg_vec_norm(const LinalgVecNormArgs& args);
 
 struct ProdArgs {
     diopiContextHandle_t ctx;
@@ -151,7 +151,7 @@ struct ProdArgs {
     Tensor input;
     std::optional<int64_t> dim;
 };
-DIOPI_KERNEL void prod(const ProdArgs& args);
+DIOPI_OPTIONAL void prod(const ProdArgs& args);
 
 struct AmaxArgs {
     diopiContextHandle_t ctx;
@@ -160,7 +160,7 @@ struct AmaxArgs {
     diopiSize_t dim;
     bool keepdim;
 };
-DIOPI_KERNEL void amax(const AmaxArgs& args);
+DIOPI_OPTIONAL void amax(const AmaxArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -13,13 +13,13 @@ struct GetNativeMemoryFormatArgs {
     Tensor input;
     int64_t* format;
 };
-DIOPI_KERNEL void get_native_memory_format(const GetNativeMemoryFormatArgs& args);
+DIOPI_OPTIONAL void get_native_memory_format(const GetNativeMemoryFormatArgs& args);
 
 struct TensorDestructionHookArgs {
     diopiContextHandle_t ctx;
     void* ptr;
 };
-DIOPI_KERNEL void tensor_destruction_hook(const TensorDestructionHookArgs& args);
+DIOPI_OPTIONAL void tensor_destruction_hook(const TensorDestructionHookArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -14,7 +14,7 @@ struct TrilArgs {
     Tensor input;
     int64_t diagonal;
 };
-DIOPI_KERNEL void tril(const TrilArgs& args);
+DIOPI_OPTIONAL void tril(const TrilArgs& args);
 
 struct CatArgs {
     diopiContextHandle_t ctx;
@@ -23,7 +23,7 @@ struct CatArgs {
     int64_t num_inputs;
     int64_t dim;
 };
-DIOPI_KERNEL void cat(const CatArgs& args);
+DIOPI_OPTIONAL void cat(const CatArgs& args);
 
 struct SplitWithSizesArgs {
     diopiContextHandle_t ctx;
@@ -33,7 +33,7 @@ struct SplitWithSizesArgs {
     diopiSize_t splitSizes;
     int64_t dim;
 };
-DIOPI_KERNEL void split_with_sizes(const SplitWithSizesArgs& args);
+DIOPI_OPTIONAL void split_with_sizes(const SplitWithSizesArgs& args);
 
 struct StackArgs {
     diopiContextHandle_t ctx;
@@ -42,7 +42,7 @@ struct StackArgs {
     int64_t numTensors;
     int64_t dim;
 };
-DIOPI_KERNEL void stack(const StackArgs& args);
+DIOPI_OPTIONAL void stack(const StackArgs& args);
 
 struct TransposeArgs {
     diopiContextHandle_t ctx;
@@ -51,7 +51,7 @@ struct TransposeArgs {
     int64_t dim0;
     int64_t dim1;
 };
-DIOPI_KERNEL void transpose(const TransposeArgs& args);
+DIOPI_OPTIONAL void transpose(const TransposeArgs& args);
 
 struct UnfoldArgs {
     diopiContextHandle_t ctx;
@@ -61,7 +61,7 @@ struct UnfoldArgs {
     int64_t size;
     int64_t step;
 };
-DIOPI_KERNEL void unfold(const UnfoldArgs& args);
+DIOPI_OPTIONAL void unfold(const UnfoldArgs& args);
 
 struct UnfoldBackwardArgs {
     diopiContextHandle_t ctx;
@@ -72,14 +72,14 @@ struct UnfoldBackwardArgs {
     int64_t size;
     int64_t step;
 };
-DIOPI_KERNEL void unfold_backward(const UnfoldBackwardArgs& args);
+DIOPI_OPTIONAL void unfold_backward(const UnfoldBackwardArgs& args);
 
 struct ExpandArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void expand(const ExpandArgs& args);
+DIOPI_OPTIONAL void expand(const ExpandArgs& args);
 
 struct PermuteArgs {
     diopiContextHandle_t ctx;
@@ -87,7 +87,7 @@ struct PermuteArgs {
     Tensor input;
     diopiSize_t dims;
 };
-DIOPI_KERNEL void permute(const PermuteArgs& args);
+DIOPI_OPTIONAL void permute(const PermuteArgs& args);
 
 struct PadArgs {
     diopiContextHandle_t ctx;
@@ -97,7 +97,7 @@ struct PadArgs {
     std::string_view mode;
     std::optional<double> value;
 };
-DIOPI_KERNEL void pad(const PadArgs& args);
+DIOPI_OPTIONAL void pad(const PadArgs& args);
 
 struct RollArgs {
     diopiContextHandle_t ctx;
@@ -106,7 +106,7 @@ struct RollArgs {
     diopiSize_t shifts;
     diopiSize_t dims;
 };
-DIOPI_KERNEL void roll(const RollArgs& args);
+DIOPI_OPTIONAL void roll(const RollArgs& args);
 
 struct FlipArgs {
     diopiContextHandle_t ctx;
@@ -114,7 +114,7 @@ struct FlipArgs {
     Tensor input;
     diopiSize_t dims;
 };
-DIOPI_KERNEL void flip(const FlipArgs& args);
+DIOPI_OPTIONAL void flip(const FlipArgs& args);
 
 struct MeshGridArgs {
     diopiContextHandle_t ctx;
@@ -122,14 +122,14 @@ struct MeshGridArgs {
     std::vector<Tensor> inputs;
     int64_t inputsNum;
 };
-DIOPI_KERNEL void mesh_grid(const MeshGridArgs& args);
+DIOPI_OPTIONAL void mesh_grid(const MeshGridArgs& args);
 
 struct CopyInpArgs {
     diopiContextHandle_t ctx;
     Tensor src;
     Tensor dest;
 };
-DIOPI_KERNEL void copy_inp(const CopyInpArgs& args);
+DIOPI_OPTIONAL void copy_inp(const CopyInpArgs& args);
 
 struct RepeatArgs {
     diopiContextHandle_t ctx;
@@ -137,14 +137,14 @@ struct RepeatArgs {
     Tensor input;
     diopiSize_t repeats_size;
 };
-DIOPI_KERNEL void repeat(const RepeatArgs& args);
+DIOPI_OPTIONAL void repeat(const RepeatArgs& args);
 
 struct CastDtypeArgs {
     diopiContextHandle_t ctx;
     Tensor out;
     Tensor input;
 };
-DIOPI_KERNEL void cast_dtype(const CastDtypeArgs& args);
+DIOPI_OPTIONAL void cast_dtype(const CastDtypeArgs& args);
 
 struct TriuArgs {
     diopiContextHandle_t ctx;
@@ -152,14 +152,14 @@ struct TriuArgs {
     Tensor input;
     int64_t diagonal;
 };
-DIOPI_KERNEL void triu(const TriuArgs& args);
+DIOPI_OPTIONAL void triu(const TriuArgs& args);
 
 struct TriuInpArgs {
     diopiContextHandle_t ctx;
     Tensor input;
     int64_t diagonal;
 };
-DIOPI_KERNEL void triu_inp(const TriuInpArgs& args);
+DIOPI_OPTIONAL void triu_inp(const TriuInpArgs& args);
 
 struct ContiguousArgs {
     diopiContextHandle_t ctx;
@@ -167,7 +167,7 @@ struct ContiguousArgs {
     Tensor input;
     diopiMemoryFormat_t memoryFormat;
 };
-DIOPI_KERNEL void contiguous(const ContiguousArgs& args);
+DIOPI_OPTIONAL void contiguous(const ContiguousArgs& args);
 
 struct NativeMemoryFormatCastArgs {
     diopiContextHandle_t ctx;
@@ -175,7 +175,7 @@ struct NativeMemoryFormatCastArgs {
     Tensor in;
     int64_t format;
 };
-DIOPI_KERNEL void native_memory_format_cast(const NativeMemoryFormatCastArgs& args);
+DIOPI_OPTIONAL void native_memory_format_cast(const NativeMemoryFormatCastArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -17,7 +17,7 @@ struct SortArgs {
     bool descending;
     std::optional<bool> pStable;
 };
-DIOPI_KERNEL void sort(const SortArgs& args);
+DIOPI_OPTIONAL void sort(const SortArgs& args);
 
 struct SortBackwardArgs {
     diopiContextHandle_t ctx;
@@ -28,7 +28,7 @@ struct SortBackwardArgs {
     diopiSize_t sizes;
     bool keepdim;
 };
-DIOPI_KERNEL void sort_backward(const SortBackwardArgs& args);
+DIOPI_OPTIONAL void sort_backward(const SortBackwardArgs& args);
 
 struct TopkArgs {
     diopiContextHandle_t ctx;
@@ -40,7 +40,7 @@ struct TopkArgs {
     bool largest;
     bool sorted;
 };
-DIOPI_KERNEL void topk(const TopkArgs& args);
+DIOPI_OPTIONAL void topk(const TopkArgs& args);
 
 struct ArgsortArgs {
     diopiContextHandle_t ctx;
@@ -50,7 +50,7 @@ struct ArgsortArgs {
     std::optional<int64_t> dim;
     bool descending;
 };
-DIOPI_KERNEL void argsort(const ArgsortArgs& args);
+DIOPI_OPTIONAL void argsort(const ArgsortArgs& args);
 
 struct UniqueArgs {
     diopiContextHandle_t ctx;
@@ -62,7 +62,7 @@ struct UniqueArgs {
     Tensor indices;
     diopiTensorHandle_t* counts;
 };
-DIOPI_KERNEL void unique(const UniqueArgs& args);
+DIOPI_OPTIONAL void unique(const UniqueArgs& args);
 
 }  // namespace diopi::kernels
 

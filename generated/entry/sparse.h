@@ -14,7 +14,7 @@ struct SpMMArgs {
     Tensor input;
     Tensor mat2;
 };
-DIOPI_KERNEL void sp_mm(const SpMMArgs& args);
+DIOPI_OPTIONAL void sp_mm(const SpMMArgs& args);
 
 }  // namespace diopi::kernels
 

@@ -14,11 +14,11 @@ import pytest
 from attention_program import CASES, DROPPED, Case
 from cpu_build import run_checked
 from cpu_library import BFLOAT16
+from reference_libraries import declined
 from sampling import first, sampled
 
 from diopigen.conformance.cases import select
 from diopigen.conformance.runner import run
-from diopigen.emit.cuda_coverage import not_covered
 from diopigen.ir.model import Interface
 
 PROGRAM = Path(__file__).with_name("attention_program.py")
@@ -172,8 +172,8 @@ def test_the_suite_passes_by_blocks(
     monkeypatch.setenv("DIOPI_CUDA_ATTENTION_BYTES", "4096")
     if library is not None:
         monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", library)
-    declined = {function.name for function in not_covered(interface)}
-    cases = [case for case in select(interface, families=["attention_llm_ext"]) if case.function not in declined]
+    left_out = declined(interface)
+    cases = [case for case in select(interface, families=["attention_llm_ext"]) if case.function not in left_out]
     assert len(cases) > 1_500
     found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []

@@ -12,7 +12,7 @@
 #include "diopi_cpu/tensor.h"
 
 // A kernel that a library does not define is a null pointer.
-#define DIOPI_KERNEL __attribute__((weak, visibility("hidden")))
+#define DIOPI_OPTIONAL __attribute__((weak, visibility("hidden")))
 
 namespace diopi::kernels {
 

@@ -1,0 +1,15 @@
+"""What the reference libraries cover, by rule: every function of the interface proper, and those of extensions that
+have an oracle. The libraries have no list: a function without a kernel answers diopiNoImplement."""
+
+from __future__ import annotations
+
+from diopigen.conformance.oracles import oracles
+from diopigen.ir.model import Interface
+
+EXTENSIONS = frozenset({"functions_mmcv.h", "functions_lmdeploy.h"})
+
+
+def declined(interface: Interface) -> frozenset[str]:
+    """The functions that need no kernel: those of extensions whose values no oracle knows."""
+    known = oracles()
+    return frozenset(f.name for f in interface.functions if f.header in EXTENSIONS and f.operator not in known)
