@@ -33,6 +33,23 @@ def call_lines(head: str, items: Sequence[str], tail: str, columns: int = COLUMN
     return "\n".join([f"{head}({aligned[0]}", *(" " * column + line for line in aligned[1:])])
 
 
+def braced_call_lines(head: str, items: Sequence[str], columns: int = COLUMNS) -> str:
+    """`head({items});` with the layouts that clang-format weighs for a braced list."""
+    one_line = f"{head}({{{', '.join(items)}}});"
+    if len(one_line) <= columns:
+        return one_line
+    pieces = [f"{item}," for item in items[:-1]] + [f"{items[-1]}}});"]
+    column = len(head) + 2
+    if len(items) >= 20:
+        return "\n".join([f"{head}({{{pieces[0]}", *(" " * column + piece for piece in pieces[1:])])
+    aligned = _fill(pieces, column, columns)
+    below = _fill(pieces, 5, columns)
+    overflows = any(column + len(line) > columns for line in aligned)
+    if overflows or len(below) == 1 or len(below) + 1 < len(aligned):
+        return "\n".join([f"{head}(", f"    {{{below[0]}", *(" " * 5 + line for line in below[1:])])
+    return "\n".join([f"{head}({{{aligned[0]}", *(" " * column + line for line in aligned[1:])])
+
+
 def _fill(pieces: Iterable[str], indent: int, columns: int) -> list[str]:
     """The pieces in as few lines as fit behind an indent."""
     lines: list[str] = []

@@ -186,7 +186,9 @@ def kernel_text(group: Group, loop: LoopText, function: Function, form: Form = F
     lines += run
     if body.is_list:
         lines = _over_list(function, lines)
-    return "\n".join([f"void {kernel_name(function)}(const {arguments_name(function)}& args) {{", *lines, "}"])
+    head = f"void {kernel_name(function)}(const {arguments_name(function)}& args) {{"
+    short = f"{head} {lines[0].strip()} }}"
+    return short if len(lines) == 1 and len(short) <= COLUMNS else "\n".join([head, *lines, "}"])
 
 
 def _over_list(function: Function, lines: list[str]) -> list[str]:
@@ -228,15 +230,20 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
     for family, found in families.items():
         functions = [function for group, _ in found for function in group.functions]
         sources = {interface.file_of[f.name] for f in functions if f.name in interface.file_of}
+        short = family.removeprefix("elementwise_")
+        library = ["dense.h"] if any(loop.copied for _, loop in found) else []
+        includes = [f"diopi_{form.target}/elementwise.h", *(f"diopi_cpu/{name}" for name in library)]
+        is_main = family != short and form.suffix == ".cpp"  # the file is named as the header
         values = {
             "family": family,
+            "main": [f"{family}.h"] if is_main else [],
+            "includes": sorted(includes if is_main else [*includes, f"{family}.h"]),
             "sources": sorted(sources),
             "loops": [loop for _, loop in found if not loop.copied],
-            "copies": any(loop.copied for _, loop in found),
             "kernels": [kernel_text(group, loop, f, form) for group, loop in found for f in group.functions],
         }
         content = render(templates, template, values)
         inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")
-        name = f"{form.target}/elementwise_{family.removeprefix('elementwise_')}{form.suffix}"
+        name = f"{form.target}/elementwise_{short}{form.suffix}"
         files.append(PlannedFile(name, content, inputs, form.target))
     return tuple(files)

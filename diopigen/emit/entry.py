@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.emit.c_text import call_lines, declarator, wrapped
+from diopigen.emit.c_text import COLUMNS, braced_call_lines, call_lines, declarator, wrapped
 from diopigen.emit.operands import definition_parameters, is_operator, operand
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
@@ -89,7 +89,7 @@ def function_text(function: Function) -> str:
             f"{pad}OperandList<{len(function.params)}> operands;",
             *(f"{pad}operands.{operand(param)};" for param in function.params),
             f"{pad}const Call call(contract::k{function.short_name}, operands);",
-            *_lines(call_lines(kernel, [f"{{{values[0]}", *values[1:-1], f"{values[-1]}}}"], ";", 120 - 8), pad),
+            *_lines(braced_call_lines(kernel, values, COLUMNS - len(pad)), pad),
             f"{_INDENT}}});",
             "}",
         ]

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cpu/elementwise.h"
 #include "attention_llm_ext.h"
+#include "diopi_cpu/elementwise.h"
 
 namespace diopi::cpu {
 

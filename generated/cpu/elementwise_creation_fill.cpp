@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cpu/elementwise.h"
 #include "creation_fill.h"
+#include "diopi_cpu/elementwise.h"
 
 namespace diopi::cpu {
 

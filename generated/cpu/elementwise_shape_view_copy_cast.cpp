@@ -62,17 +62,11 @@ void tril(const TrilArgs& args) {
     call.run(loops<TrilLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-void expand(const ExpandArgs& args) {
-    copy_elements(args.out, args.input);
-}
+void expand(const ExpandArgs& args) { copy_elements(args.out, args.input); }
 
-void copy_inp(const CopyInpArgs& args) {
-    copy_elements(args.dest, args.src);
-}
+void copy_inp(const CopyInpArgs& args) { copy_elements(args.dest, args.src); }
 
-void cast_dtype(const CastDtypeArgs& args) {
-    copy_elements(args.out, args.input);
-}
+void cast_dtype(const CastDtypeArgs& args) { copy_elements(args.out, args.input); }
 
 void triu(const TriuArgs& args) {
     const Dtype compute = args.input.dtype;

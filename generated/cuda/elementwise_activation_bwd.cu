@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cuda/elementwise.h"
 #include "activation_bwd.h"
+#include "diopi_cuda/elementwise.h"
 
 namespace diopi::cuda {
 

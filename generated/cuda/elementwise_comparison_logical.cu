@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cuda/elementwise.h"
 #include "comparison_logical.h"
+#include "diopi_cuda/elementwise.h"
 
 namespace diopi::cuda {
 

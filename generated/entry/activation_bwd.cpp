@@ -23,8 +23,8 @@ DIOPI_API diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx, diopiTens
         operands.value("min_val", min_val);
         operands.value("max_val", max_val);
         const Call call(contract::kHardtanhBackward, operands);
-        kernels::hardtanh_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*min_val),
-                                   number(*max_val)});
+        kernels::hardtanh_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*min_val), number(*max_val)});
     });
 }
 
@@ -83,8 +83,8 @@ DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("negative_slope", negative_slope);
         operands.value("input_is_result", input_is_result);
         const Call call(contract::kLeakyReluBackward, operands);
-        kernels::leaky_relu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*negative_slope),
-                                     input_is_result});
+        kernels::leaky_relu_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*negative_slope), input_is_result});
     });
 }
 

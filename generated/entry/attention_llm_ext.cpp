@@ -25,8 +25,8 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
         operands.value("conj", conj);
         operands.value("interleaved", interleaved);
         const Call call(contract::kRotaryEmbedding, operands);
-        kernels::rotary_embedding({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), conj,
-                                  interleaved});
+        kernels::rotary_embedding(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), conj, interleaved});
     });
 }
 
@@ -51,7 +51,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTe
         operands.out("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttention, operands);
         kernels::multi_head_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dropout_p, is_causal,
-                                      return_debug_mask, scale, call.tensor(7), call.tensor(8), gen, call.tensor(10)});
+                                       return_debug_mask, scale, call.tensor(7), call.tensor(8), gen, call.tensor(10)});
     });
 }
 
@@ -80,8 +80,8 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
         operands.out("grad_v", grad_v);
         const Call call(contract::kMultiHeadAttentionBackward, operands);
         kernels::multi_head_attention_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                               call.tensor(4), call.tensor(5), dropout_p, is_causal, gen, scale,
-                                               call.tensor(10), call.tensor(11), call.tensor(12)});
+                                                call.tensor(4), call.tensor(5), dropout_p, is_causal, gen, scale,
+                                                call.tensor(10), call.tensor(11), call.tensor(12)});
     });
 }
 
@@ -110,8 +110,8 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
         operands.inout("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttentionVarLen, operands);
         kernels::multi_head_attention_var_len({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                              call.tensor(4), max_q, max_k, dropout_p, is_causal, return_debug_mask,
-                                              scale, call.tensor(11), call.tensor(12), gen, call.tensor(14)});
+                                               call.tensor(4), max_q, max_k, dropout_p, is_causal, return_debug_mask,
+                                               scale, call.tensor(11), call.tensor(12), gen, call.tensor(14)});
     });
 }
 
@@ -143,9 +143,9 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
         operands.out("grad_v", grad_v);
         const Call call(contract::kMultiHeadAttentionVarLenBackward, operands);
         kernels::multi_head_attention_var_len_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                       call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
-                                                       call.tensor(7), max_q, max_k, dropout_p, is_causal, gen, scale,
-                                                       call.tensor(14), call.tensor(15), call.tensor(16)});
+                                                        call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
+                                                        call.tensor(7), max_q, max_k, dropout_p, is_causal, gen, scale,
+                                                        call.tensor(14), call.tensor(15), call.tensor(16)});
     });
 }
 
@@ -172,8 +172,8 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttention, operands);
         kernels::flash_attention({ctx, call.tensor(0), call.tensor(1), gen, call.tensor(3), call.tensor(4),
-                                 call.tensor(5), call.tensor(6), p_dropout, softmax_scale, is_causal, window_size_left,
-                                 window_size_right});
+                                  call.tensor(5), call.tensor(6), p_dropout, softmax_scale, is_causal, window_size_left,
+                                  window_size_right});
     });
 }
 
@@ -204,9 +204,9 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionBackward, operands);
         kernels::flash_attention_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gen,
-                                          call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                          call.tensor(9), call.tensor(10), p_dropout, softmax_scale, is_causal,
-                                          window_size_left, window_size_right});
+                                           call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                           call.tensor(9), call.tensor(10), p_dropout, softmax_scale, is_causal,
+                                           window_size_left, window_size_right});
     });
 }
 
@@ -240,9 +240,9 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         operands.value("input_layout", input_layout);
         const Call call(contract::kCustomizedFlashAttention, operands);
         kernels::customized_flash_attention({ctx, call.tensor(0), dropout_mask, softmax_max, softmax_sum, softmax_out,
-                                            gen, call.tensor(6), call.tensor(7), call.tensor(8), call.tensor(9),
-                                            call.tensor(10), p_dropout, softmax_scale, is_causal, window_size_left,
-                                            window_size_right, head_num, text(input_layout)});
+                                             gen, call.tensor(6), call.tensor(7), call.tensor(8), call.tensor(9),
+                                             call.tensor(10), p_dropout, softmax_scale, is_causal, window_size_left,
+                                             window_size_right, head_num, text(input_layout)});
     });
 }
 
@@ -279,12 +279,28 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
         operands.value("head_num", head_num);
         operands.value("input_layout", input_layout);
         const Call call(contract::kCustomizedFlashAttentionBackward, operands);
-        kernels::customized_flash_attention_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                     call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
-                                                     call.tensor(7), call.tensor(8), call.tensor(9), call.tensor(10),
-                                                     call.tensor(11), call.tensor(12), call.tensor(13), p_dropout,
-                                                     softmax_scale, is_causal, window_size_left, window_size_right,
-                                                     head_num, text(input_layout)});
+        kernels::customized_flash_attention_backward({ctx,
+                                                      call.tensor(0),
+                                                      call.tensor(1),
+                                                      call.tensor(2),
+                                                      call.tensor(3),
+                                                      call.tensor(4),
+                                                      call.tensor(5),
+                                                      call.tensor(6),
+                                                      call.tensor(7),
+                                                      call.tensor(8),
+                                                      call.tensor(9),
+                                                      call.tensor(10),
+                                                      call.tensor(11),
+                                                      call.tensor(12),
+                                                      call.tensor(13),
+                                                      p_dropout,
+                                                      softmax_scale,
+                                                      is_causal,
+                                                      window_size_left,
+                                                      window_size_right,
+                                                      head_num,
+                                                      text(input_layout)});
     });
 }
 
@@ -317,9 +333,9 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionVarLen, operands);
         kernels::flash_attention_var_len({ctx, call.tensor(0), call.tensor(1), gen, call.tensor(3), call.tensor(4),
-                                         call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8), max_seqlen_q,
-                                         max_seqlen_kv, p_dropout, softmax_scale, is_causal, window_size_left,
-                                         window_size_right});
+                                          call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8), max_seqlen_q,
+                                          max_seqlen_kv, p_dropout, softmax_scale, is_causal, window_size_left,
+                                          window_size_right});
     });
 }
 
@@ -354,11 +370,27 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionVarLenBackward, operands);
-        kernels::flash_attention_var_len_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  gen, call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                                  call.tensor(9), call.tensor(10), call.tensor(11), call.tensor(12),
-                                                  max_seqlen_q, max_seqlen_kv, p_dropout, softmax_scale, is_causal,
-                                                  window_size_left, window_size_right});
+        kernels::flash_attention_var_len_backward({ctx,
+                                                   call.tensor(0),
+                                                   call.tensor(1),
+                                                   call.tensor(2),
+                                                   call.tensor(3),
+                                                   gen,
+                                                   call.tensor(5),
+                                                   call.tensor(6),
+                                                   call.tensor(7),
+                                                   call.tensor(8),
+                                                   call.tensor(9),
+                                                   call.tensor(10),
+                                                   call.tensor(11),
+                                                   call.tensor(12),
+                                                   max_seqlen_q,
+                                                   max_seqlen_kv,
+                                                   p_dropout,
+                                                   softmax_scale,
+                                                   is_causal,
+                                                   window_size_left,
+                                                   window_size_right});
     });
 }
 
@@ -393,11 +425,27 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kCustomizedFlashAttentionVarLen, operands);
-        kernels::customized_flash_attention_var_len({ctx, call.tensor(0), dropout_mask, softmax_max, softmax_sum,
-                                                    softmax_out, gen, call.tensor(6), call.tensor(7), call.tensor(8),
-                                                    cum_seq_q, cum_seq_kv, call.tensor(11), call.tensor(12),
-                                                    max_seqlen_q, max_seqlen_kv, p_dropout, softmax_scale, is_causal,
-                                                    window_size_left, window_size_right});
+        kernels::customized_flash_attention_var_len({ctx,
+                                                     call.tensor(0),
+                                                     dropout_mask,
+                                                     softmax_max,
+                                                     softmax_sum,
+                                                     softmax_out,
+                                                     gen,
+                                                     call.tensor(6),
+                                                     call.tensor(7),
+                                                     call.tensor(8),
+                                                     cum_seq_q,
+                                                     cum_seq_kv,
+                                                     call.tensor(11),
+                                                     call.tensor(12),
+                                                     max_seqlen_q,
+                                                     max_seqlen_kv,
+                                                     p_dropout,
+                                                     softmax_scale,
+                                                     is_causal,
+                                                     window_size_left,
+                                                     window_size_right});
     });
 }
 
@@ -436,13 +484,30 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kCustomizedFlashAttentionVarLenBackward, operands);
-        kernels::customized_flash_attention_var_len_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                             call.tensor(3), call.tensor(4), call.tensor(5),
-                                                             call.tensor(6), cum_seq_q, cum_seq_kv, call.tensor(9),
-                                                             call.tensor(10), call.tensor(11), call.tensor(12),
-                                                             call.tensor(13), call.tensor(14), call.tensor(15),
-                                                             max_seqlen_q, max_seqlen_kv, p_dropout, softmax_scale,
-                                                             is_causal, window_size_left, window_size_right});
+        kernels::customized_flash_attention_var_len_backward({ctx,
+                                                              call.tensor(0),
+                                                              call.tensor(1),
+                                                              call.tensor(2),
+                                                              call.tensor(3),
+                                                              call.tensor(4),
+                                                              call.tensor(5),
+                                                              call.tensor(6),
+                                                              cum_seq_q,
+                                                              cum_seq_kv,
+                                                              call.tensor(9),
+                                                              call.tensor(10),
+                                                              call.tensor(11),
+                                                              call.tensor(12),
+                                                              call.tensor(13),
+                                                              call.tensor(14),
+                                                              call.tensor(15),
+                                                              max_seqlen_q,
+                                                              max_seqlen_kv,
+                                                              p_dropout,
+                                                              softmax_scale,
+                                                              is_causal,
+                                                              window_size_left,
+                                                              window_size_right});
     });
 }
 
@@ -476,8 +541,8 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
         operands.value("scale", scale);
         operands.value("fixed_triu_mask", fixed_triu_mask);
         const Call call(contract::kScaledMaskedSoftmaxBackward, operands);
-        kernels::scaled_masked_softmax_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                scale, fixed_triu_mask});
+        kernels::scaled_masked_softmax_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), scale, fixed_triu_mask});
     });
 }
 
@@ -498,7 +563,7 @@ DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("p_max_len_in_batch", p_max_len_in_batch);
         const Call call(contract::kApplyPenalty, operands);
         kernels::apply_penalty({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                               call.tensor(5), p_max_len_in_batch});
+                                call.tensor(5), p_max_len_in_batch});
     });
 }
 
@@ -518,8 +583,8 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensor
         operands.in("p_token_ids", p_token_ids);
         operands.in("p_token_counts", p_token_counts);
         const Call call(contract::kApplyPenaltyV2, operands);
-        kernels::apply_penalty_v2({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                  call.tensor(5)});
+        kernels::apply_penalty_v2(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
 
@@ -553,7 +618,7 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, di
         operands.value("max_input_len", max_input_len);
         const Call call(contract::kTokenAttentionInference, operands);
         kernels::token_attention_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), max_input_len});
+                                            call.tensor(4), call.tensor(5), max_input_len});
     });
 }
 
@@ -576,7 +641,7 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
         operands.value("other_kv_index", other_kv_index);
         const Call call(contract::kTokenSoftmaxReduceVInference, operands);
         kernels::token_softmax_reduce_v_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  call.tensor(4), call.tensor(5), max_input_len, other_kv_index});
+                                                   call.tensor(4), call.tensor(5), max_input_len, other_kv_index});
     });
 }
 
@@ -601,7 +666,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
         operands.value("block_size", block_size);
         const Call call(contract::kPagedAttention, operands);
         kernels::paged_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                 actual_seq_lengths, num_heads, num_kv_heads, dim, call.tensor(9), block_size});
+                                  actual_seq_lengths, num_heads, num_kv_heads, dim, call.tensor(9), block_size});
     });
 }
 
@@ -622,7 +687,7 @@ DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx,
         operands.value("max_input_len", max_input_len);
         const Call call(contract::kContextAttentionInference, operands);
         kernels::context_attention_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             call.tensor(4), call.tensor(5), max_input_len});
+                                              call.tensor(4), call.tensor(5), max_input_len});
     });
 }
 
@@ -659,7 +724,7 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
         operands.value("stream_mode", stream_mode);
         const Call call(contract::kMatmulAllReduce, operands);
         kernels::matmul_all_reduce({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), text(group),
-                                   text(reduce_op), comm_turn, stream_mode});
+                                    text(reduce_op), comm_turn, stream_mode});
     });
 }
 
@@ -683,8 +748,8 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
         operands.value("dim", dim);
         const Call call(contract::kPromptFlashAttention, operands);
         kernels::prompt_flash_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        call.tensor(4), actual_seq_lengths, max_input_len, num_heads, num_kv_heads,
-                                        dim});
+                                         call.tensor(4), actual_seq_lengths, max_input_len, num_heads, num_kv_heads,
+                                         dim});
     });
 }
 
@@ -704,7 +769,7 @@ DIOPI_API diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTenso
         operands.value("fusion_level", fusion_level);
         const Call call(contract::kFusedSiluFfnInp, operands);
         kernels::fused_silu_ffn_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                    call.tensor(4), workspace_size, fusion_level});
+                                     call.tensor(4), workspace_size, fusion_level});
     });
 }
 
@@ -733,8 +798,8 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
         operands.in("scale", scale);
         operands.value("eps", eps);
         const Call call(contract::kFusedAddRootMeanSquareNormInp, operands);
-        kernels::fused_add_root_mean_square_norm_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                     call.tensor(3), eps});
+        kernels::fused_add_root_mean_square_norm_inp(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), eps});
     });
 }
 
@@ -769,11 +834,27 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
         operands.value("rotary_embedding", rotary_embedding);
         operands.value("rope_theta", rope_theta);
         const Call call(contract::kFusedContextAttentionInp, operands);
-        kernels::fused_context_attention_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             pre_work_size, is_prepared, call.tensor(6), workspace_size, fusion_level,
-                                             call.tensor(9), call.tensor(10), layer_id, local_head_num,
-                                             local_kv_head_num, size_per_head, max_seq_len, max_q_len, max_kv_len,
-                                             rotary_embedding, rope_theta});
+        kernels::fused_context_attention_inp({ctx,
+                                              call.tensor(0),
+                                              call.tensor(1),
+                                              call.tensor(2),
+                                              call.tensor(3),
+                                              pre_work_size,
+                                              is_prepared,
+                                              call.tensor(6),
+                                              workspace_size,
+                                              fusion_level,
+                                              call.tensor(9),
+                                              call.tensor(10),
+                                              layer_id,
+                                              local_head_num,
+                                              local_kv_head_num,
+                                              size_per_head,
+                                              max_seq_len,
+                                              max_q_len,
+                                              max_kv_len,
+                                              rotary_embedding,
+                                              rope_theta});
     });
 }
 
@@ -807,11 +888,26 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
         operands.value("rotary_embedding", rotary_embedding);
         operands.value("rope_theta", rope_theta);
         const Call call(contract::kFusedDecoderAttentionInp, operands);
-        kernels::fused_decoder_attention_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             workspace_size, fusion_level, call.tensor(6), call.tensor(7),
-                                             call.tensor(8), call.tensor(9), call.tensor(10), step, layer_id,
-                                             local_head_num, local_kv_head_num, size_per_head, max_seq_len,
-                                             rotary_embedding, rope_theta});
+        kernels::fused_decoder_attention_inp({ctx,
+                                              call.tensor(0),
+                                              call.tensor(1),
+                                              call.tensor(2),
+                                              call.tensor(3),
+                                              workspace_size,
+                                              fusion_level,
+                                              call.tensor(6),
+                                              call.tensor(7),
+                                              call.tensor(8),
+                                              call.tensor(9),
+                                              call.tensor(10),
+                                              step,
+                                              layer_id,
+                                              local_head_num,
+                                              local_kv_head_num,
+                                              size_per_head,
+                                              max_seq_len,
+                                              rotary_embedding,
+                                              rope_theta});
     });
 }
 
@@ -831,8 +927,8 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
         operands.value("top_p", top_p);
         operands.value("top_ps_size", top_ps_size);
         const Call call(contract::kSetupTopkRuntimeArgsInp, operands);
-        kernels::setup_topk_runtime_args_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, top_k,
-                                             top_ks_size, top_p, top_ps_size});
+        kernels::setup_topk_runtime_args_inp(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, top_k, top_ks_size, top_p, top_ps_size});
     });
 }
 
@@ -867,9 +963,9 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("generators", generators, contract::Direction::inout);
         const Call call(contract::kTopKSampling, operands);
         kernels::top_k_sampling({ctx, call.tensor(0), call.tensor(1), call.tensor(2), workspace_size, fusion_level,
-                                call.tensor(5), call.tensor(6), call.tensor(7), step, batch_size, vocab_size_padded,
-                                call.tensor(11), call.tensor(12), call.tensor(13), call.tensor(14), call.tensor(15),
-                                generators});
+                                 call.tensor(5), call.tensor(6), call.tensor(7), step, batch_size, vocab_size_padded,
+                                 call.tensor(11), call.tensor(12), call.tensor(13), call.tensor(14), call.tensor(15),
+                                 generators});
     });
 }
 
@@ -900,9 +996,9 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
         operands.value("top_p_reset_ids", top_p_reset_ids);
         const Call call(contract::kSetupToppRuntimeArgsInp, operands);
         kernels::setup_topp_runtime_args_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, top_k,
-                                             top_ks_size, top_p, top_ps_size, call.tensor(8), call.tensor(9),
-                                             top_p_decay, call.tensor(11), top_p_min, call.tensor(13),
-                                             top_p_reset_ids});
+                                              top_ks_size, top_p, top_ps_size, call.tensor(8), call.tensor(9),
+                                              top_p_decay, call.tensor(11), top_p_min, call.tensor(13),
+                                              top_p_reset_ids});
     });
 }
 
@@ -938,9 +1034,9 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("generators", generators, contract::Direction::inout);
         const Call call(contract::kTopPSampling, operands);
         kernels::top_p_sampling({ctx, call.tensor(0), call.tensor(1), call.tensor(2), persistent_workspace_size,
-                                call.tensor(4), workspace_size, fusion_level, call.tensor(7), call.tensor(8),
-                                call.tensor(9), step, batch_size, vocab_size_padded, call.tensor(13), call.tensor(14),
-                                call.tensor(15), call.tensor(16), generators});
+                                 call.tensor(4), workspace_size, fusion_level, call.tensor(7), call.tensor(8),
+                                 call.tensor(9), step, batch_size, vocab_size_padded, call.tensor(13), call.tensor(14),
+                                 call.tensor(15), call.tensor(16), generators});
     });
 }
 
@@ -960,7 +1056,7 @@ DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("batch_size", batch_size);
         const Call call(contract::kGatherOutput, operands);
         kernels::gather_output({ctx, call.tensor(0), call.tensor(1), call.tensor(2), max_context_len, max_gen_step,
-                               max_output_len, batch_size});
+                                max_output_len, batch_size});
     });
 }
 
@@ -1022,8 +1118,8 @@ DIOPI_API diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
         operands.value("hidden_units", hidden_units);
         operands.value("step", step);
         const Call call(contract::kEmbeddingLookupPosEncoding, operands);
-        kernels::embedding_lookup_pos_encoding({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size,
-                                               hidden_units, step});
+        kernels::embedding_lookup_pos_encoding(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, hidden_units, step});
     });
 }
 
@@ -1039,8 +1135,8 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(
         operands.value("input_lengths", input_lengths);
         operands.value("hidden_units", hidden_units);
         const Call call(contract::kInputIdsEmbeddingLookupPosEncoding, operands);
-        kernels::input_ids_embedding_lookup_pos_encoding({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                         input_lengths, hidden_units});
+        kernels::input_ids_embedding_lookup_pos_encoding(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), input_lengths, hidden_units});
     });
 }
 
@@ -1062,7 +1158,7 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
         operands.value("step", step);
         const Call call(contract::kBanBadWordsInp, operands);
         kernels::ban_bad_words_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), id_offset, bad_words_len,
-                                   share_words, batch_size, vocab_size, step});
+                                    share_words, batch_size, vocab_size, step});
     });
 }
 
@@ -1081,8 +1177,8 @@ DIOPI_API diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiCo
         operands.value("batch_size", batch_size);
         operands.value("step", step);
         const Call call(contract::kStopWordsCriterion, operands);
-        kernels::stop_words_criterion({ctx, call.tensor(0), call.tensor(1), call.tensor(2), id_offset, stop_words_len,
-                                      batch_size, step});
+        kernels::stop_words_criterion(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), id_offset, stop_words_len, batch_size, step});
     });
 }
 
@@ -1100,8 +1196,8 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
         operands.value("batch_size", batch_size);
         operands.value("step", step);
         const Call call(contract::kLengthCriterion, operands);
-        kernels::length_criterion({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), batch_size,
-                                  step});
+        kernels::length_criterion(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), batch_size, step});
     });
 }
 
@@ -1126,7 +1222,7 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
         operands.value("penalty_type", penalty_type);
         const Call call(contract::kBatchApplyRepetitionPenaltyInp, operands);
         kernels::batch_apply_repetition_penalty_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size,
-                                                    vocab_size, call.tensor(5), max_input_length, step, penalty_type});
+                                                     vocab_size, call.tensor(5), max_input_length, step, penalty_type});
     });
 }
 
@@ -1145,7 +1241,7 @@ DIOPI_API diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t
         operands.value("vocab_size", vocab_size);
         operands.value("vocab_size_padd", vocab_size_padd);
         const Call call(contract::kBatchApplyTemperaturePenaltyInp, operands);
-        kernels::batch_apply_temperature_penalty_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size,
-                                                     vocab_size, vocab_size_padd});
+        kernels::batch_apply_temperature_penalty_inp(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, vocab_size, vocab_size_padd});
     });
 }

@@ -28,8 +28,8 @@ DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorH
         operands.value("dilation", dilation);
         operands.value("groups", groups);
         const Call call(contract::kConvolution2d, operands);
-        kernels::convolution2d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
-                               dilation, groups});
+        kernels::convolution2d(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding, dilation, groups});
     });
 }
 
@@ -55,7 +55,8 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
         operands.value("groups", groups);
         const Call call(contract::kConvolution2dBackward, operands);
         kernels::convolution2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation, groups});
+                                         call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
+                                         groups});
     });
 }
 
@@ -95,7 +96,7 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
         operands.in("indices", indices);
         const Call call(contract::kMaxPool1dBackward, operands);
         kernels::max_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                     dilation, ceil_mode, call.tensor(8)});
+                                      dilation, ceil_mode, call.tensor(8)});
     });
 }
 
@@ -115,8 +116,8 @@ DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopi
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool1dWithIndices, operands);
-        kernels::max_pool1d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride,
-                                         padding, dilation, ceil_mode});
+        kernels::max_pool1d_with_indices(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
 
@@ -134,8 +135,8 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("ceil_mode", ceil_mode);
         operands.value("count_include_pad", count_include_pad);
         const Call call(contract::kAvgPool1d, operands);
-        kernels::avg_pool1d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
-                            count_include_pad});
+        kernels::avg_pool1d(
+            {ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode, count_include_pad});
     });
 }
 
@@ -156,7 +157,7 @@ DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("count_include_pad", count_include_pad);
         const Call call(contract::kAvgPool1dBackward, operands);
         kernels::avg_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                     ceil_mode, count_include_pad});
+                                      ceil_mode, count_include_pad});
     });
 }
 
@@ -251,7 +252,7 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("output_size", output_size);
         const Call call(contract::kPool1d, operands);
         kernels::pool1d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
-                        exclusive, adaptive, output_size});
+                         exclusive, adaptive, output_size});
     });
 }
 
@@ -277,7 +278,7 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.in("indices", indices);
         const Call call(contract::kPool1dBackward, operands);
         kernels::pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode), ksize, stride,
-                                 padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
+                                  padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
     });
 }
 
@@ -297,7 +298,7 @@ DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool2d, operands);
         kernels::avg_pool2d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
-                            count_include_pad, optional_value(divisor_override)});
+                             count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -319,7 +320,7 @@ DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool2dBackward, operands);
         kernels::avg_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                     ceil_mode, count_include_pad, optional_value(divisor_override)});
+                                      ceil_mode, count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -357,8 +358,8 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool2dWithIndices, operands);
-        kernels::max_pool2d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride,
-                                         padding, dilation, ceil_mode});
+        kernels::max_pool2d_with_indices(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
 
@@ -380,7 +381,7 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
         operands.in("indices", indices);
         const Call call(contract::kMaxPool2dBackward, operands);
         kernels::max_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                     dilation, ceil_mode, call.tensor(8)});
+                                      dilation, ceil_mode, call.tensor(8)});
     });
 }
 
@@ -404,7 +405,7 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("output_size", output_size);
         const Call call(contract::kPool2d, operands);
         kernels::pool2d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
-                        exclusive, adaptive, output_size});
+                         exclusive, adaptive, output_size});
     });
 }
 
@@ -430,7 +431,7 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.in("indices", indices);
         const Call call(contract::kPool2dBackward, operands);
         kernels::pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode), ksize, stride,
-                                 padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
+                                  padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
     });
 }
 
@@ -523,7 +524,7 @@ DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTenso
         operands.value("dilation", dilation);
         const Call call(contract::kConvTranspose2d, operands);
         kernels::conv_transpose2d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
-                                  output_padding, groups, dilation});
+                                   output_padding, groups, dilation});
     });
 }
 
@@ -550,8 +551,8 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
         operands.value("groups", groups);
         const Call call(contract::kConvTranspose2dBackward, operands);
         kernels::conv_transpose2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
-                                           output_padding, groups});
+                                            call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
+                                            output_padding, groups});
     });
 }
 
@@ -573,7 +574,7 @@ DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTenso
         operands.value("dilation", dilation);
         const Call call(contract::kConvTranspose3d, operands);
         kernels::conv_transpose3d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
-                                  output_padding, groups, dilation});
+                                   output_padding, groups, dilation});
     });
 }
 
@@ -600,8 +601,8 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
         operands.value("groups", groups);
         const Call call(contract::kConvTranspose3dBackward, operands);
         kernels::conv_transpose3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
-                                           output_padding, groups});
+                                            call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
+                                            output_padding, groups});
     });
 }
 
@@ -621,8 +622,8 @@ DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorH
         operands.value("dilation", dilation);
         operands.value("groups", groups);
         const Call call(contract::kConvolution3d, operands);
-        kernels::convolution3d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
-                               dilation, groups});
+        kernels::convolution3d(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding, dilation, groups});
     });
 }
 
@@ -648,7 +649,8 @@ DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diop
         operands.value("groups", groups);
         const Call call(contract::kConvolution3dBackward, operands);
         kernels::convolution3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation, groups});
+                                         call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
+                                         groups});
     });
 }
 
@@ -668,7 +670,7 @@ DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool3d, operands);
         kernels::avg_pool3d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
-                            count_include_pad, optional_value(divisor_override)});
+                             count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -690,7 +692,7 @@ DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool3dBackward, operands);
         kernels::avg_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                     ceil_mode, count_include_pad, optional_value(divisor_override)});
+                                      ceil_mode, count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -728,8 +730,8 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool3dWithIndices, operands);
-        kernels::max_pool3d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride,
-                                         padding, dilation, ceil_mode});
+        kernels::max_pool3d_with_indices(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
 
@@ -751,7 +753,7 @@ DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTen
         operands.in("indices", indices);
         const Call call(contract::kMaxPool3dBackward, operands);
         kernels::max_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                     dilation, ceil_mode, call.tensor(8)});
+                                      dilation, ceil_mode, call.tensor(8)});
     });
 }
 
@@ -846,7 +848,7 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("output_size", output_size);
         const Call call(contract::kPool3d, operands);
         kernels::pool3d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
-                        exclusive, adaptive, output_size});
+                         exclusive, adaptive, output_size});
     });
 }
 
@@ -872,7 +874,7 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.in("indices", indices);
         const Call call(contract::kPool3dBackward, operands);
         kernels::pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode), ksize, stride,
-                                 padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
+                                  padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
     });
 }
 
@@ -948,8 +950,8 @@ DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, dio
         operands.value("align_corners", align_corners);
         operands.value("mode", mode);
         const Call call(contract::kUpsampleLinearBackward, operands);
-        kernels::upsample_linear_backward({ctx, call.tensor(0), call.tensor(1), out_size, in_size, align_corners,
-                                          text(mode)});
+        kernels::upsample_linear_backward(
+            {ctx, call.tensor(0), call.tensor(1), out_size, in_size, align_corners, text(mode)});
     });
 }
 

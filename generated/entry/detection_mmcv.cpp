@@ -42,7 +42,7 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlign, operands);
         kernels::roi_align({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, pooled_height,
-                           pooled_width, sampling_ratio, aligned});
+                            pooled_width, sampling_ratio, aligned});
     });
 }
 
@@ -68,7 +68,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTens
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignBackward, operands);
         kernels::roi_align_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, pooled_height,
-                                    pooled_width, batch_size, channels, height, width, sampling_ratio, aligned});
+                                     pooled_width, batch_size, channels, height, width, sampling_ratio, aligned});
     });
 }
 
@@ -94,7 +94,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopi
         operands.value("aggregate", aggregate);
         const Call call(contract::kAssignScoreWithkMmcv, operands);
         kernels::assign_score_withk_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), B, N, npoint, M, K, out_dim, aggregate});
+                                          call.tensor(4), B, N, npoint, M, K, out_dim, aggregate});
     });
 }
 
@@ -123,8 +123,8 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
         operands.value("aggregate", aggregate);
         const Call call(contract::kAssignScoreWithkBackwardMmcv, operands);
         kernels::assign_score_withk_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), B, N,
-                                                  npoint, M, K, out_dim, aggregate});
+                                                   call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), B, N,
+                                                   npoint, M, K, out_dim, aggregate});
     });
 }
 
@@ -145,8 +145,8 @@ DIOPI_API diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorH
         operands.value("min_radius", min_radius);
         operands.value("max_radius", max_radius);
         const Call call(contract::kBallQueryMmcv, operands);
-        kernels::ball_query_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, npoint, sample_num,
-                                 min_radius, max_radius});
+        kernels::ball_query_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, npoint, sample_num, min_radius, max_radius});
     });
 }
 
@@ -167,7 +167,7 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
         operands.value("sample_num", sample_num);
         const Call call(contract::kStackBallQueryMmcv, operands);
         kernels::stack_ball_query_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                       call.tensor(4), max_radius, sample_num});
+                                        call.tensor(4), max_radius, sample_num});
     });
 }
 
@@ -217,8 +217,8 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, di
         operands.in("argmax_idx", argmax_idx);
         operands.value("pool_size", pool_size);
         const Call call(contract::kBorderAlignBackwardMmcv, operands);
-        kernels::border_align_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            pool_size});
+        kernels::border_align_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pool_size});
     });
 }
 
@@ -273,7 +273,7 @@ DIOPI_API diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeMmcv, operands);
         kernels::carafe_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                             call.tensor(5), kernel_size, group_size, scale_factor});
+                              call.tensor(5), kernel_size, group_size, scale_factor});
     });
 }
 
@@ -300,8 +300,8 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTe
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeBackwardMmcv, operands);
         kernels::carafe_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                      kernel_size, group_size, scale_factor});
+                                       call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                       kernel_size, group_size, scale_factor});
     });
 }
 
@@ -318,8 +318,8 @@ DIOPI_API diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("group_size", group_size);
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeNaiveMmcv, operands);
-        kernels::carafe_naive_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, group_size,
-                                   scale_factor});
+        kernels::carafe_naive_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, group_size, scale_factor});
     });
 }
 
@@ -340,7 +340,7 @@ DIOPI_API diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, di
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeNaiveBackwardMmcv, operands);
         kernels::carafe_naive_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), kernel_size, group_size, scale_factor});
+                                             call.tensor(4), kernel_size, group_size, scale_factor});
     });
 }
 
@@ -369,7 +369,7 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("dW", dW);
         const Call call(contract::kCorrelationMmcv, operands);
         kernels::correlation_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kH, kW, patchH, patchW, padH,
-                                  padW, dilationH, dilationW, dilation_patchH, dilation_patchW, dH, dW});
+                                   padW, dilationH, dilationW, dilation_patchH, dilation_patchW, dH, dW});
     });
 }
 
@@ -400,8 +400,8 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
         operands.value("dW", dW);
         const Call call(contract::kCorrelationBackwardMmcv, operands);
         kernels::correlation_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), kH, kW, patchH, patchW, padH, padW, dilationH, dilationW,
-                                           dilation_patchH, dilation_patchW, dH, dW});
+                                            call.tensor(4), kH, kW, patchH, patchW, padH, padW, dilationH, dilationW,
+                                            dilation_patchH, dilation_patchW, dH, dW});
     });
 }
 
@@ -433,8 +433,8 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kDeformConvMmcv, operands);
         kernels::deform_conv_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                  call.tensor(5), kW, kH, dW, dH, padW, padH, dilationW, dilationH, groups,
-                                  deform_groups, im2col_step});
+                                   call.tensor(5), kW, kH, dW, dH, padW, padH, dilationW, dilationH, groups,
+                                   deform_groups, im2col_step});
     });
 }
 
@@ -467,8 +467,8 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kDeformConvBackwardInputMmcv, operands);
         kernels::deform_conv_backward_input_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                 call.tensor(4), call.tensor(5), call.tensor(6), kW, kH, dW, dH, padW,
-                                                 padH, dilationW, dilationH, groups, deform_groups, im2col_step});
+                                                  call.tensor(4), call.tensor(5), call.tensor(6), kW, kH, dW, dH, padW,
+                                                  padH, dilationW, dilationH, groups, deform_groups, im2col_step});
     });
 }
 
@@ -499,10 +499,9 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
         operands.value("im2col_step", im2col_step);
         operands.value("scale", scale);
         const Call call(contract::kDeformConvBackwardParametersMmcv, operands);
-        kernels::deform_conv_backward_parameters_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                      call.tensor(3), call.tensor(4), call.tensor(5), kW, kH, dW, dH,
-                                                      padW, padH, dilationW, dilationH, groups, deform_groups,
-                                                      im2col_step, scale});
+        kernels::deform_conv_backward_parameters_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5), kW,
+             kH, dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups, im2col_step, scale});
     });
 }
 
@@ -525,7 +524,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
         operands.value("gamma", gamma);
         const Call call(contract::kDeformRoiPoolMmcv, operands);
         kernels::deform_roi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      pooled_height, pooled_width, sampling_ratio, spatial_scale, gamma});
+                                       pooled_height, pooled_width, sampling_ratio, spatial_scale, gamma});
     });
 }
 
@@ -552,8 +551,8 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, 
         operands.value("gamma", gamma);
         const Call call(contract::kDeformRoiPoolBackwardMmcv, operands);
         kernels::deform_roi_pool_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                               call.tensor(4), call.tensor(5), pooled_height, pooled_width,
-                                               sampling_ratio, spatial_scale, gamma});
+                                                call.tensor(4), call.tensor(5), pooled_height, pooled_width,
+                                                sampling_ratio, spatial_scale, gamma});
     });
 }
 
@@ -570,8 +569,8 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopi
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSigmoidFocalLossMmcv, operands);
-        kernels::sigmoid_focal_loss_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma,
-                                         alpha});
+        kernels::sigmoid_focal_loss_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha});
     });
 }
 
@@ -589,8 +588,8 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ct
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSigmoidFocalLossBackwardMmcv, operands);
-        kernels::sigmoid_focal_loss_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  gamma, alpha});
+        kernels::sigmoid_focal_loss_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha});
     });
 }
 
@@ -607,8 +606,8 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopi
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSoftmaxFocalLossMmcv, operands);
-        kernels::softmax_focal_loss_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma,
-                                         alpha});
+        kernels::softmax_focal_loss_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha});
     });
 }
 
@@ -627,8 +626,8 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSoftmaxFocalLossBackwardMmcv, operands);
-        kernels::softmax_focal_loss_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  call.tensor(4), gamma, alpha});
+        kernels::softmax_focal_loss_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), gamma, alpha});
     });
 }
 
@@ -664,8 +663,8 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle
         operands.value("N", N);
         operands.value("num_points", num_points);
         const Call call(contract::kFurthestPointSamplingWithDistMmcv, operands);
-        kernels::furthest_point_sampling_with_dist_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N,
-                                                        num_points});
+        kernels::furthest_point_sampling_with_dist_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, num_points});
     });
 }
 
@@ -685,8 +684,8 @@ DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, dio
         operands.value("alpha", alpha);
         operands.value("scale", scale);
         const Call call(contract::kFusedBiasLeakyreluMmcv, operands);
-        kernels::fused_bias_leakyrelu_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), act, grad, alpha,
-                                           scale});
+        kernels::fused_bias_leakyrelu_mmcv(
+            {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), act, grad, alpha, scale});
     });
 }
 
@@ -760,8 +759,8 @@ DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, di
         operands.value("npoints", npoints);
         operands.value("nsample", nsample);
         const Call call(contract::kGroupPointsBackwardMmcv, operands);
-        kernels::group_points_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints,
-                                            nsample});
+        kernels::group_points_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints, nsample});
     });
 }
 
@@ -784,8 +783,8 @@ DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopi
         operands.value("m", m);
         operands.value("nsample", nsample);
         const Call call(contract::kStackGroupPointsMmcv, operands);
-        kernels::stack_group_points_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), b, c, m, nsample});
+        kernels::stack_group_points_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), b, c, m, nsample});
     });
 }
 
@@ -807,8 +806,8 @@ DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(
         operands.value("n", n);
         operands.value("nsample", nsample);
         const Call call(contract::kStackGroupPointsBackwardMmcv, operands);
-        kernels::stack_group_points_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  call.tensor(4), b, c, m, n, nsample});
+        kernels::stack_group_points_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), b, c, m, n, nsample});
     });
 }
 
@@ -892,8 +891,8 @@ DIOPI_API diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("pad_h", pad_h);
         operands.value("pad_w", pad_w);
         const Call call(contract::kMaskedIm2colMmcv, operands);
-        kernels::masked_im2col_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), kernel_h,
-                                    kernel_w, pad_h, pad_w});
+        kernels::masked_im2col_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), kernel_h, kernel_w, pad_h, pad_w});
     });
 }
 
@@ -912,8 +911,8 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("width", width);
         operands.value("channels", channels);
         const Call call(contract::kMaskedCol2imMmcv, operands);
-        kernels::masked_col2im_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), height, width,
-                                    channels});
+        kernels::masked_col2im_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), height, width, channels});
     });
 }
 
@@ -946,10 +945,26 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
         operands.value("deformable_group", deformable_group);
         operands.value("with_bias", with_bias);
         const Call call(contract::kModulatedDeformConvMmcv, operands);
-        kernels::modulated_deform_conv_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), kernel_h,
-                                            kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, group,
-                                            deformable_group, with_bias});
+        kernels::modulated_deform_conv_mmcv({ctx,
+                                             call.tensor(0),
+                                             call.tensor(1),
+                                             call.tensor(2),
+                                             call.tensor(3),
+                                             call.tensor(4),
+                                             call.tensor(5),
+                                             call.tensor(6),
+                                             call.tensor(7),
+                                             kernel_h,
+                                             kernel_w,
+                                             stride_h,
+                                             stride_w,
+                                             pad_h,
+                                             pad_w,
+                                             dilation_h,
+                                             dilation_w,
+                                             group,
+                                             deformable_group,
+                                             with_bias});
     });
 }
 
@@ -989,12 +1004,31 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(
         operands.value("deformable_group", deformable_group);
         operands.value("with_bias", with_bias);
         const Call call(contract::kModulatedDeformConvBackwardMmcv, operands);
-        kernels::modulated_deform_conv_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                     call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
-                                                     call.tensor(7), call.tensor(8), call.tensor(9), call.tensor(10),
-                                                     call.tensor(11), call.tensor(12), kernel_h, kernel_w, stride_h,
-                                                     stride_w, pad_h, pad_w, dilation_h, dilation_w, group,
-                                                     deformable_group, with_bias});
+        kernels::modulated_deform_conv_backward_mmcv({ctx,
+                                                      call.tensor(0),
+                                                      call.tensor(1),
+                                                      call.tensor(2),
+                                                      call.tensor(3),
+                                                      call.tensor(4),
+                                                      call.tensor(5),
+                                                      call.tensor(6),
+                                                      call.tensor(7),
+                                                      call.tensor(8),
+                                                      call.tensor(9),
+                                                      call.tensor(10),
+                                                      call.tensor(11),
+                                                      call.tensor(12),
+                                                      kernel_h,
+                                                      kernel_w,
+                                                      stride_h,
+                                                      stride_w,
+                                                      pad_h,
+                                                      pad_w,
+                                                      dilation_h,
+                                                      dilation_w,
+                                                      group,
+                                                      deformable_group,
+                                                      with_bias});
     });
 }
 
@@ -1014,8 +1048,8 @@ DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTens
         operands.in("attn_weight", attn_weight);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kMsDeformAttnMmcv, operands);
-        kernels::ms_deform_attn_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                     call.tensor(5), im2col_step});
+        kernels::ms_deform_attn_mmcv(
+            {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5), im2col_step});
     });
 }
 
@@ -1039,8 +1073,8 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kMsDeformAttnBackwardMmcv, operands);
         kernels::ms_deform_attn_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                              call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
-                                              call.tensor(8), im2col_step});
+                                               call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
+                                               call.tensor(8), im2col_step});
     });
 }
 
@@ -1076,7 +1110,7 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("multi_label", multi_label);
         const Call call(contract::kNmsRotatedMmcv, operands);
         kernels::nms_rotated_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                  call.tensor(5), iou_threshold, multi_label});
+                                   call.tensor(5), iou_threshold, multi_label});
     });
 }
 
@@ -1125,7 +1159,7 @@ DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("half_w_mask", half_w_mask);
         const Call call(contract::kPsamaskMmcv, operands);
         kernels::psamask_mmcv({ctx, call.tensor(0), call.tensor(1), psa_type, num_, h_feature, w_feature, h_mask,
-                              w_mask, half_h_mask, half_w_mask});
+                               w_mask, half_h_mask, half_w_mask});
     });
 }
 
@@ -1148,7 +1182,7 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
         operands.value("half_w_mask", half_w_mask);
         const Call call(contract::kPsamaskBackwardMmcv, operands);
         kernels::psamask_backward_mmcv({ctx, call.tensor(0), call.tensor(1), psa_type, num_, h_feature, w_feature,
-                                       h_mask, w_mask, half_h_mask, half_w_mask});
+                                        h_mask, w_mask, half_h_mask, half_w_mask});
     });
 }
 
@@ -1173,7 +1207,7 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignMmcv, operands);
         kernels::roi_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned});
+                                 aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned});
     });
 }
 
@@ -1198,8 +1232,8 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopi
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignBackwardMmcv, operands);
         kernels::roi_align_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), aligned_height, aligned_width, sampling_ratio, pool_mode,
-                                         spatial_scale, aligned});
+                                          call.tensor(4), aligned_height, aligned_width, sampling_ratio, pool_mode,
+                                          spatial_scale, aligned});
     });
 }
 
@@ -1221,7 +1255,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
         operands.value("clockwise", clockwise);
         const Call call(contract::kRoiAlignRotatedMmcv, operands);
         kernels::roi_align_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), aligned_height,
-                                        aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
+                                         aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
     });
 }
 
@@ -1244,7 +1278,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
         operands.value("clockwise", clockwise);
         const Call call(contract::kRoiAlignRotatedBackwardMmcv, operands);
         kernels::roi_align_rotated_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), aligned_height,
-                                                 aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
+                                                  aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
     });
 }
 
@@ -1266,7 +1300,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
         operands.value("clockwise", clockwise);
         const Call call(contract::kRiroiAlignRotatedMmcv, operands);
         kernels::riroi_align_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
-                                          pooled_width, num_samples, num_orientations, spatial_scale, clockwise});
+                                           pooled_width, num_samples, num_orientations, spatial_scale, clockwise});
     });
 }
 
@@ -1290,8 +1324,8 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t c
         operands.value("clockwise", clockwise);
         const Call call(contract::kRiroiAlignRotatedBackwardMmcv, operands);
         kernels::riroi_align_rotated_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
-                                                   pooled_width, num_samples, num_orientations, spatial_scale,
-                                                   clockwise});
+                                                    pooled_width, num_samples, num_orientations, spatial_scale,
+                                                    clockwise});
     });
 }
 
@@ -1312,7 +1346,7 @@ DIOPI_API diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTe
         operands.value("pool_method", pool_method);
         const Call call(contract::kRoiawarePool3dMmcv, operands);
         kernels::roiaware_pool3d_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), pool_method});
+                                       call.tensor(4), call.tensor(5), pool_method});
     });
 }
 
@@ -1329,8 +1363,8 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
         operands.in("grad_out", grad_out);
         operands.value("pool_method", pool_method);
         const Call call(contract::kRoiawarePool3dBackwardMmcv, operands);
-        kernels::roiaware_pool3d_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                               pool_method});
+        kernels::roiaware_pool3d_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pool_method});
     });
 }
 
@@ -1346,8 +1380,8 @@ DIOPI_API diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTe
         operands.in("boxes3d", boxes3d);
         operands.in("pts_feature", pts_feature);
         const Call call(contract::kRoipointPool3dMmcv, operands);
-        kernels::roipoint_pool3d_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4)});
+        kernels::roipoint_pool3d_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4)});
     });
 }
 
@@ -1367,7 +1401,7 @@ DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kRoiPoolMmcv, operands);
         kernels::roi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pooled_height,
-                               pooled_width, spatial_scale});
+                                pooled_width, spatial_scale});
     });
 }
 
@@ -1387,7 +1421,7 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiT
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kRoiPoolBackwardMmcv, operands);
         kernels::roi_pool_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        pooled_height, pooled_width, spatial_scale});
+                                         pooled_height, pooled_width, spatial_scale});
     });
 }
 
@@ -1422,7 +1456,7 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelBackwardMmcv(
         operands.value("reduce_type", reduce_type);
         const Call call(contract::kDynamicPointToVoxelBackwardMmcv, operands);
         kernels::dynamic_point_to_voxel_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                      call.tensor(3), call.tensor(4), call.tensor(5), reduce_type});
+                                                       call.tensor(3), call.tensor(4), call.tensor(5), reduce_type});
     });
 }
 
@@ -1476,8 +1510,8 @@ DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("group_size", group_size);
         const Call call(contract::kSyncBnOutputMmcv, operands);
         kernels::sync_bn_output_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                     call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                     call.tensor(9), eps, momentum, group_size});
+                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                      call.tensor(9), eps, momentum, group_size});
     });
 }
 
@@ -1514,7 +1548,7 @@ DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, dio
         operands.in("std", std);
         const Call call(contract::kSyncBnBackwardDataMmcv, operands);
         kernels::sync_bn_backward_data_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), call.tensor(6)});
+                                             call.tensor(4), call.tensor(5), call.tensor(6)});
     });
 }
 
@@ -1534,8 +1568,8 @@ DIOPI_API diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopi
         operands.value("m", m);
         operands.value("n", n);
         const Call call(contract::kThreeInterpolateMmcv, operands);
-        kernels::three_interpolate_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, c, m,
-                                        n});
+        kernels::three_interpolate_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, c, m, n});
     });
 }
 
@@ -1555,8 +1589,8 @@ DIOPI_API diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ct
         operands.value("n", n);
         operands.value("m", m);
         const Call call(contract::kThreeInterpolateBackwardMmcv, operands);
-        kernels::three_interpolate_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                 b, c, n, m});
+        kernels::three_interpolate_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, c, n, m});
     });
 }
 
@@ -1623,8 +1657,8 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("pad_y0", pad_y0);
         operands.value("pad_y1", pad_y1);
         const Call call(contract::kUpfirdn2dOpMmcv, operands);
-        kernels::upfirdn2d_op_mmcv({ctx, out, call.tensor(1), call.tensor(2), up_x, up_y, down_x, down_y, pad_x0,
-                                   pad_x1, pad_y0, pad_y1});
+        kernels::upfirdn2d_op_mmcv(
+            {ctx, out, call.tensor(1), call.tensor(2), up_x, up_y, down_x, down_y, pad_x0, pad_x1, pad_y0, pad_y1});
     });
 }
 
@@ -1650,8 +1684,8 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("deterministic", deterministic);
         const Call call(contract::kHardVoxelizeMmcv, operands);
         kernels::hard_voxelize_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                    call.tensor(4), call.tensor(5), call.tensor(6), max_points, max_voxels, NDim,
-                                    deterministic});
+                                     call.tensor(4), call.tensor(5), call.tensor(6), max_points, max_voxels, NDim,
+                                     deterministic});
     });
 }
 
@@ -1684,8 +1718,8 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, di
         operands.value("spatial_scale", spatial_scale);
         operands.value("points", points);
         const Call call(contract::kRotatedFeatureAlignMmcv, operands);
-        kernels::rotated_feature_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale,
-                                            points});
+        kernels::rotated_feature_align_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, points});
     });
 }
 
@@ -1702,8 +1736,8 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
         operands.value("spatial_scale", spatial_scale);
         operands.value("points", points);
         const Call call(contract::kRotatedFeatureAlignBackwardMmcv, operands);
-        kernels::rotated_feature_align_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                     spatial_scale, points});
+        kernels::rotated_feature_align_backward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, points});
     });
 }
 
@@ -1752,8 +1786,8 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
         operands.in("indicePairs", indicePairs);
         operands.in("indiceNum", indiceNum);
         const Call call(contract::kIndiceMaxpoolBackwardMmcv, operands);
-        kernels::indice_maxpool_backward_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                              call.tensor(5)});
+        kernels::indice_maxpool_backward_mmcv(
+            {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
 
@@ -1773,8 +1807,8 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("_inverse", _inverse);
         operands.value("_subM", _subM);
         const Call call(contract::kIndiceConvMmcv, operands);
-        kernels::indice_conv_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), numActOut,
-                                  _inverse, _subM});
+        kernels::indice_conv_mmcv(
+            {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), numActOut, _inverse, _subM});
     });
 }
 
@@ -1797,7 +1831,7 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, dio
         operands.value("_subM", _subM);
         const Call call(contract::kIndiceConvBackwardMmcv, operands);
         kernels::indice_conv_backward_mmcv({ctx, outlist, call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), _inverse, _subM});
+                                            call.tensor(4), call.tensor(5), _inverse, _subM});
     });
 }
 
@@ -1819,7 +1853,7 @@ DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(
         operands.value("_subM", _subM);
         const Call call(contract::kFusedIndiceConvBatchnormMmcv, operands);
         kernels::fused_indice_conv_batchnorm_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  call.tensor(4), call.tensor(5), numActOut, _inverse, _subM});
+                                                   call.tensor(4), call.tensor(5), numActOut, _inverse, _subM});
     });
 }
 
@@ -1918,8 +1952,8 @@ DIOPI_API diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiT
         operands.in("xyz1", xyz1);
         operands.in("xyz2", xyz2);
         const Call call(contract::kChamferDistanceMmcv, operands);
-        kernels::chamfer_distance_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                       call.tensor(4), call.tensor(5)});
+        kernels::chamfer_distance_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
 
@@ -1942,7 +1976,7 @@ DIOPI_API diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx
         operands.in("grad_dist2", grad_dist2);
         const Call call(contract::kChamferDistanceBackwardMmcv, operands);
         kernels::chamfer_distance_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7)});
+                                                 call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7)});
     });
 }
 
@@ -1959,8 +1993,8 @@ DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorH
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kPrroiPoolMmcv, operands);
-        kernels::prroi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height, pooled_width,
-                                 spatial_scale});
+        kernels::prroi_pool_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height, pooled_width, spatial_scale});
     });
 }
 
@@ -1977,8 +2011,8 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diop
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kPrroiPoolbackwardMmcv, operands);
-        kernels::prroi_poolbackward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
-                                         pooled_width, spatial_scale});
+        kernels::prroi_poolbackward_mmcv(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height, pooled_width, spatial_scale});
     });
 }
 
@@ -2001,6 +2035,6 @@ DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, 
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kPrroiPoolCoorBackwardMmcv, operands);
         kernels::prroi_pool_coor_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                               call.tensor(4), pooled_height, pooled_width, spatial_scale});
+                                                call.tensor(4), pooled_height, pooled_width, spatial_scale});
     });
 }

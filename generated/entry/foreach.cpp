@@ -123,7 +123,7 @@ DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHa
         operands.inout("found_inf", found_inf);
         operands.in("inv_scale", inv_scale);
         const Call call(contract::kAmpForeachNonFiniteCheckAndUnscaleInp, operands);
-        kernels::amp_foreach_non_finite_check_and_unscale_inp({ctx, call.tensors(0), num_scaled_grads, call.tensor(2),
-                                                              call.tensor(3)});
+        kernels::amp_foreach_non_finite_check_and_unscale_inp(
+            {ctx, call.tensors(0), num_scaled_grads, call.tensor(2), call.tensor(3)});
     });
 }

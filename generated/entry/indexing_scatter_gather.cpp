@@ -224,8 +224,8 @@ DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("scale_grad_byfreq", scale_grad_byfreq);
         operands.value("sparse", sparse);
         const Call call(contract::kEmbedding, operands);
-        kernels::embedding({ctx, call.tensor(0), call.tensor(1), call.tensor(2), padding_idx, scale_grad_byfreq,
-                           sparse});
+        kernels::embedding(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), padding_idx, scale_grad_byfreq, sparse});
     });
 }
 
@@ -244,8 +244,8 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("scale_grad_byfreq", scale_grad_byfreq);
         operands.value("sparse", sparse);
         const Call call(contract::kEmbeddingBackward, operands);
-        kernels::embedding_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), num_weights, padding_idx,
-                                    scale_grad_byfreq, sparse});
+        kernels::embedding_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), num_weights, padding_idx, scale_grad_byfreq, sparse});
     });
 }
 
@@ -441,8 +441,8 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorH
         operands.in("index", index);
         operands.value("reduce", reduce);
         const Call call(contract::kScatterScalar, operands);
-        kernels::scatter_scalar({ctx, call.tensor(0), call.tensor(1), dim, number(*value), call.tensor(4),
-                                text(reduce)});
+        kernels::scatter_scalar(
+            {ctx, call.tensor(0), call.tensor(1), dim, number(*value), call.tensor(4), text(reduce)});
     });
 }
 
@@ -475,7 +475,7 @@ DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("indices_counts", indices_counts);
         operands.value("accumulate", accumulate);
         const Call call(contract::kIndexPut, operands);
-        kernels::index_put({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensors(3), indices_counts,
-                           accumulate});
+        kernels::index_put(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensors(3), indices_counts, accumulate});
     });
 }

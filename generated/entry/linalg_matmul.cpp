@@ -99,8 +99,8 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("beta", beta);
         operands.value("alpha", alpha);
         const Call call(contract::kAddmm, operands);
-        kernels::addmm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*beta),
-                       number(*alpha)});
+        kernels::addmm(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*beta), number(*alpha)});
     });
 }
 
@@ -149,8 +149,8 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
         operands.value("transpose", transpose);
         operands.value("unitriangular", unitriangular);
         const Call call(contract::kTriangularSolve, operands);
-        kernels::triangular_solve({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), upper,
-                                  transpose, unitriangular});
+        kernels::triangular_solve(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), upper, transpose, unitriangular});
     });
 }
 
@@ -175,8 +175,8 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx, di
         operands.value("unitriangular", unitriangular);
         const Call call(contract::kTriangularSolveBackward, operands);
         kernels::triangular_solve_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), call.tensor(6), upper, transpose,
-                                           unitriangular});
+                                            call.tensor(4), call.tensor(5), call.tensor(6), upper, transpose,
+                                            unitriangular});
     });
 }
 
@@ -208,8 +208,8 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
         operands.in("input", input);
         operands.in("weight", weight);
         const Call call(contract::kLinearBackward, operands);
-        kernels::linear_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                 call.tensor(5)});
+        kernels::linear_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
 
@@ -241,8 +241,8 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
         operands.value("p", p);
         operands.in("cdist", cdist);
         const Call call(contract::kCdistBackward, operands);
-        kernels::cdist_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), p,
-                                call.tensor(5)});
+        kernels::cdist_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), p, call.tensor(5)});
     });
 }
 

@@ -73,8 +73,8 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
         operands.value("alpha", alpha);
         operands.value("reduction", reduction);
         const Call call(contract::kSigmoidFocalLossBackward, operands);
-        kernels::sigmoid_focal_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             gamma, alpha, reduction});
+        kernels::sigmoid_focal_loss_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha, reduction});
     });
 }
 
@@ -94,7 +94,7 @@ DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTens
         operands.value("label_smoothing", label_smoothing);
         const Call call(contract::kCrossEntropyLoss, operands);
         kernels::cross_entropy_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction,
-                                    ignore_index, label_smoothing});
+                                     ignore_index, label_smoothing});
     });
 }
 
@@ -116,7 +116,7 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, d
         operands.value("label_smoothing", label_smoothing);
         const Call call(contract::kCrossEntropyLossBackward, operands);
         kernels::cross_entropy_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             call.tensor(4), reduction, ignore_index, label_smoothing});
+                                              call.tensor(4), reduction, ignore_index, label_smoothing});
     });
 }
 
@@ -133,8 +133,8 @@ DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("reduction", reduction);
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLoss, operands);
-        kernels::nll_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction,
-                          ignore_index});
+        kernels::nll_loss(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction, ignore_index});
     });
 }
 
@@ -154,7 +154,7 @@ DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLossBackward, operands);
         kernels::nll_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                   reduction, ignore_index});
+                                    reduction, ignore_index});
     });
 }
 
@@ -174,7 +174,7 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLossV2, operands);
         kernels::nll_loss_v2({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                             reduction, ignore_index});
+                              reduction, ignore_index});
     });
 }
 
@@ -196,7 +196,7 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLossV2Backward, operands);
         kernels::nll_loss_v2_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), reduction, ignore_index});
+                                       call.tensor(4), call.tensor(5), reduction, ignore_index});
     });
 }
 
@@ -214,8 +214,8 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
         operands.in("pos_weight", pos_weight);
         operands.value("reduction", reduction);
         const Call call(contract::kBCEWithLogits, operands);
-        kernels::bce_with_logits({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                 reduction});
+        kernels::bce_with_logits(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), reduction});
     });
 }
 
@@ -235,7 +235,7 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
         operands.value("reduction", reduction);
         const Call call(contract::kBCEWithLogitsBackward, operands);
         kernels::bce_with_logits_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                          call.tensor(4), call.tensor(5), reduction});
+                                           call.tensor(4), call.tensor(5), reduction});
     });
 }
 
@@ -269,8 +269,8 @@ DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.in("weight", weight);
         operands.value("reduction", reduction);
         const Call call(contract::kBCELossBackward, operands);
-        kernels::bce_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                   reduction});
+        kernels::bce_loss_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), reduction});
     });
 }
 
@@ -304,8 +304,8 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopi
         operands.value("reduction", reduction);
         operands.value("beta", beta);
         const Call call(contract::kSmoothL1LossBackward, operands);
-        kernels::smooth_l1_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         reduction, beta});
+        kernels::smooth_l1_loss_backward(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction, beta});
     });
 }
 
@@ -329,7 +329,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("zero_infinity", zero_infinity);
         const Call call(contract::kCTCLoss, operands);
         kernels::ctc_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                          call.tensor(5), call.tensor(6), blank, reduction, zero_infinity});
+                           call.tensor(5), call.tensor(6), blank, reduction, zero_infinity});
     });
 }
 
@@ -356,6 +356,6 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.value("zero_infinity", zero_infinity);
         const Call call(contract::kCTCLossBackward, operands);
         kernels::ctc_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                   call.tensor(5), call.tensor(6), call.tensor(7), blank, reduction, zero_infinity});
+                                    call.tensor(5), call.tensor(6), call.tensor(7), blank, reduction, zero_infinity});
     });
 }

@@ -33,7 +33,7 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("eps", eps);
         const Call call(contract::kBatchNorm, operands);
         kernels::batch_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                            call.tensor(5), call.tensor(6), call.tensor(7), training, momentum, eps});
+                             call.tensor(5), call.tensor(6), call.tensor(7), training, momentum, eps});
     });
 }
 
@@ -70,8 +70,8 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
         operands.in("counts", counts);
         const Call call(contract::kBatchNormGatherStatsWithCounts, operands);
         kernels::batch_norm_gather_stats_with_counts({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                     call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
-                                                     momentum, eps, call.tensor(9)});
+                                                      call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
+                                                      momentum, eps, call.tensor(9)});
     });
 }
 
@@ -98,8 +98,8 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
         operands.value("bias_g", bias_g);
         const Call call(contract::kBatchNormBackwardReduce, operands);
         kernels::batch_norm_backward_reduce({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
-                                            call.tensor(8), input_g, weight_g, bias_g});
+                                             call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
+                                             call.tensor(8), input_g, weight_g, bias_g});
     });
 }
 
@@ -123,8 +123,8 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
         operands.in("count", count);
         const Call call(contract::kBatchNormBackwardElemt, operands);
         kernels::batch_norm_backward_elemt({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
-                                           call.tensor(8)});
+                                            call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
+                                            call.tensor(8)});
     });
 }
 
@@ -143,8 +143,8 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
         operands.in("invstd", invstd);
         operands.value("eps", eps);
         const Call call(contract::kBatchNormElemt, operands);
-        kernels::batch_norm_elemt({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                  call.tensor(5), eps});
+        kernels::batch_norm_elemt(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5), eps});
     });
 }
 
@@ -171,8 +171,8 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("eps", eps);
         const Call call(contract::kBatchNormBackward, operands);
         kernels::batch_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                     call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                     call.tensor(9), training, eps});
+                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                      call.tensor(9), training, eps});
     });
 }
 
@@ -194,7 +194,7 @@ DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("begin_norm_axis", begin_norm_axis);
         const Call call(contract::kLayerNormGB, operands);
         kernels::layer_norm_gb({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                               call.tensor(5), eps, begin_norm_axis});
+                                call.tensor(5), eps, begin_norm_axis});
     });
 }
 
@@ -215,7 +215,7 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("eps", eps);
         const Call call(contract::kGroupNorm, operands);
         kernels::group_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                            call.tensor(5), num_groups, eps});
+                             call.tensor(5), num_groups, eps});
     });
 }
 
@@ -238,7 +238,7 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("num_groups", num_groups);
         const Call call(contract::kGroupNormBackward, operands);
         kernels::group_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                     call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), num_groups});
+                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), num_groups});
     });
 }
 
@@ -259,7 +259,7 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("eps", eps);
         const Call call(contract::kLayerNorm, operands);
         kernels::layer_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                            call.tensor(5), normalized_shape, eps});
+                             call.tensor(5), normalized_shape, eps});
     });
 }
 
@@ -284,8 +284,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("normalized_shape", normalized_shape);
         const Call call(contract::kLayerNormBackward, operands);
         kernels::layer_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                     call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                     normalized_shape});
+                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                      normalized_shape});
     });
 }
 
@@ -310,8 +310,8 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiT
         operands.value("begin_norm_axis", begin_norm_axis);
         const Call call(contract::kLayerNormGBBackward, operands);
         kernels::layer_norm_gb_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                        begin_norm_axis});
+                                         call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                         begin_norm_axis});
     });
 }
 
@@ -352,7 +352,7 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
         operands.value("eps", eps);
         const Call call(contract::kInstanceNormBackward, operands);
         kernels::instance_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        call.tensor(4), call.tensor(5), call.tensor(6), axis, eps});
+                                         call.tensor(4), call.tensor(5), call.tensor(6), axis, eps});
     });
 }
 
@@ -404,7 +404,7 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("eps", eps);
         const Call call(contract::kRMSNorm, operands);
         kernels::rms_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), normalized_shape, call.tensor(4),
-                          call.tensor(5), eps});
+                           call.tensor(5), eps});
     });
 }
 
@@ -429,6 +429,6 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
         operands.value("eps", eps);
         const Call call(contract::kRMSNormBackward, operands);
         kernels::rms_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                   call.tensor(5), call.tensor(6), call.tensor(7), normalized_shape, eps});
+                                    call.tensor(5), call.tensor(6), call.tensor(7), normalized_shape, eps});
     });
 }

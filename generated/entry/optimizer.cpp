@@ -26,8 +26,8 @@ DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t pa
         operands.value("weight_decay", weight_decay);
         operands.value("nesterov", nesterov);
         const Call call(contract::kSgd, operands);
-        kernels::sgd({ctx, call.tensor(0), call.tensor(1), call.tensor(2), lr, momentum, dampening, weight_decay,
-                     nesterov});
+        kernels::sgd(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), lr, momentum, dampening, weight_decay, nesterov});
     });
 }
 
@@ -72,7 +72,7 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("maximize", maximize);
         const Call call(contract::kFusedAdamW, operands);
         kernels::fused_adam_w({ctx, call.tensors(0), call.tensors(1), call.tensors(2), call.tensors(3), call.tensors(4),
-                              call.tensors(5), nums, lr, beta1, beta2, eps, weight_decay, amsgrad, maximize});
+                               call.tensors(5), nums, lr, beta1, beta2, eps, weight_decay, amsgrad, maximize});
     });
 }
 
@@ -97,7 +97,7 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("amsgrad", amsgrad);
         const Call call(contract::kAdamW, operands);
         kernels::adam_w({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, beta1,
-                        beta2, eps, weight_decay, step, amsgrad});
+                         beta2, eps, weight_decay, step, amsgrad});
     });
 }
 
@@ -116,8 +116,8 @@ DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("eps", eps);
         operands.value("weight_decay", weight_decay);
         const Call call(contract::kAdadelta, operands);
-        kernels::adadelta({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), lr, rho, eps,
-                          weight_decay});
+        kernels::adadelta(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), lr, rho, eps, weight_decay});
     });
 }
 
@@ -142,7 +142,7 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
         operands.value("amsgrad", amsgrad);
         const Call call(contract::kAdam, operands);
         kernels::adam({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, beta1,
-                      beta2, eps, weight_decay, step, amsgrad});
+                       beta2, eps, weight_decay, step, amsgrad});
     });
 }
 
@@ -166,7 +166,7 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("centered", centered);
         const Call call(contract::kRmsprop, operands);
         kernels::rmsprop({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr,
-                         alpha, eps, weight_decay, momentum, centered});
+                          alpha, eps, weight_decay, momentum, centered});
     });
 }
 
@@ -185,6 +185,6 @@ DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx, diopiTen
         operands.value("growth_interval", growth_interval);
         const Call call(contract::kAmpUpdateScaleInp, operands);
         kernels::amp_update_scale_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), scale_growth_factor,
-                                      scale_backoff_factor, growth_interval});
+                                       scale_backoff_factor, growth_interval});
     });
 }

@@ -49,14 +49,12 @@ void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     Tensor one = operands.step;
     one.device = diopi_device;
     one.dtype = compute_of(dtype);
-    if (runs) {
-        const Input<double> step(operands.step);
-        found.allocate(2 * size_of(one.dtype));
-        dispatch_compute<kFloating>(dtype, [&](auto sample) {
-            using T = decltype(sample);
-            cuda::find_corrections<T>(static_cast<T*>(found.data()), step.data(), settings);
-        });
-    }
+    const Input<double> step(operands.step);
+    found.allocate(2 * size_of(one.dtype));
+    dispatch_compute<kFloating>(dtype, [&](auto sample) {
+        using T = decltype(sample);
+        cuda::find_corrections<T>(static_cast<T*>(found.data()), step.data(), settings);
+    });
     one.data = found.data();
     const View correction(one, {}, {});
     const View rate(one, {}, {}, 1);
