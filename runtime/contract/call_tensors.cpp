@@ -6,13 +6,7 @@ namespace diopigen::contract {
 
 namespace {
 
-void add(const Operand& operand, diopiConstTensorHandle_t handle, CallTensors& tensors) {
-    CallTensor& tensor = tensors.emplace_back();
-    TensorView& view = tensor.view;
-    tensor.operand = &operand;
-    if (handle == nullptr) {
-        return;
-    }
+void describe(diopiConstTensorHandle_t handle, TensorView& view) {
     view.handle = handle;
     require(diopiGetTensorShape(handle, &view.shape), "diopiGetTensorShape");
     require(diopiGetTensorDtype(handle, &view.dtype), "diopiGetTensorDtype");
@@ -34,11 +28,16 @@ void add(const Operand& operand, diopiConstTensorHandle_t handle, CallTensors& t
 void read(Operands operands, CallTensors& tensors) {
     tensors.clear();
     for (const Operand& operand : operands) {
-        if (operand.kind == Kind::tensor) {
-            add(operand, operand.handle(), tensors);
-        } else if (operand.kind == Kind::tensors && operand.handles() != nullptr) {
-            for (int64_t i = 0; i < operand.count; ++i) {
-                add(operand, operand.handles()[i], tensors);
+        if (operand.kind != Kind::tensor && operand.kind != Kind::tensors) {
+            continue;
+        }
+        const diopiTensorHandle_t* const handles = operand.kind == Kind::tensor ? &operand.handle() : operand.handles();
+        const int64_t count = handles == nullptr ? 0 : operand.count;
+        for (int64_t i = 0; i < count; ++i) {
+            CallTensor& tensor = tensors.emplace_back();
+            tensor.operand = &operand;
+            if (handles[i] != nullptr) {
+                describe(handles[i], tensor.view);
             }
         }
     }

@@ -15,19 +15,20 @@ namespace {
 // Legal calls of one operator: models call an operator with a few shapes in turn.
 class Legal {
   public:
-    bool contains(Operands operands, const CallTensors& tensors, uint64_t hash) const {
-        return signatures_[slot(hash)].isOf(operands, tensors, hash);
+    // Moves on to the signature that the call would have, unless it has the one of the call before.
+    bool contains(Operands operands, const CallTensors& tensors) {
+        if (signatures_[last_].isOf(operands, tensors)) {
+            return true;
+        }
+        last_ = hashOf(operands, tensors) >> 61;
+        return signatures_[last_].isOf(operands, tensors);
     }
-    void add(Operands operands, const CallTensors& tensors, uint64_t hash) {
-        signatures_[slot(hash)].keep(operands, tensors, hash);
-    }
+    // A call that was not contained just now.
+    void add(Operands operands, const CallTensors& tensors) { signatures_[last_].keep(operands, tensors); }
 
   private:
-    static constexpr size_t kSlots = 8;
-    static size_t slot(uint64_t hash) { return hash >> 61; }
-    static_assert(kSlots == 8);
-
-    std::array<Signature, kSlots> signatures_;
+    std::array<Signature, 8> signatures_;  // by the first bits of the hash
+    size_t last_ = 0;
 };
 
 // What a thread keeps from call to call.
@@ -52,13 +53,12 @@ CheckedCall::~CheckedCall() { tensors_.swap(kept().tensors); }
 
 std::optional<Failure> CheckedCall::violation() const {
     Legal& legal = kept().legal[static_cast<size_t>(id_)];
-    const uint64_t hash = hashOf(operands_, tensors_);
-    if (!legal.contains(operands_, tensors_, hash)) {
+    if (!legal.contains(operands_, tensors_)) {
         std::optional<Failure> found = Validation(contracts[id_], operands_, tensors_).run(Elements());
         if (found) {
             return found;
         }
-        legal.add(operands_, tensors_, hash);
+        legal.add(operands_, tensors_);
     }
     return overlap(tensors_);
 }

@@ -41,20 +41,20 @@ class Writer {
 class Comparer {
   public:
     explicit Comparer(const std::vector<int64_t>& numbers)
-        : next_(numbers.data()), end_(numbers.data() + numbers.size()) {}
+        : next_(numbers.data()), left_(static_cast<int64_t>(numbers.size())) {}
     void add(int64_t number) {
-        if (next_ != end_ && *next_ == number) {
+        if (left_ > 0 && *next_ == number) {
             ++next_;
+            --left_;
         } else {
-            isEqual_ = false;
+            left_ = -1;  // then nothing more is equal
         }
     }
-    bool isEqual() const { return isEqual_ && next_ == end_; }
+    bool isEqual() const { return left_ == 0; }
 
   private:
     const int64_t* next_;
-    const int64_t* end_;
-    bool isEqual_ = true;
+    int64_t left_;
 };
 
 template <typename Sink, typename Element>
@@ -71,8 +71,7 @@ void addTensor(const CallTensor& tensor, Sink& sink) {
         sink.add(-1);
         return;
     }
-    sink.add(view.dtype << 16 | view.device << 1 | (view.isSparse ? 1 : 0));
-    sink.add(view.shape.len);
+    sink.add(view.shape.len << 32 | view.dtype << 16 | view.device << 1 | (view.isSparse ? 1 : 0));
     addAll(sink, view.shape.data, view.shape.len);
 }
 
@@ -118,19 +117,18 @@ void addPlain(const Operand& operand, Sink& sink) {
     }
 }
 
+// The tensors, and then everything else; the lengths of arrays among it tell which tensor belongs to which.
 template <typename Sink>
 void addCall(Operands operands, const CallTensors& tensors, Sink& sink) {
-    auto next = tensors.begin();
+    for (const CallTensor& tensor : tensors) {
+        addTensor(tensor, sink);
+    }
     for (const Operand& operand : operands) {
         switch (operand.kind) {
             case Kind::tensor:
-                addTensor(*next++, sink);
                 break;
             case Kind::tensors:
                 sink.add(operand.handles() == nullptr ? -1 - operand.count : operand.count);
-                while (next != tensors.end() && next->operand == &operand) {
-                    addTensor(*next++, sink);
-                }
                 break;
             case Kind::made:
                 sink.add(operand.handles() == nullptr ? -1 : 1);
@@ -150,8 +148,8 @@ uint64_t hashOf(Operands operands, const CallTensors& tensors) {
     return hasher.hash();
 }
 
-bool Signature::isOf(Operands operands, const CallTensors& tensors, uint64_t hash) const {
-    if (hash != hash_ || numbers_.empty()) {
+bool Signature::isOf(Operands operands, const CallTensors& tensors) const {
+    if (numbers_.empty()) {
         return false;
     }
     Comparer comparer(numbers_);
@@ -159,8 +157,7 @@ bool Signature::isOf(Operands operands, const CallTensors& tensors, uint64_t has
     return comparer.isEqual();
 }
 
-void Signature::keep(Operands operands, const CallTensors& tensors, uint64_t hash) {
-    hash_ = hash;
+void Signature::keep(Operands operands, const CallTensors& tensors) {
     Writer writer(numbers_);
     addCall(operands, tensors, writer);
 }

@@ -16,14 +16,12 @@ uint64_t hashOf(Operands operands, const CallTensors& tensors);
 
 class Signature {
   public:
-    // Whether the call, whose hash is given, has this signature; compared while it is read, so that nothing is
-    // allocated.
-    bool isOf(Operands operands, const CallTensors& tensors, uint64_t hash) const;
+    // Whether the call has this signature; compared while it is read, so that nothing is allocated.
+    bool isOf(Operands operands, const CallTensors& tensors) const;
     // Takes that of the call.
-    void keep(Operands operands, const CallTensors& tensors, uint64_t hash);
+    void keep(Operands operands, const CallTensors& tensors);
 
   private:
-    uint64_t hash_ = 0;
     std::vector<int64_t> numbers_;
 };
 

@@ -90,6 +90,20 @@ def mismatched(session: Session) -> Any:
     return {"status": status, "error": session.error()}
 
 
+def repeated(session: Session) -> Any:
+    """Legal calls of one operator, and between them calls that differ in one thing and are not legal."""
+    two, three, double = session.tensor([1.0, -2.0]), session.tensor([0.0] * 3), session.tensor([0.0] * 2, "float64")
+    out, longer = session.tensor([0.0] * 2), session.tensor([1.0] * 3)
+    legal = [(out, two), (three, longer), (out, two), (out, two)]
+    illegal = [(three, two), (out, longer), (double, two), (None, two)]
+    results = []
+    for right, wrong in zip(legal, illegal, strict=True):
+        for pair in (right, wrong, right):
+            handles = [None if block is None else block.handle for block in pair]
+            results.append(session.call("diopiNeg", *handles))
+    return results
+
+
 def many(session: Session) -> Any:
     inputs = [session.tensor([1.0, 2.0]), session.tensor([3.0])]
     handles = (ctypes.c_void_p * 2)(*[block.handle for block in inputs])
@@ -156,7 +170,7 @@ def threads(session: Session) -> Any:
 
 
 CALLS: dict[str, Callable[[Session], Any]] = {
-    function.__name__: function for function in (unary, mismatched, many, aliased, made, compared, threads)
+    function.__name__: function for function in (unary, mismatched, repeated, many, aliased, made, compared, threads)
 }
 
 

@@ -121,6 +121,14 @@ def test_what_each_mode_does(mode: str, status: str) -> None:
         assert found["error"] == f"diopiNeg: {TEXT}"
 
 
+def test_a_call_is_not_taken_for_an_earlier_one() -> None:
+    done = calls("repeated", DIOPI_VALIDATE="refuse")
+    assert done.returncode == 0, done.stderr
+    legal, illegal = "diopiSuccess", "refused"
+    found = [legal if status == "diopiSuccess" else illegal for status in json.loads(done.stdout)]
+    assert found == [legal, illegal, legal] * 4
+
+
 def test_an_unknown_mode_is_said() -> None:
     done = calls("mismatched", DIOPI_VALIDATE="yes")
     assert "DIOPI_VALIDATE is 'yes': off, log or refuse is possible" in done.stdout + done.stderr

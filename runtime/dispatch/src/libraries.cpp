@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <regex>
 
@@ -175,24 +174,29 @@ Libraries load() {
     return found;
 }
 
-}  // namespace
+// The libraries, or why there are none.
+struct Loaded {
+    std::optional<Libraries> found;
+    std::optional<Failure> failure;
 
-const Libraries& libraries() {
-    static std::once_flag once;
-    static std::optional<Libraries> found;
-    static std::optional<Failure> failure;
-    std::call_once(once, [] {
+    Loaded() {
         try {
             found = load();
         } catch (const Failure& thrown) {
             failure = thrown;
             say(thrown.what());
         }
-    });
-    if (failure) {
-        throw Failure(*failure);
     }
-    return *found;
+};
+
+}  // namespace
+
+const Libraries& libraries() {
+    static const Loaded loaded;  // cheaper to ask than a std::once_flag, and validated calls all ask
+    if (loaded.failure) {
+        throw Failure(*loaded.failure);
+    }
+    return *loaded.found;
 }
 
 int finalizeVendor() { return vendorFinalize == nullptr ? 0 : vendorFinalize(); }
