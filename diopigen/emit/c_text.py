@@ -40,8 +40,6 @@ def braced_call_lines(head: str, items: Sequence[str], columns: int = COLUMNS) -
         return one_line
     pieces = [f"{item}," for item in items[:-1]] + [f"{items[-1]}}});"]
     column = len(head) + 2
-    if len(items) >= 20:
-        return "\n".join([f"{head}({{{pieces[0]}", *(" " * column + piece for piece in pieces[1:])])
     aligned = _fill(pieces, column, columns)
     below = _fill(pieces, 5, columns)
     overflows = any(column + len(line) > columns for line in aligned)

@@ -20,6 +20,7 @@ from diopigen.ir.model import Function, Interface, Parameter
 TARGET = "entry"
 
 _INDENT = " " * 4
+_MOST_IN_BRACES = 12
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -29,6 +30,11 @@ class _Member:
 
     declaration: str
     value: str
+
+    @property
+    def name(self) -> str:
+        """The last word of the declaration."""
+        return self.declaration.rpartition(" ")[2].lstrip("*")
 
 
 def kernel_name(function: Function) -> str:
@@ -79,7 +85,6 @@ def arguments_text(function: Function) -> str:
 def function_text(function: Function) -> str:
     """The definition of a function of the interface."""
     kernel = f"kernels::{kernel_name(function)}"
-    values = [member.value for member in _members(function)]
     pad = _INDENT * 2
     return "\n".join(
         [
@@ -89,15 +94,24 @@ def function_text(function: Function) -> str:
             f"{pad}OperandList<{len(function.params)}> operands;",
             *(f"{pad}operands.{operand(param)};" for param in function.params),
             f"{pad}const Call call(contract::k{function.short_name}, operands);",
-            *_lines(braced_call_lines(kernel, values, COLUMNS - len(pad)), pad),
+            *(pad + line for line in _kernel_call(function, kernel)),
             f"{_INDENT}}});",
             "}",
         ]
     )
 
 
-def _lines(text: str, pad: str) -> list[str]:
-    return [pad + line for line in text.split("\n")]
+def _kernel_call(function: Function, kernel: str) -> list[str]:
+    """The statements that call a kernel. Many arguments get a line each."""
+    members = _members(function)
+    if len(members) <= _MOST_IN_BRACES:
+        values = [member.value for member in members]
+        return braced_call_lines(kernel, values, COLUMNS - 2 * len(_INDENT)).split("\n")
+    return [
+        f"kernels::{arguments_name(function)} args{{}};",
+        *(f"args.{member.name} = {member.value};" for member in members),
+        f"{kernel}(args);",
+    ]
 
 
 def emit(interface: Interface, templates: Path) -> Plan:

@@ -79,9 +79,22 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
         operands.out("grad_k", grad_k);
         operands.out("grad_v", grad_v);
         const Call call(contract::kMultiHeadAttentionBackward, operands);
-        kernels::multi_head_attention_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                call.tensor(4), call.tensor(5), dropout_p, is_causal, gen, scale,
-                                                call.tensor(10), call.tensor(11), call.tensor(12)});
+        kernels::MultiHeadAttentionBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_out = call.tensor(0);
+        args.q = call.tensor(1);
+        args.k = call.tensor(2);
+        args.v = call.tensor(3);
+        args.out = call.tensor(4);
+        args.softmax_lse = call.tensor(5);
+        args.dropout_p = dropout_p;
+        args.is_causal = is_causal;
+        args.gen = gen;
+        args.scale = scale;
+        args.grad_q = call.tensor(10);
+        args.grad_k = call.tensor(11);
+        args.grad_v = call.tensor(12);
+        kernels::multi_head_attention_backward(args);
     });
 }
 
@@ -109,9 +122,24 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
         operands.value("gen", gen, contract::Direction::inout);
         operands.inout("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttentionVarLen, operands);
-        kernels::multi_head_attention_var_len({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                               call.tensor(4), max_q, max_k, dropout_p, is_causal, return_debug_mask,
-                                               scale, call.tensor(11), call.tensor(12), gen, call.tensor(14)});
+        kernels::MultiHeadAttentionVarLenArgs args{};
+        args.ctx = ctx;
+        args.q = call.tensor(0);
+        args.k = call.tensor(1);
+        args.v = call.tensor(2);
+        args.cum_seq_q = call.tensor(3);
+        args.cum_seq_k = call.tensor(4);
+        args.max_q = max_q;
+        args.max_k = max_k;
+        args.dropout_p = dropout_p;
+        args.is_causal = is_causal;
+        args.return_debug_mask = return_debug_mask;
+        args.scale = scale;
+        args.out = call.tensor(11);
+        args.softmax_lse = call.tensor(12);
+        args.gen = gen;
+        args.debug_attn_mask = call.tensor(14);
+        kernels::multi_head_attention_var_len(args);
     });
 }
 
@@ -142,10 +170,26 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
         operands.out("grad_k", grad_k);
         operands.out("grad_v", grad_v);
         const Call call(contract::kMultiHeadAttentionVarLenBackward, operands);
-        kernels::multi_head_attention_var_len_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                        call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
-                                                        call.tensor(7), max_q, max_k, dropout_p, is_causal, gen, scale,
-                                                        call.tensor(14), call.tensor(15), call.tensor(16)});
+        kernels::MultiHeadAttentionVarLenBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_out = call.tensor(0);
+        args.q = call.tensor(1);
+        args.k = call.tensor(2);
+        args.v = call.tensor(3);
+        args.out = call.tensor(4);
+        args.softmax_lse = call.tensor(5);
+        args.cum_seq_q = call.tensor(6);
+        args.cum_seq_k = call.tensor(7);
+        args.max_q = max_q;
+        args.max_k = max_k;
+        args.dropout_p = dropout_p;
+        args.is_causal = is_causal;
+        args.gen = gen;
+        args.scale = scale;
+        args.grad_q = call.tensor(14);
+        args.grad_k = call.tensor(15);
+        args.grad_v = call.tensor(16);
+        kernels::multi_head_attention_var_len_backward(args);
     });
 }
 
@@ -171,9 +215,21 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttention, operands);
-        kernels::flash_attention({ctx, call.tensor(0), call.tensor(1), gen, call.tensor(3), call.tensor(4),
-                                  call.tensor(5), call.tensor(6), p_dropout, softmax_scale, is_causal, window_size_left,
-                                  window_size_right});
+        kernels::FlashAttentionArgs args{};
+        args.ctx = ctx;
+        args.attention_out = call.tensor(0);
+        args.softmax_lse = call.tensor(1);
+        args.gen = gen;
+        args.q = call.tensor(3);
+        args.k = call.tensor(4);
+        args.v = call.tensor(5);
+        args.alibi_slopes = call.tensor(6);
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        kernels::flash_attention(args);
     });
 }
 
@@ -203,10 +259,25 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionBackward, operands);
-        kernels::flash_attention_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gen,
-                                           call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                           call.tensor(9), call.tensor(10), p_dropout, softmax_scale, is_causal,
-                                           window_size_left, window_size_right});
+        kernels::FlashAttentionBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_q = call.tensor(0);
+        args.grad_k = call.tensor(1);
+        args.grad_v = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.gen = gen;
+        args.q = call.tensor(5);
+        args.k = call.tensor(6);
+        args.v = call.tensor(7);
+        args.alibi_slopes = call.tensor(8);
+        args.attention_out = call.tensor(9);
+        args.softmax_lse = call.tensor(10);
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        kernels::flash_attention_backward(args);
     });
 }
 
@@ -239,10 +310,27 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         operands.value("head_num", head_num);
         operands.value("input_layout", input_layout);
         const Call call(contract::kCustomizedFlashAttention, operands);
-        kernels::customized_flash_attention({ctx, call.tensor(0), dropout_mask, softmax_max, softmax_sum, softmax_out,
-                                             gen, call.tensor(6), call.tensor(7), call.tensor(8), call.tensor(9),
-                                             call.tensor(10), p_dropout, softmax_scale, is_causal, window_size_left,
-                                             window_size_right, head_num, text(input_layout)});
+        kernels::CustomizedFlashAttentionArgs args{};
+        args.ctx = ctx;
+        args.attention_out = call.tensor(0);
+        args.dropout_mask = dropout_mask;
+        args.softmax_max = softmax_max;
+        args.softmax_sum = softmax_sum;
+        args.softmax_out = softmax_out;
+        args.gen = gen;
+        args.q = call.tensor(6);
+        args.k = call.tensor(7);
+        args.v = call.tensor(8);
+        args.alibi_slopes = call.tensor(9);
+        args.attention_mask = call.tensor(10);
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        args.head_num = head_num;
+        args.input_layout = text(input_layout);
+        kernels::customized_flash_attention(args);
     });
 }
 
@@ -279,28 +367,30 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
         operands.value("head_num", head_num);
         operands.value("input_layout", input_layout);
         const Call call(contract::kCustomizedFlashAttentionBackward, operands);
-        kernels::customized_flash_attention_backward({ctx,
-                                                      call.tensor(0),
-                                                      call.tensor(1),
-                                                      call.tensor(2),
-                                                      call.tensor(3),
-                                                      call.tensor(4),
-                                                      call.tensor(5),
-                                                      call.tensor(6),
-                                                      call.tensor(7),
-                                                      call.tensor(8),
-                                                      call.tensor(9),
-                                                      call.tensor(10),
-                                                      call.tensor(11),
-                                                      call.tensor(12),
-                                                      call.tensor(13),
-                                                      p_dropout,
-                                                      softmax_scale,
-                                                      is_causal,
-                                                      window_size_left,
-                                                      window_size_right,
-                                                      head_num,
-                                                      text(input_layout)});
+        kernels::CustomizedFlashAttentionBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_q = call.tensor(0);
+        args.grad_k = call.tensor(1);
+        args.grad_v = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.q = call.tensor(4);
+        args.k = call.tensor(5);
+        args.v = call.tensor(6);
+        args.alibi_slopes = call.tensor(7);
+        args.attention_out = call.tensor(8);
+        args.attention_mask = call.tensor(9);
+        args.dropout_mask = call.tensor(10);
+        args.softmax_max = call.tensor(11);
+        args.softmax_sum = call.tensor(12);
+        args.softmax_out = call.tensor(13);
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        args.head_num = head_num;
+        args.input_layout = text(input_layout);
+        kernels::customized_flash_attention_backward(args);
     });
 }
 
@@ -332,10 +422,25 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionVarLen, operands);
-        kernels::flash_attention_var_len({ctx, call.tensor(0), call.tensor(1), gen, call.tensor(3), call.tensor(4),
-                                          call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8), max_seqlen_q,
-                                          max_seqlen_kv, p_dropout, softmax_scale, is_causal, window_size_left,
-                                          window_size_right});
+        kernels::FlashAttentionVarLenArgs args{};
+        args.ctx = ctx;
+        args.attention_out = call.tensor(0);
+        args.softmax_lse = call.tensor(1);
+        args.gen = gen;
+        args.q = call.tensor(3);
+        args.k = call.tensor(4);
+        args.v = call.tensor(5);
+        args.cum_seq_q = call.tensor(6);
+        args.cum_seq_kv = call.tensor(7);
+        args.alibi_slopes = call.tensor(8);
+        args.max_seqlen_q = max_seqlen_q;
+        args.max_seqlen_kv = max_seqlen_kv;
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        kernels::flash_attention_var_len(args);
     });
 }
 
@@ -370,27 +475,29 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionVarLenBackward, operands);
-        kernels::flash_attention_var_len_backward({ctx,
-                                                   call.tensor(0),
-                                                   call.tensor(1),
-                                                   call.tensor(2),
-                                                   call.tensor(3),
-                                                   gen,
-                                                   call.tensor(5),
-                                                   call.tensor(6),
-                                                   call.tensor(7),
-                                                   call.tensor(8),
-                                                   call.tensor(9),
-                                                   call.tensor(10),
-                                                   call.tensor(11),
-                                                   call.tensor(12),
-                                                   max_seqlen_q,
-                                                   max_seqlen_kv,
-                                                   p_dropout,
-                                                   softmax_scale,
-                                                   is_causal,
-                                                   window_size_left,
-                                                   window_size_right});
+        kernels::FlashAttentionVarLenBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_q = call.tensor(0);
+        args.grad_k = call.tensor(1);
+        args.grad_v = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.gen = gen;
+        args.q = call.tensor(5);
+        args.k = call.tensor(6);
+        args.v = call.tensor(7);
+        args.cum_seq_q = call.tensor(8);
+        args.cum_seq_kv = call.tensor(9);
+        args.alibi_slopes = call.tensor(10);
+        args.attention_out = call.tensor(11);
+        args.softmax_lse = call.tensor(12);
+        args.max_seqlen_q = max_seqlen_q;
+        args.max_seqlen_kv = max_seqlen_kv;
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        kernels::flash_attention_var_len_backward(args);
     });
 }
 
@@ -425,27 +532,29 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kCustomizedFlashAttentionVarLen, operands);
-        kernels::customized_flash_attention_var_len({ctx,
-                                                     call.tensor(0),
-                                                     dropout_mask,
-                                                     softmax_max,
-                                                     softmax_sum,
-                                                     softmax_out,
-                                                     gen,
-                                                     call.tensor(6),
-                                                     call.tensor(7),
-                                                     call.tensor(8),
-                                                     cum_seq_q,
-                                                     cum_seq_kv,
-                                                     call.tensor(11),
-                                                     call.tensor(12),
-                                                     max_seqlen_q,
-                                                     max_seqlen_kv,
-                                                     p_dropout,
-                                                     softmax_scale,
-                                                     is_causal,
-                                                     window_size_left,
-                                                     window_size_right});
+        kernels::CustomizedFlashAttentionVarLenArgs args{};
+        args.ctx = ctx;
+        args.attention_out = call.tensor(0);
+        args.dropout_mask = dropout_mask;
+        args.softmax_max = softmax_max;
+        args.softmax_sum = softmax_sum;
+        args.softmax_out = softmax_out;
+        args.gen = gen;
+        args.q = call.tensor(6);
+        args.k = call.tensor(7);
+        args.v = call.tensor(8);
+        args.cum_seq_q = cum_seq_q;
+        args.cum_seq_kv = cum_seq_kv;
+        args.alibi_slopes = call.tensor(11);
+        args.attention_mask = call.tensor(12);
+        args.max_seqlen_q = max_seqlen_q;
+        args.max_seqlen_kv = max_seqlen_kv;
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        kernels::customized_flash_attention_var_len(args);
     });
 }
 
@@ -484,30 +593,32 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kCustomizedFlashAttentionVarLenBackward, operands);
-        kernels::customized_flash_attention_var_len_backward({ctx,
-                                                              call.tensor(0),
-                                                              call.tensor(1),
-                                                              call.tensor(2),
-                                                              call.tensor(3),
-                                                              call.tensor(4),
-                                                              call.tensor(5),
-                                                              call.tensor(6),
-                                                              cum_seq_q,
-                                                              cum_seq_kv,
-                                                              call.tensor(9),
-                                                              call.tensor(10),
-                                                              call.tensor(11),
-                                                              call.tensor(12),
-                                                              call.tensor(13),
-                                                              call.tensor(14),
-                                                              call.tensor(15),
-                                                              max_seqlen_q,
-                                                              max_seqlen_kv,
-                                                              p_dropout,
-                                                              softmax_scale,
-                                                              is_causal,
-                                                              window_size_left,
-                                                              window_size_right});
+        kernels::CustomizedFlashAttentionVarLenBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_q = call.tensor(0);
+        args.grad_k = call.tensor(1);
+        args.grad_v = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.q = call.tensor(4);
+        args.k = call.tensor(5);
+        args.v = call.tensor(6);
+        args.cum_seq_q = cum_seq_q;
+        args.cum_seq_kv = cum_seq_kv;
+        args.alibi_slopes = call.tensor(9);
+        args.attention_out = call.tensor(10);
+        args.attention_mask = call.tensor(11);
+        args.dropout_mask = call.tensor(12);
+        args.softmax_max = call.tensor(13);
+        args.softmax_sum = call.tensor(14);
+        args.softmax_out = call.tensor(15);
+        args.max_seqlen_q = max_seqlen_q;
+        args.max_seqlen_kv = max_seqlen_kv;
+        args.p_dropout = p_dropout;
+        args.softmax_scale = softmax_scale;
+        args.is_causal = is_causal;
+        args.window_size_left = window_size_left;
+        args.window_size_right = window_size_right;
+        kernels::customized_flash_attention_var_len_backward(args);
     });
 }
 
@@ -834,27 +945,29 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
         operands.value("rotary_embedding", rotary_embedding);
         operands.value("rope_theta", rope_theta);
         const Call call(contract::kFusedContextAttentionInp, operands);
-        kernels::fused_context_attention_inp({ctx,
-                                              call.tensor(0),
-                                              call.tensor(1),
-                                              call.tensor(2),
-                                              call.tensor(3),
-                                              pre_work_size,
-                                              is_prepared,
-                                              call.tensor(6),
-                                              workspace_size,
-                                              fusion_level,
-                                              call.tensor(9),
-                                              call.tensor(10),
-                                              layer_id,
-                                              local_head_num,
-                                              local_kv_head_num,
-                                              size_per_head,
-                                              max_seq_len,
-                                              max_q_len,
-                                              max_kv_len,
-                                              rotary_embedding,
-                                              rope_theta});
+        kernels::FusedContextAttentionInpArgs args{};
+        args.ctx = ctx;
+        args.inoutput = call.tensor(0);
+        args.qkv_weight = call.tensor(1);
+        args.qkv_bias = call.tensor(2);
+        args.pre_work = call.tensor(3);
+        args.pre_work_size = pre_work_size;
+        args.is_prepared = is_prepared;
+        args.workspace = call.tensor(6);
+        args.workspace_size = workspace_size;
+        args.fusion_level = fusion_level;
+        args.key_cache = call.tensor(9);
+        args.value_cache = call.tensor(10);
+        args.layer_id = layer_id;
+        args.local_head_num = local_head_num;
+        args.local_kv_head_num = local_kv_head_num;
+        args.size_per_head = size_per_head;
+        args.max_seq_len = max_seq_len;
+        args.max_q_len = max_q_len;
+        args.max_kv_len = max_kv_len;
+        args.rotary_embedding = rotary_embedding;
+        args.rope_theta = rope_theta;
+        kernels::fused_context_attention_inp(args);
     });
 }
 
@@ -888,26 +1001,28 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
         operands.value("rotary_embedding", rotary_embedding);
         operands.value("rope_theta", rope_theta);
         const Call call(contract::kFusedDecoderAttentionInp, operands);
-        kernels::fused_decoder_attention_inp({ctx,
-                                              call.tensor(0),
-                                              call.tensor(1),
-                                              call.tensor(2),
-                                              call.tensor(3),
-                                              workspace_size,
-                                              fusion_level,
-                                              call.tensor(6),
-                                              call.tensor(7),
-                                              call.tensor(8),
-                                              call.tensor(9),
-                                              call.tensor(10),
-                                              step,
-                                              layer_id,
-                                              local_head_num,
-                                              local_kv_head_num,
-                                              size_per_head,
-                                              max_seq_len,
-                                              rotary_embedding,
-                                              rope_theta});
+        kernels::FusedDecoderAttentionInpArgs args{};
+        args.ctx = ctx;
+        args.inoutput = call.tensor(0);
+        args.qkv_weight = call.tensor(1);
+        args.qkv_bias = call.tensor(2);
+        args.workspace = call.tensor(3);
+        args.workspace_size = workspace_size;
+        args.fusion_level = fusion_level;
+        args.key_cache = call.tensor(6);
+        args.value_cache = call.tensor(7);
+        args.finished = call.tensor(8);
+        args.total_padding_tokens = call.tensor(9);
+        args.sequence_lengths = call.tensor(10);
+        args.step = step;
+        args.layer_id = layer_id;
+        args.local_head_num = local_head_num;
+        args.local_kv_head_num = local_kv_head_num;
+        args.size_per_head = size_per_head;
+        args.max_seq_len = max_seq_len;
+        args.rotary_embedding = rotary_embedding;
+        args.rope_theta = rope_theta;
+        kernels::fused_decoder_attention_inp(args);
     });
 }
 
@@ -962,10 +1077,26 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.inout("output_log_probs", output_log_probs);
         operands.value("generators", generators, contract::Direction::inout);
         const Call call(contract::kTopKSampling, operands);
-        kernels::top_k_sampling({ctx, call.tensor(0), call.tensor(1), call.tensor(2), workspace_size, fusion_level,
-                                 call.tensor(5), call.tensor(6), call.tensor(7), step, batch_size, vocab_size_padded,
-                                 call.tensor(11), call.tensor(12), call.tensor(13), call.tensor(14), call.tensor(15),
-                                 generators});
+        kernels::TopKSamplingArgs args{};
+        args.ctx = ctx;
+        args.output_ids = call.tensor(0);
+        args.logits = call.tensor(1);
+        args.workspace = call.tensor(2);
+        args.workspace_size = workspace_size;
+        args.fusion_level = fusion_level;
+        args.end_ids = call.tensor(5);
+        args.finished = call.tensor(6);
+        args.sequence_lengths = call.tensor(7);
+        args.step = step;
+        args.batch_size = batch_size;
+        args.vocab_size_padded = vocab_size_padded;
+        args.runtime_top_k = call.tensor(11);
+        args.runtime_top_p = call.tensor(12);
+        args.skip_decode = call.tensor(13);
+        args.cum_log_probs = call.tensor(14);
+        args.output_log_probs = call.tensor(15);
+        args.generators = generators;
+        kernels::top_k_sampling(args);
     });
 }
 
@@ -995,10 +1126,24 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
         operands.out("top_p_reset_ids_buf", top_p_reset_ids_buf);
         operands.value("top_p_reset_ids", top_p_reset_ids);
         const Call call(contract::kSetupToppRuntimeArgsInp, operands);
-        kernels::setup_topp_runtime_args_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, top_k,
-                                              top_ks_size, top_p, top_ps_size, call.tensor(8), call.tensor(9),
-                                              top_p_decay, call.tensor(11), top_p_min, call.tensor(13),
-                                              top_p_reset_ids});
+        kernels::SetupToppRuntimeArgsInpArgs args{};
+        args.ctx = ctx;
+        args.top_ks = call.tensor(0);
+        args.top_ps = call.tensor(1);
+        args.skip_decode = call.tensor(2);
+        args.batch_size = batch_size;
+        args.top_k = top_k;
+        args.top_ks_size = top_ks_size;
+        args.top_p = top_p;
+        args.top_ps_size = top_ps_size;
+        args.initial_top_p_buf = call.tensor(8);
+        args.top_p_decay_buf = call.tensor(9);
+        args.top_p_decay = top_p_decay;
+        args.top_p_min_buf = call.tensor(11);
+        args.top_p_min = top_p_min;
+        args.top_p_reset_ids_buf = call.tensor(13);
+        args.top_p_reset_ids = top_p_reset_ids;
+        kernels::setup_topp_runtime_args_inp(args);
     });
 }
 
@@ -1033,10 +1178,27 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.inout("output_log_probs", output_log_probs);
         operands.value("generators", generators, contract::Direction::inout);
         const Call call(contract::kTopPSampling, operands);
-        kernels::top_p_sampling({ctx, call.tensor(0), call.tensor(1), call.tensor(2), persistent_workspace_size,
-                                 call.tensor(4), workspace_size, fusion_level, call.tensor(7), call.tensor(8),
-                                 call.tensor(9), step, batch_size, vocab_size_padded, call.tensor(13), call.tensor(14),
-                                 call.tensor(15), call.tensor(16), generators});
+        kernels::TopPSamplingArgs args{};
+        args.ctx = ctx;
+        args.output_ids = call.tensor(0);
+        args.logits = call.tensor(1);
+        args.persistent_workspace = call.tensor(2);
+        args.persistent_workspace_size = persistent_workspace_size;
+        args.workspace = call.tensor(4);
+        args.workspace_size = workspace_size;
+        args.fusion_level = fusion_level;
+        args.end_ids = call.tensor(7);
+        args.finished = call.tensor(8);
+        args.sequence_lengths = call.tensor(9);
+        args.step = step;
+        args.batch_size = batch_size;
+        args.vocab_size_padded = vocab_size_padded;
+        args.runtime_top_p = call.tensor(13);
+        args.skip_decode = call.tensor(14);
+        args.cum_log_probs = call.tensor(15);
+        args.output_log_probs = call.tensor(16);
+        args.generators = generators;
+        kernels::top_p_sampling(args);
     });
 }
 

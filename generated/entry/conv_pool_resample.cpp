@@ -277,8 +277,21 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("adaptive", adaptive);
         operands.in("indices", indices);
         const Call call(contract::kPool1dBackward, operands);
-        kernels::pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode), ksize, stride,
-                                  padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
+        kernels::Pool1dBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_output = call.tensor(1);
+        args.input = call.tensor(2);
+        args.mode = text(mode);
+        args.ksize = ksize;
+        args.stride = stride;
+        args.padding = padding;
+        args.dilation = dilation;
+        args.ceil_mode = ceil_mode;
+        args.exclusive = exclusive;
+        args.adaptive = adaptive;
+        args.indices = call.tensor(11);
+        kernels::pool1d_backward(args);
     });
 }
 
@@ -430,8 +443,21 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("adaptive", adaptive);
         operands.in("indices", indices);
         const Call call(contract::kPool2dBackward, operands);
-        kernels::pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode), ksize, stride,
-                                  padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
+        kernels::Pool2dBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_output = call.tensor(1);
+        args.input = call.tensor(2);
+        args.mode = text(mode);
+        args.ksize = ksize;
+        args.stride = stride;
+        args.padding = padding;
+        args.dilation = dilation;
+        args.ceil_mode = ceil_mode;
+        args.exclusive = exclusive;
+        args.adaptive = adaptive;
+        args.indices = call.tensor(11);
+        kernels::pool2d_backward(args);
     });
 }
 
@@ -550,9 +576,21 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
         operands.value("output_padding", output_padding);
         operands.value("groups", groups);
         const Call call(contract::kConvTranspose2dBackward, operands);
-        kernels::conv_transpose2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
-                                            output_padding, groups});
+        kernels::ConvTranspose2dBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_weight = call.tensor(1);
+        args.grad_bias = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.input = call.tensor(4);
+        args.weight = call.tensor(5);
+        args.bias_sizes = bias_sizes;
+        args.stride = stride;
+        args.padding = padding;
+        args.dilation = dilation;
+        args.output_padding = output_padding;
+        args.groups = groups;
+        kernels::conv_transpose2d_backward(args);
     });
 }
 
@@ -600,9 +638,21 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
         operands.value("output_padding", output_padding);
         operands.value("groups", groups);
         const Call call(contract::kConvTranspose3dBackward, operands);
-        kernels::conv_transpose3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
-                                            output_padding, groups});
+        kernels::ConvTranspose3dBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_weight = call.tensor(1);
+        args.grad_bias = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.input = call.tensor(4);
+        args.weight = call.tensor(5);
+        args.bias_sizes = bias_sizes;
+        args.stride = stride;
+        args.padding = padding;
+        args.dilation = dilation;
+        args.output_padding = output_padding;
+        args.groups = groups;
+        kernels::conv_transpose3d_backward(args);
     });
 }
 
@@ -873,8 +923,21 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("adaptive", adaptive);
         operands.in("indices", indices);
         const Call call(contract::kPool3dBackward, operands);
-        kernels::pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode), ksize, stride,
-                                  padding, dilation, ceil_mode, exclusive, adaptive, call.tensor(11)});
+        kernels::Pool3dBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_output = call.tensor(1);
+        args.input = call.tensor(2);
+        args.mode = text(mode);
+        args.ksize = ksize;
+        args.stride = stride;
+        args.padding = padding;
+        args.dilation = dilation;
+        args.ceil_mode = ceil_mode;
+        args.exclusive = exclusive;
+        args.adaptive = adaptive;
+        args.indices = call.tensor(11);
+        kernels::pool3d_backward(args);
     });
 }
 

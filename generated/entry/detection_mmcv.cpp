@@ -67,8 +67,21 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTens
         operands.value("sampling_ratio", sampling_ratio);
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignBackward, operands);
-        kernels::roi_align_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, pooled_height,
-                                     pooled_width, batch_size, channels, height, width, sampling_ratio, aligned});
+        kernels::RoiAlignBackwardArgs args{};
+        args.ctx = ctx;
+        args.out = call.tensor(0);
+        args.grad = call.tensor(1);
+        args.rois = call.tensor(2);
+        args.spatial_scale = spatial_scale;
+        args.pooled_height = pooled_height;
+        args.pooled_width = pooled_width;
+        args.batch_size = batch_size;
+        args.channels = channels;
+        args.height = height;
+        args.width = width;
+        args.sampling_ratio = sampling_ratio;
+        args.aligned = aligned;
+        kernels::roi_align_backward(args);
     });
 }
 
@@ -93,8 +106,21 @@ DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopi
         operands.value("out_dim", out_dim);
         operands.value("aggregate", aggregate);
         const Call call(contract::kAssignScoreWithkMmcv, operands);
-        kernels::assign_score_withk_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                          call.tensor(4), B, N, npoint, M, K, out_dim, aggregate});
+        kernels::AssignScoreWithkMmcvArgs args{};
+        args.ctx = ctx;
+        args.output = call.tensor(0);
+        args.points = call.tensor(1);
+        args.centers = call.tensor(2);
+        args.scores = call.tensor(3);
+        args.knn_idx = call.tensor(4);
+        args.B = B;
+        args.N = N;
+        args.npoint = npoint;
+        args.M = M;
+        args.K = K;
+        args.out_dim = out_dim;
+        args.aggregate = aggregate;
+        kernels::assign_score_withk_mmcv(args);
     });
 }
 
@@ -122,9 +148,24 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
         operands.value("out_dim", out_dim);
         operands.value("aggregate", aggregate);
         const Call call(contract::kAssignScoreWithkBackwardMmcv, operands);
-        kernels::assign_score_withk_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                   call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), B, N,
-                                                   npoint, M, K, out_dim, aggregate});
+        kernels::AssignScoreWithkBackwardMmcvArgs args{};
+        args.ctx = ctx;
+        args.grad_points = call.tensor(0);
+        args.grad_centers = call.tensor(1);
+        args.grad_scores = call.tensor(2);
+        args.grad_out = call.tensor(3);
+        args.points = call.tensor(4);
+        args.centers = call.tensor(5);
+        args.scores = call.tensor(6);
+        args.knn_idx = call.tensor(7);
+        args.B = B;
+        args.N = N;
+        args.npoint = npoint;
+        args.M = M;
+        args.K = K;
+        args.out_dim = out_dim;
+        args.aggregate = aggregate;
+        kernels::assign_score_withk_backward_mmcv(args);
     });
 }
 
@@ -299,9 +340,21 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTe
         operands.value("group_size", group_size);
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeBackwardMmcv, operands);
-        kernels::carafe_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                       call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                       kernel_size, group_size, scale_factor});
+        kernels::CarafeBackwardMmcvArgs args{};
+        args.ctx = ctx;
+        args.rtop_grad = call.tensor(0);
+        args.rbottom_grad_hs = call.tensor(1);
+        args.rbottom_grad = call.tensor(2);
+        args.rmask_grad = call.tensor(3);
+        args.bottom_grad = call.tensor(4);
+        args.mask_grad = call.tensor(5);
+        args.top_grad = call.tensor(6);
+        args.rfeatures = call.tensor(7);
+        args.masks = call.tensor(8);
+        args.kernel_size = kernel_size;
+        args.group_size = group_size;
+        args.scale_factor = scale_factor;
+        kernels::carafe_backward_mmcv(args);
     });
 }
 
@@ -368,8 +421,24 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("dH", dH);
         operands.value("dW", dW);
         const Call call(contract::kCorrelationMmcv, operands);
-        kernels::correlation_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kH, kW, patchH, patchW, padH,
-                                   padW, dilationH, dilationW, dilation_patchH, dilation_patchW, dH, dW});
+        kernels::CorrelationMmcvArgs args{};
+        args.ctx = ctx;
+        args.output = call.tensor(0);
+        args.input1 = call.tensor(1);
+        args.input2 = call.tensor(2);
+        args.kH = kH;
+        args.kW = kW;
+        args.patchH = patchH;
+        args.patchW = patchW;
+        args.padH = padH;
+        args.padW = padW;
+        args.dilationH = dilationH;
+        args.dilationW = dilationW;
+        args.dilation_patchH = dilation_patchH;
+        args.dilation_patchW = dilation_patchW;
+        args.dH = dH;
+        args.dW = dW;
+        kernels::correlation_mmcv(args);
     });
 }
 
@@ -399,9 +468,26 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
         operands.value("dH", dH);
         operands.value("dW", dW);
         const Call call(contract::kCorrelationBackwardMmcv, operands);
-        kernels::correlation_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), kH, kW, patchH, patchW, padH, padW, dilationH, dilationW,
-                                            dilation_patchH, dilation_patchW, dH, dW});
+        kernels::CorrelationBackwardMmcvArgs args{};
+        args.ctx = ctx;
+        args.grad_input1 = call.tensor(0);
+        args.grad_input2 = call.tensor(1);
+        args.grad_output = call.tensor(2);
+        args.input1 = call.tensor(3);
+        args.input2 = call.tensor(4);
+        args.kH = kH;
+        args.kW = kW;
+        args.patchH = patchH;
+        args.patchW = patchW;
+        args.padH = padH;
+        args.padW = padW;
+        args.dilationH = dilationH;
+        args.dilationW = dilationW;
+        args.dilation_patchH = dilation_patchH;
+        args.dilation_patchW = dilation_patchW;
+        args.dH = dH;
+        args.dW = dW;
+        kernels::correlation_backward_mmcv(args);
     });
 }
 
@@ -432,9 +518,26 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("deform_groups", deform_groups);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kDeformConvMmcv, operands);
-        kernels::deform_conv_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                   call.tensor(5), kW, kH, dW, dH, padW, padH, dilationW, dilationH, groups,
-                                   deform_groups, im2col_step});
+        kernels::DeformConvMmcvArgs args{};
+        args.ctx = ctx;
+        args.output = call.tensor(0);
+        args.columns = call.tensor(1);
+        args.ones = call.tensor(2);
+        args.input = call.tensor(3);
+        args.weight = call.tensor(4);
+        args.offset = call.tensor(5);
+        args.kW = kW;
+        args.kH = kH;
+        args.dW = dW;
+        args.dH = dH;
+        args.padW = padW;
+        args.padH = padH;
+        args.dilationW = dilationW;
+        args.dilationH = dilationH;
+        args.groups = groups;
+        args.deform_groups = deform_groups;
+        args.im2col_step = im2col_step;
+        kernels::deform_conv_mmcv(args);
     });
 }
 
@@ -466,9 +569,27 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
         operands.value("deform_groups", deform_groups);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kDeformConvBackwardInputMmcv, operands);
-        kernels::deform_conv_backward_input_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                  call.tensor(4), call.tensor(5), call.tensor(6), kW, kH, dW, dH, padW,
-                                                  padH, dilationW, dilationH, groups, deform_groups, im2col_step});
+        kernels::DeformConvBackwardInputMmcvArgs args{};
+        args.ctx = ctx;
+        args.gradInput = call.tensor(0);
+        args.gradOffset = call.tensor(1);
+        args.input = call.tensor(2);
+        args.offset = call.tensor(3);
+        args.gradOutput = call.tensor(4);
+        args.weight = call.tensor(5);
+        args.columns = call.tensor(6);
+        args.kW = kW;
+        args.kH = kH;
+        args.dW = dW;
+        args.dH = dH;
+        args.padW = padW;
+        args.padH = padH;
+        args.dilationW = dilationW;
+        args.dilationH = dilationH;
+        args.groups = groups;
+        args.deform_groups = deform_groups;
+        args.im2col_step = im2col_step;
+        kernels::deform_conv_backward_input_mmcv(args);
     });
 }
 
@@ -499,9 +620,27 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
         operands.value("im2col_step", im2col_step);
         operands.value("scale", scale);
         const Call call(contract::kDeformConvBackwardParametersMmcv, operands);
-        kernels::deform_conv_backward_parameters_mmcv(
-            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5), kW,
-             kH, dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups, im2col_step, scale});
+        kernels::DeformConvBackwardParametersMmcvArgs args{};
+        args.ctx = ctx;
+        args.gradOutput = call.tensor(0);
+        args.gradWeight = call.tensor(1);
+        args.input = call.tensor(2);
+        args.offset = call.tensor(3);
+        args.columns = call.tensor(4);
+        args.ones = call.tensor(5);
+        args.kW = kW;
+        args.kH = kH;
+        args.dW = dW;
+        args.dH = dH;
+        args.padW = padW;
+        args.padH = padH;
+        args.dilationW = dilationW;
+        args.dilationH = dilationH;
+        args.groups = groups;
+        args.deform_groups = deform_groups;
+        args.im2col_step = im2col_step;
+        args.scale = scale;
+        kernels::deform_conv_backward_parameters_mmcv(args);
     });
 }
 
@@ -945,26 +1084,28 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
         operands.value("deformable_group", deformable_group);
         operands.value("with_bias", with_bias);
         const Call call(contract::kModulatedDeformConvMmcv, operands);
-        kernels::modulated_deform_conv_mmcv({ctx,
-                                             call.tensor(0),
-                                             call.tensor(1),
-                                             call.tensor(2),
-                                             call.tensor(3),
-                                             call.tensor(4),
-                                             call.tensor(5),
-                                             call.tensor(6),
-                                             call.tensor(7),
-                                             kernel_h,
-                                             kernel_w,
-                                             stride_h,
-                                             stride_w,
-                                             pad_h,
-                                             pad_w,
-                                             dilation_h,
-                                             dilation_w,
-                                             group,
-                                             deformable_group,
-                                             with_bias});
+        kernels::ModulatedDeformConvMmcvArgs args{};
+        args.ctx = ctx;
+        args.output = call.tensor(0);
+        args.columns = call.tensor(1);
+        args.ones = call.tensor(2);
+        args.input = call.tensor(3);
+        args.weight = call.tensor(4);
+        args.bias = call.tensor(5);
+        args.offset = call.tensor(6);
+        args.mask = call.tensor(7);
+        args.kernel_h = kernel_h;
+        args.kernel_w = kernel_w;
+        args.stride_h = stride_h;
+        args.stride_w = stride_w;
+        args.pad_h = pad_h;
+        args.pad_w = pad_w;
+        args.dilation_h = dilation_h;
+        args.dilation_w = dilation_w;
+        args.group = group;
+        args.deformable_group = deformable_group;
+        args.with_bias = with_bias;
+        kernels::modulated_deform_conv_mmcv(args);
     });
 }
 
@@ -1004,31 +1145,33 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(
         operands.value("deformable_group", deformable_group);
         operands.value("with_bias", with_bias);
         const Call call(contract::kModulatedDeformConvBackwardMmcv, operands);
-        kernels::modulated_deform_conv_backward_mmcv({ctx,
-                                                      call.tensor(0),
-                                                      call.tensor(1),
-                                                      call.tensor(2),
-                                                      call.tensor(3),
-                                                      call.tensor(4),
-                                                      call.tensor(5),
-                                                      call.tensor(6),
-                                                      call.tensor(7),
-                                                      call.tensor(8),
-                                                      call.tensor(9),
-                                                      call.tensor(10),
-                                                      call.tensor(11),
-                                                      call.tensor(12),
-                                                      kernel_h,
-                                                      kernel_w,
-                                                      stride_h,
-                                                      stride_w,
-                                                      pad_h,
-                                                      pad_w,
-                                                      dilation_h,
-                                                      dilation_w,
-                                                      group,
-                                                      deformable_group,
-                                                      with_bias});
+        kernels::ModulatedDeformConvBackwardMmcvArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_weight = call.tensor(1);
+        args.grad_bias = call.tensor(2);
+        args.grad_offset = call.tensor(3);
+        args.grad_mask = call.tensor(4);
+        args.input = call.tensor(5);
+        args.weight = call.tensor(6);
+        args.bias = call.tensor(7);
+        args.ones = call.tensor(8);
+        args.offset = call.tensor(9);
+        args.mask = call.tensor(10);
+        args.columns = call.tensor(11);
+        args.grad_output = call.tensor(12);
+        args.kernel_h = kernel_h;
+        args.kernel_w = kernel_w;
+        args.stride_h = stride_h;
+        args.stride_w = stride_w;
+        args.pad_h = pad_h;
+        args.pad_w = pad_w;
+        args.dilation_h = dilation_h;
+        args.dilation_w = dilation_w;
+        args.group = group;
+        args.deformable_group = deformable_group;
+        args.with_bias = with_bias;
+        kernels::modulated_deform_conv_backward_mmcv(args);
     });
 }
 
@@ -1509,9 +1652,22 @@ DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("momentum", momentum);
         operands.value("group_size", group_size);
         const Call call(contract::kSyncBnOutputMmcv, operands);
-        kernels::sync_bn_output_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                      call.tensor(9), eps, momentum, group_size});
+        kernels::SyncBnOutputMmcvArgs args{};
+        args.ctx = ctx;
+        args.running_mean = call.tensor(0);
+        args.running_var = call.tensor(1);
+        args.norm = call.tensor(2);
+        args.std = call.tensor(3);
+        args.output = call.tensor(4);
+        args.input = call.tensor(5);
+        args.mean = call.tensor(6);
+        args.var = call.tensor(7);
+        args.weight = call.tensor(8);
+        args.bias = call.tensor(9);
+        args.eps = eps;
+        args.momentum = momentum;
+        args.group_size = group_size;
+        kernels::sync_bn_output_mmcv(args);
     });
 }
 

@@ -97,9 +97,21 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
         operands.value("weight_g", weight_g);
         operands.value("bias_g", bias_g);
         const Call call(contract::kBatchNormBackwardReduce, operands);
-        kernels::batch_norm_backward_reduce({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
-                                             call.tensor(8), input_g, weight_g, bias_g});
+        kernels::BatchNormBackwardReduceArgs args{};
+        args.ctx = ctx;
+        args.sum_dy = call.tensor(0);
+        args.sum_dy_xmu = call.tensor(1);
+        args.grad_weight = call.tensor(2);
+        args.grad_bias = call.tensor(3);
+        args.grad_out = call.tensor(4);
+        args.input = call.tensor(5);
+        args.mean = call.tensor(6);
+        args.invstd = call.tensor(7);
+        args.weight = call.tensor(8);
+        args.input_g = input_g;
+        args.weight_g = weight_g;
+        args.bias_g = bias_g;
+        kernels::batch_norm_backward_reduce(args);
     });
 }
 
@@ -170,9 +182,21 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("training", training);
         operands.value("eps", eps);
         const Call call(contract::kBatchNormBackward, operands);
-        kernels::batch_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                      call.tensor(9), training, eps});
+        kernels::BatchNormBackwardArgs args{};
+        args.ctx = ctx;
+        args.grad_input = call.tensor(0);
+        args.grad_weight = call.tensor(1);
+        args.grad_bias = call.tensor(2);
+        args.grad_output = call.tensor(3);
+        args.input = call.tensor(4);
+        args.weight = call.tensor(5);
+        args.running_mean = call.tensor(6);
+        args.running_var = call.tensor(7);
+        args.save_mean = call.tensor(8);
+        args.save_invstd = call.tensor(9);
+        args.training = training;
+        args.eps = eps;
+        kernels::batch_norm_backward(args);
     });
 }
 

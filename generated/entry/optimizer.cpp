@@ -71,8 +71,23 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("amsgrad", amsgrad);
         operands.value("maximize", maximize);
         const Call call(contract::kFusedAdamW, operands);
-        kernels::fused_adam_w({ctx, call.tensors(0), call.tensors(1), call.tensors(2), call.tensors(3), call.tensors(4),
-                               call.tensors(5), nums, lr, beta1, beta2, eps, weight_decay, amsgrad, maximize});
+        kernels::FusedAdamWArgs args{};
+        args.ctx = ctx;
+        args.params = call.tensors(0);
+        args.grads = call.tensors(1);
+        args.exp_avgs = call.tensors(2);
+        args.exp_avg_sqs = call.tensors(3);
+        args.max_exp_avg_sqs = call.tensors(4);
+        args.state_steps = call.tensors(5);
+        args.nums = nums;
+        args.lr = lr;
+        args.beta1 = beta1;
+        args.beta2 = beta2;
+        args.eps = eps;
+        args.weight_decay = weight_decay;
+        args.amsgrad = amsgrad;
+        args.maximize = maximize;
+        kernels::fused_adam_w(args);
     });
 }
 
@@ -96,8 +111,21 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("step", step);
         operands.value("amsgrad", amsgrad);
         const Call call(contract::kAdamW, operands);
-        kernels::adam_w({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, beta1,
-                         beta2, eps, weight_decay, step, amsgrad});
+        kernels::AdamWArgs args{};
+        args.ctx = ctx;
+        args.param = call.tensor(0);
+        args.grad = call.tensor(1);
+        args.exp_avg = call.tensor(2);
+        args.exp_avg_sq = call.tensor(3);
+        args.max_exp_avg_sq = call.tensor(4);
+        args.lr = lr;
+        args.beta1 = beta1;
+        args.beta2 = beta2;
+        args.eps = eps;
+        args.weight_decay = weight_decay;
+        args.step = step;
+        args.amsgrad = amsgrad;
+        kernels::adam_w(args);
     });
 }
 
@@ -141,8 +169,21 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
         operands.value("step", step);
         operands.value("amsgrad", amsgrad);
         const Call call(contract::kAdam, operands);
-        kernels::adam({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, beta1,
-                       beta2, eps, weight_decay, step, amsgrad});
+        kernels::AdamArgs args{};
+        args.ctx = ctx;
+        args.param = call.tensor(0);
+        args.grad = call.tensor(1);
+        args.exp_avg = call.tensor(2);
+        args.exp_avg_sq = call.tensor(3);
+        args.max_exp_avg_sq = call.tensor(4);
+        args.lr = lr;
+        args.beta1 = beta1;
+        args.beta2 = beta2;
+        args.eps = eps;
+        args.weight_decay = weight_decay;
+        args.step = step;
+        args.amsgrad = amsgrad;
+        kernels::adam(args);
     });
 }
 
