@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink, did_you_mean
+from diopigen.ir.keys import written
 from diopigen.ir.model import BASE, Function
 from diopigen.ir.recipe import RecipeReader
 
 RULES = {
-    "constraint-order": "The constraints of an operator are C1, C2, ... in order.",
+    "constraint-order": "The ids of the constraints of an operator ascend.",
     "constraint-error": "A constraint names a value of diopiError_t other than success.",
     "constraint-without-case": "A constraint has a case that breaks it, or says why none can be written.",
     "constraint-without-predicate": "A constraint has a predicate, or says in words what only the library can know.",
@@ -24,17 +25,21 @@ def check(subject: Subject, sink: Sink) -> None:
         for case in function.cases:
             reader.read(case)
         base = subject.by_name.get(f"diopi{function.operator}")
-        inherited = function.variant != BASE and base is not None and base.constraints == function.constraints
+        inherited = function.variant != BASE and base is not None and written(base) == written(function)
         if not inherited:
             _check_constraints(subject, function, reader, sink)
 
 
 def _check_constraints(subject: Subject, function: Function, reader: RecipeReader, sink: Sink) -> None:
-    for position, constraint in enumerate(function.constraints, 1):
+    last = 0
+    for constraint in written(function):
         where = f"{function.name}: {constraint.id}"
-        if constraint.id != f"C{position}":
-            message = f"{where} stands in place {position}"
-            sink.error("constraint-order", message, constraint.span, fix=f"call it C{position}")
+        number = int(constraint.id.removeprefix("C"))
+        if number <= last:
+            message = f"{where} stands behind C{last}"
+            fix = f"call it C{last + 1}, or give it a number that no constraint had before"
+            sink.error("constraint-order", message, constraint.span, fix=fix)
+        last = max(last, number)
         if constraint.error not in subject.error_values or constraint.error == "diopiSuccess":
             fix = did_you_mean(constraint.error, subject.error_values) or "use diopiErrorOccurred"
             message = f"{where}: '{constraint.error}' is not an error of diopiError_t"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink, Span, did_you_mean
-from diopigen.ir.model import DtypeRule, Formula, Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.keys import DIMENSIONED
+from diopigen.ir.model import DtypeRule, Formula, Function, Key, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import (
     DIMENSION_FUNCTIONS,
     DIMENSION_OPERATORS,
@@ -90,6 +91,9 @@ class _Scope:
             elif self.subject.knows_type(counter.type) and counter.type not in INTEGERS:
                 message = f"count '{param.count}' is of type {counter.type}, not an integer"
                 self.error("wrong-reference", message, param.at("count"), "name an integer parameter")
+        for key in param.keys:
+            if isinstance(key.form, str):
+                self.dim_of(key, key.form)
         if isinstance(param.dtype, DtypeRule):
             self.rule(param.dtype.formula, param.dtype.formula.expression, DTYPE_RULES, "dtype rule")
         if isinstance(param.shape, ShapeRule):
@@ -100,6 +104,16 @@ class _Scope:
                     self.unbound(dimension.formula, dimension.name, 0)
                 elif dimension.kind == "formula" and not (param.is_read and dimension.name):
                     self.value(dimension.formula, dimension.formula.expression)
+
+    def dim_of(self, key: Key, name: str) -> None:
+        """What has the dimensions that a parameter names."""
+        target = self.params.get(name)
+        if target is None:
+            fix = did_you_mean(name, self.params) or f"parameters: {', '.join(self.params)}"
+            self.error("unknown-reference", f"'{name}' is not a parameter", key.span, fix)
+        elif self.subject.knows_type(target.type) and target.type not in DIMENSIONED:
+            message = f"'dim_of' names '{name}' of type {target.type}, which has no dimensions"
+            self.error("wrong-reference", message, key.span, "name a tensor, an array of tensors or a list of sizes")
 
     def unbound(self, formula: Formula, name: str, offset: int) -> None:
         fix = did_you_mean(name, self.bound) or "name it in the shape of an input, or use an integer parameter"

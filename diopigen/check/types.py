@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from diopigen.check.rule import Subject, open_place
 from diopigen.diagnostics import Sink, did_you_mean
-from diopigen.ir.model import Function, Parameter
+from diopigen.ir.keys import KEY_TYPES
+from diopigen.ir.model import Function, Parameter, ShapeList
 from diopigen.ir.types import INTEGERS, TYPES
 
 RULES = {
@@ -21,6 +22,13 @@ _CONST = frozenset({"tensor", "sizes", "opaque"})
 _HANDLES = frozenset({"tensor", "tensors", "scalar", "string", "generator"})
 """Types that C passes as a pointer or handle whether or not they are nullable."""
 _MUTABLE = frozenset({"tensor", "tensors", "scalar", "sizes"})
+_DRAWN = frozenset({"tensor", "tensors"})
+_WHOSE = {
+    "dim_of": "only an integer or a list of integers names dimensions",
+    "range": "only a number, a scalar or a list of integers has a range",
+    "length": "only a list of integers has a length",
+    "rank": "only a tensor or an array of tensors has a rank",
+}
 
 
 def check(subject: Subject, sink: Sink) -> None:
@@ -57,6 +65,13 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         misplaced("const", f"the type {param.type} cannot be const by value")
     if param.mutable and param.type not in _MUTABLE:
         misplaced("mutable", f"the type {param.type} is not passed by pointer")
+    for known in param.keys:
+        if param.type not in KEY_TYPES[known.name]:
+            misplaced(known.name, _WHOSE[known.name])
+    if any(known.name == "rank" for known in param.keys) and _has_one_rank(param):
+        misplaced("rank", "the list of dimensions says how many there are")
+    if param.domain is not None and (param.type not in _DRAWN or not param.is_read):
+        misplaced("domain", "only a tensor that is read has elements to draw")
     if "nullability" in param.free and (param.nullable or param.type not in _HANDLES):
         misplaced("free", "nullability is open only for a handle that is not nullable")
     if "dtype" in param.free and (info is None or not info.has_dtype):
@@ -79,6 +94,11 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         message = f"{function.name}: output '{param.name}' has no 'shape'"
         fix = "add 'shape' with a rule or a list of dimensions"
         open_place(function, sink, "missing-shape", message, param.span, fix)
+
+
+def _has_one_rank(param: Parameter) -> bool:
+    """Whether the shape is a list without `*name`."""
+    return isinstance(param.shape, ShapeList) and all(entry.kind != "variadic" for entry in param.shape.dimensions)
 
 
 def _check_default(subject: Subject, function: Function, param: Parameter, sink: Sink) -> None:

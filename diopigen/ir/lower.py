@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.keys import read_keys
 from diopigen.ir.model import (
     Case,
     Constraint,
@@ -84,6 +85,7 @@ class Lowering:
         type_name = text_of(get("type"))
         count = get("count")
         default = get("default")
+        domain = get("domain")
         return Parameter(
             name=text_of(get("name")),
             type=type_name,
@@ -101,6 +103,8 @@ class Lowering:
             mutable=flag_of(get("mutable")),
             pointer=flag_of(get("pointer")),
             unnamed=flag_of(get("unnamed")),
+            keys=read_keys(text_of(get("name")), node, self.sink),
+            domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
             spans=key_spans(node),
         )
 

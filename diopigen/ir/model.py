@@ -12,6 +12,7 @@ from typing import Union
 
 from diopigen.diagnostics import Span
 from diopigen.spec.expression import Expression
+from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
 
 BASE = "base"
@@ -87,6 +88,21 @@ class Default:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a parameter that says which values are legal: `dim_of`, `range`, `length` or `rank`.
+
+    `form` is the name of a parameter for `dim_of`; else an interval, the numbers of which it is one, or an expression
+    that it equals. `ir.keys` makes a constraint of it.
+    """
+
+    parameter: str
+    name: str
+    form: str | Interval | Expression | tuple[int, ...]
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a C function. `type` is a word of `ir.types.TYPES` or the name of an enum or handle."""
 
@@ -107,6 +123,10 @@ class Parameter:
     mutable: bool = False
     pointer: bool = False
     unnamed: bool = False
+    keys: tuple[Key, ...] = ()
+    """What its values must satisfy by themselves; the constraints of the function begin with the same."""
+    domain: Formula | None = None
+    """How legal elements are drawn, where ordinary random numbers would say little."""
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
     @property
@@ -142,7 +162,8 @@ class Constraint:
 
     `require` is the predicate (docs/spec.md), `note` a sentence for people. `checked` says who can evaluate it: `call`,
     `kernel` where it depends on the elements of tensors, `library` where there is no predicate. `is_damaged`: the
-    predicate could not be read, which is reported.
+    predicate could not be read, which is reported. `key`: the key of a parameter that it follows from, if any; its id
+    is then `parameter.key` instead of a number.
     """
 
     id: str
@@ -155,6 +176,7 @@ class Constraint:
     case: Case | None = None
     untestable: str | None = None
     error_span: Span | None = None
+    key: Key | None = None
 
     @property
     def text(self) -> str:

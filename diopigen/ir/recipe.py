@@ -13,7 +13,7 @@ from typing import Union
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.model import Case, Function, Parameter
 from diopigen.ir.types import INTEGERS, NUMBERS, TENSORS
-from diopigen.spec.expression import Call, ExpressionError, Name, Number, Unary, parse
+from diopigen.spec.expression import Call, Expression, ExpressionError, Name, Number, Unary, parse
 from diopigen.spec.nodes import MappingNode, Node, Scalar, ScalarNode, SequenceNode
 
 Literal = Union[Scalar, tuple["Literal", ...]]
@@ -29,6 +29,8 @@ DISTRIBUTIONS = {
     "zeros": 0,
     "ones": 0,
     "bools": 0,
+    "nonzero": 0,
+    "special": 0,
 }
 """How values are drawn, and the number of arguments."""
 
@@ -225,9 +227,13 @@ def _is_numeric(values: Literal) -> bool:
 def _drawn(text: str) -> Drawn | None:
     """`uniform(0, 1)` and the like."""
     try:
-        expression = parse(text)
+        return drawn_of(parse(text))
     except ExpressionError:
         return None
+
+
+def drawn_of(expression: Expression) -> Drawn | None:
+    """The way to draw values that an expression names; None where there is no such way."""
     if isinstance(expression, Name):
         return Drawn(expression.name) if DISTRIBUTIONS.get(expression.name) == 0 else None
     if not isinstance(expression, Call) or DISTRIBUTIONS.get(expression.function) != len(expression.arguments):

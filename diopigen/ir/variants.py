@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.keys import key_constraints
 from diopigen.ir.lower import (
     Lowering,
     flag_of,
@@ -26,7 +27,7 @@ from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode
 SUFFIXES = {"inplace": "Inp", "scalar": "Scalar", "inplace_scalar": "InpScalar"}
 _WRITTEN = ("out", "partial_out")
 # What a tensor has and a scalar has not.
-_TENSOR_KEYS = frozenset({"shape", "direction", "nullable", "free", "mutable", "const", "count"})
+_TENSOR_KEYS = frozenset({"shape", "direction", "nullable", "free", "mutable", "const", "count", "rank", "domain"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _function(
         params=params,
         span=(variant.get("name") or (operator.get("name") if kind == BASE else None) or variant).span,
         kernel=lowering.kernel(get("kernel"), params),
-        constraints=lowering.constraints(get("constraints")),
+        constraints=(*key_constraints(params), *lowering.constraints(get("constraints"))),
         cases=lower_cases(get("cases")),
         aten=lower_overloads(variant.get("aten")),
         backward_of=optional_text(operator.get("backward_of")),

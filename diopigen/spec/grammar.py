@@ -47,6 +47,8 @@ VARIANT_KINDS = ("inplace", "scalar", "inplace_scalar")
 DTYPE = EitherShape((TEXT, ListShape(WORD, non_empty=True)))
 SHAPE = EitherShape((TEXT, ListShape(EitherShape((IntegerShape(0), TEXT)))))
 
+COUNT = EitherShape((IntegerShape(0), TEXT, ListShape(IntegerShape(0), non_empty=True)))
+
 _PARAM_FIELDS = {
     "name": Field(WORD, "the parameter's name in C", required=True),
     "type": Field(WORD, "a type of the table in docs/spec.md", required=True),
@@ -65,6 +67,11 @@ _PARAM_FIELDS = {
     "mutable": Field(FLAG, "whether C passes it without const although it is only read"),
     "unnamed": Field(FLAG, "whether the C declaration leaves the name out"),
     "pointer": Field(FLAG, "whether C passes it by a pointer that must not be null"),
+    "dim_of": Field(WORD, "the tensor or list of sizes whose dimension it names, counted from either end"),
+    "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
+    "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),
+    "rank": Field(COUNT, "how many dimensions it has: a number, a list of numbers, an interval or an expression"),
+    "domain": Field(TEXT, "how legal elements are drawn, as the values of a recipe"),
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)

@@ -43,6 +43,8 @@ def param_line(param: Parameter) -> str:
     parts += [f"count {param.count!r}"] if param.count is not None else []
     parts += [f"default {param.default.value!r}"] if param.default else []
     parts += [f"values {'|'.join(param.values)}"] if param.values else []
+    parts += [f"{key.name} {key.form if isinstance(key.form, str) else key.text or key.form}" for key in param.keys]
+    parts += [f"domain {param.domain.text}"] if param.domain else []
     parts += [flag for flag in ("nullable", "const", "mutable", "pointer", "unnamed") if getattr(param, flag)]
     return "; ".join([*parts, param.doc])
 
@@ -72,7 +74,8 @@ def function_lines(function: Function) -> Iterator[str]:
     for c in f.constraints:
         require = f" [{to_text(c.require.expression)}]" if c.require is not None else ""
         yield f"    {c.id}: {c.text}{require} by {c.checked} -> {c.error}"
-        yield f"      {'breach: ' + case_text(c.case) if c.case else 'untestable: ' + str(c.untestable)}"
+        if c.key is None:
+            yield f"      {'breach: ' + case_text(c.case) if c.case else 'untestable: ' + str(c.untestable)}"
     yield from (f"    case: {case_text(case)}" for case in f.cases)
 
 
