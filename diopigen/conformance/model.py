@@ -83,6 +83,8 @@ class Case:
     blames: str = ""
     """The parameter that is spoilt in a case that must be refused; empty where several are at fault together."""
     excuse: Excuse | None = None
+    breaks: str = ""
+    """The id of the constraint that the case violates, alone of all."""
 
 
 OUTCOMES: dict[str, str] = {

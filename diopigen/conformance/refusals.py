@@ -1,7 +1,7 @@
 """What a library must refuse, with a status and without touching its outputs.
 
-Broken constraints come from the spec; the rest are arguments that a library accepts, spoilt in one place: dtypes, null,
-shapes, dimensions and enums here, devices and memory in `refusals_memory`.
+Broken constraints come from the spec, those of keys of parameters from `refusals_keys`; the rest are arguments that a
+library accepts, changed in one respect: dtypes, null, shapes and enums here, devices and memory in `refusals_memory`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance import refusals_memory
+from diopigen.conformance import refusals_keys, refusals_memory
 from diopigen.conformance.axes import cases as axis_cases
 from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
 from diopigen.conformance.dtypes import STORAGE
@@ -26,10 +26,6 @@ _STRANGE = ("complex64", "bool", "float64", "int8", "float32", "int64", "uint16"
 """Dtypes to try where a parameter's list does not hold them."""
 _POINTERS = frozenset({"tensor", "tensors", "new_tensor", "new_tensors", "scalar", "string", "generator"})
 """Types whose arguments are pointers or handles."""
-_DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "axis"})
-"""Parameters that name dimensions."""
-_SIZES_BY_THAT_NAME = frozenset({"PagedAttention", "PromptFlashAttention", "RotaryEmbeddingV2", "TransposeAxis01"})
-"""Operators in which they are sizes."""
 
 
 def cases(
@@ -37,6 +33,7 @@ def cases(
 ) -> Iterator[Case]:
     """The cases that a library must refuse."""
     yield from _constraints(interface, function, resolver)
+    yield from refusals_keys.cases(function, resolver, recipes)
     good = _good(function, resolver, recipes)
     if good is None:
         return
@@ -45,7 +42,6 @@ def cases(
     yield from maker.nulls()
     yield from maker.wrong_dtypes()
     yield from maker.wrong_shapes()
-    yield from maker.wrong_dims()
     yield from maker.enums()
     yield from refusals_memory.cases(function, dtype, arguments)
 
@@ -60,7 +56,7 @@ def _constraints(interface: Interface, function: Function, resolver: Resolver) -
             case_id = f"{function.name}/{constraint.id}/error"
             yield Case(
                 case_id, function.name, function.family, _dtype_of(arguments), "error", arguments,
-                constraint.error, f"{constraint.id}: {constraint.text}",
+                constraint.error, f"{constraint.id}: {constraint.text}", breaks=constraint.id,
             )  # fmt: skip
 
 
@@ -221,17 +217,6 @@ class _Maker:
             output.name: replace(dict(self._operands())[output], shape=(2, 3)),
         }
         yield self._case("no-broadcast", None, "[2, 3] and [2, 4] do not broadcast", changes)
-
-    def wrong_dims(self) -> Iterator[Case]:
-        """Dimensions that no tensor has, at both ends."""
-        for param in self.function.params:
-            if self.function.operator in _SIZES_BY_THAT_NAME:
-                return
-            if param.name not in _DIMENSIONS or param.type not in ("int64", "sizes"):
-                continue
-            for end, dim in (("above", 99), ("below", -99)):
-                value = dim if param.type == "int64" else (dim,)
-                yield self._case(f"dim-{end}", param, f"there is no dimension {dim}", {param.name: value})
 
     def enums(self) -> Iterator[Case]:
         """The value that only counts the others, and texts that are none of the list."""

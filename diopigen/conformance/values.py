@@ -150,10 +150,11 @@ def _drawn(values: Drawn, count: int, dtype: str, source: np.random.Generator) -
     if name in ("permutation", "distinct"):
         return source.permutation(count) - (count // 2 if name == "distinct" and _signed(dtype) else 0)
     if name in ("special", "small-special"):
-        numbers = [value for value in specials(dtype) if value != 0 or not arguments[1]]
+        period, without_zero = arguments or (1, 0)
+        numbers = [value for value in specials(dtype) if value != 0 or not without_zero]
         if name == "small-special":
             numbers = [value for value in numbers if not math.isfinite(value) or abs(value) < 10]
-        return _special(count, dtype, int(arguments[0]), numbers)
+        return _special(count, dtype, int(period), numbers)
     raise Unfit(f"unknown distribution {name}")
 
 

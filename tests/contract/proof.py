@@ -17,7 +17,8 @@ from diopigen.conformance.described import described
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.contract.evaluate import Arguments
 from diopigen.diagnostics import Sink
-from diopigen.ir.model import Function, Interface
+from diopigen.ir.model import Constraint, Function, Interface
+from diopigen.spec.expression import to_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,9 +29,8 @@ def faults(interface: Interface, function: Function) -> Iterator[str]:
         return
     reported: Counter[str] = Counter()
     for case in cases_of(interface, function):
-        blamed = case.id.split("/")[1] if case.axis == "error" else ""
-        broken = {c.id for c in function.constraints if c.case is not None}
-        if case.expect != SUCCESS and blamed not in broken:
+        blamed = case.breaks
+        if case.expect != SUCCESS and not blamed:
             continue
         for line in _contradictions(function, case, blamed):
             key = line.partition(" ")[0] + blamed
@@ -47,13 +47,17 @@ def _contradictions(function: Function, case: Case, blamed: str) -> Iterator[str
         try:
             holds = arguments.holds(constraint.require.expression)
         except Exception as error:  # an evaluator that fails is a fault of the predicate or of the evaluator
-            yield f"{constraint.id} of {case.id}: '{constraint.require.text}' raises {error!r}"
+            yield f"{constraint.id} of {case.id}: '{_text(constraint)}' raises {error!r}"
             continue
         if holds and constraint.id == blamed:
-            yield f"{constraint.id} of {case.id}: '{constraint.require.text}' holds, and the case is there to break it"
+            yield f"{constraint.id} of {case.id}: '{_text(constraint)}' holds, and the case is there to break it"
         elif not holds and constraint.id != blamed:
             what = f"breaks {blamed} only" if blamed else "is accepted"
-            yield f"{constraint.id} of {case.id}: '{constraint.require.text}' does not hold, and the case {what}"
+            yield f"{constraint.id} of {case.id}: '{_text(constraint)}' does not hold, and the case {what}"
+
+
+def _text(constraint: Constraint) -> str:
+    return to_text(constraint.require.expression) if constraint.require is not None else ""
 
 
 def main(names: list[str]) -> int:
