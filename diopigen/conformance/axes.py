@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from diopigen.conformance.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import Case, Operand, Value
+from diopigen.conformance.model import NORMAL, Case, Operand, Value
 from diopigen.conformance.operators import (
     ALTERNATIVES,
-    DOMAINS,
     NO_AXES,
     NO_SPECIALS,
     OVERFLOWING,
@@ -20,7 +19,7 @@ from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, fits, specials
 from diopigen.contract.dtypes import category, kind, to_float
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList
-from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
+from diopigen.ir.recipe import Argument, Drawn, TensorRecipe, drawn_of
 
 NAMES = (
     "plain", "empty", "0d", "size-1", "broadcast", "non-contiguous", "expanded", "channels-last", "aliased", "special",
@@ -84,8 +83,7 @@ class Maker:
         self.free = [p for p in self.operands if shape_rule(p) in ("any", "broadcastable")]
 
     def recipe(self, shapes: Mapping[str, tuple[int, ...]], shape: tuple[int, ...]) -> dict[str, Argument]:
-        """Arguments with the given shapes, `shape` for all others, and values from the operator's domain."""
-        domain = DOMAINS.get(self.function.operator, {})
+        """Arguments with the given shapes, `shape` for all others, and elements from the domains of the parameters."""
         found: dict[str, Argument] = {}
         for param in tensors(self.function):
             if not param.is_read and shape_rule(param) not in ("any", ""):
@@ -95,7 +93,7 @@ class Maker:
                 if param.shape.dimensions:
                     raise Unfit("a fixed shape")
                 own = ()
-            found[param.name] = TensorRecipe(own, None, domain.get(param.name, Drawn("normal")))
+            found[param.name] = TensorRecipe(own, None, _domain(param))
         scalars = SCALARS.get(self.function.operator, {})
         for param in self.function.params:
             if param.type == "scalar" and (param.name in scalars or param.default is None or param.nullable):
@@ -249,6 +247,11 @@ class Maker:
             if isinstance(value, Operand) and value.dtype == dtype:
                 arguments[name] = replace(value, dtype=to_float(dtype) if dtype == "uint8" else "float32")
                 yield self.made("cast", "cast-float32", dtype, arguments)
+
+
+def _domain(param: Parameter) -> Drawn:
+    """How the elements of a parameter are drawn."""
+    return (drawn_of(param.domain.expression) if param.domain is not None else None) or NORMAL
 
 
 def _others(param: Parameter, dtype: str) -> list[str]:

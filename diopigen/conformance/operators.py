@@ -1,50 +1,11 @@
 """What the suite knows of single operators beyond their contracts: values that tell right results from wrong ones, and
 axes on which an operator has no agreed result.
 
-Which calls are legal stands in the spec alone (see `legal`). A new operator needs an entry only where random numbers
-would give nothing worth comparing.
+Which calls are legal, and how elements are drawn, stands in the spec alone (see `legal`, and `domain` of a parameter).
+A new operator needs an entry only where numbers would give nothing worth comparing.
 """
 
 from __future__ import annotations
-
-from diopigen.ir.recipe import Drawn
-
-_FEW = Drawn("integers", (0, 4))
-"""Numbers that are often equal, and often zero."""
-
-DOMAINS: dict[str, dict[str, Drawn]] = {
-    "Acosh": {"input": Drawn("uniform", (1, 4))},
-    "Acos": {"input": Drawn("uniform", (-1, 1))},
-    "Asin": {"input": Drawn("uniform", (-1, 1))},
-    "Atanh": {"input": Drawn("uniform", (-1, 1))},
-    "Erfinv": {"input": Drawn("uniform", (-1, 1))},
-    "Log": {"input": Drawn("uniform", (0.1, 9))},
-    "Log2": {"input": Drawn("uniform", (0.1, 9))},
-    "Log10": {"input": Drawn("uniform", (0.1, 9))},
-    "Sqrt": {"input": Drawn("uniform", (0, 9))},
-    "Rsqrt": {"input": Drawn("uniform", (0.1, 9))},
-    "PowTensor": {"input": Drawn("uniform", (0.1, 4))},
-    "Addcdiv": {"tensor2": Drawn("nonzero")},
-    "Div": {"other": Drawn("nonzero")},
-    "RemainderTensor": {"other": Drawn("nonzero")},
-    "Reciprocal": {"input": Drawn("nonzero")},
-    "LerpTensor": {"weight": Drawn("uniform", (-1, 2))},
-    "Sinh": {"input": Drawn("uniform", (-4, 4))},
-    "Cosh": {"input": Drawn("uniform", (-4, 4))},
-    "Exp": {"input": Drawn("uniform", (-4, 4))},
-    "Expm1": {"input": Drawn("uniform", (-4, 4))},
-    "TanhBackward": {"output": Drawn("uniform", (-1, 1))},
-    "SigmoidBackward": {"output": Drawn("uniform", (0, 1))},
-    "Eq": {"input": _FEW, "other": _FEW},
-    "Ne": {"input": _FEW, "other": _FEW},
-    "LogicalAnd": {"input": _FEW, "other": _FEW},
-    "LogicalOr": {"input": _FEW, "other": _FEW},
-    "LogicalNot": {"input": _FEW},
-    "IsNan": {"input": Drawn("special", (1, 0))},
-    "Rmsprop": {"square_avg": Drawn("uniform", (1, 2))},
-    "Adadelta": {"square_avg": Drawn("uniform", (0, 1)), "acc_delta": Drawn("uniform", (0, 1))},
-}
-"""Where most random numbers would only give NaN, infinity or constants: ranges for the automatic axes."""
 
 SCALARS: dict[str, dict[str, int | float]] = {
     "PowTensor": {"exponent": 3, "input": 2},

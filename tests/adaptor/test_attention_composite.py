@@ -167,8 +167,8 @@ def test_nan_stays_visible(call: Caller) -> None:
         ({"k": (2, 4, 3, 4), "v": (2, 4, 3, 4)}, "C1: kv_heads divides heads"),
         ({"k": (2, 4, 2, 4), "v": (2, 5, 2, 4)}, UNEQUAL),
         ({"k": (2, 4, 2, 3), "v": (2, 4, 2, 3)}, UNEQUAL),
-        ({"p_dropout": 1.0}, "C2: the probability of dropout is at least 0 and below 1"),
-        ({"p_dropout": -0.5}, "C2: the probability of dropout is at least 0 and below 1"),
+        ({"p_dropout": 1.0}, "the probability of dropout is at least 0 and below 1"),
+        ({"p_dropout": -0.5}, "the probability of dropout is at least 0 and below 1"),
         ({"alibi_slopes": (3,)}, "C3: alibi_slopes has the shape [heads] or [batch, heads]"),
     ],
 )  # fmt: skip

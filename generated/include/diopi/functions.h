@@ -61,9 +61,13 @@ DIOPI_API const char* diopiGetLastErrorString(void);
 
 /**
  * @brief Cross-correlation of a batch of images with K filters, per group of channels, plus a bias per filter.
+ * @note stride.length: stride has 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides both C and K (else diopiErrorOccurred).
- * @note C2: stride and dilation have two entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Response of every filter at every position, [N, K, *output]. Dtype: same(input). Shape: conv(input,
@@ -89,9 +93,13 @@ DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorH
 
 /**
  * @brief Gradients of Convolution2d for input, filters and bias.
+ * @note stride.length: stride has 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides both C and K (else diopiErrorOccurred).
- * @note C2: stride and dilation have two entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: bias_sizes is null or the one entry K (else diopiErrorOccurred).
  * @note C5: the dilated filter is not larger than the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -565,10 +573,12 @@ DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum of every window that slides over the last dimension; a NaN in a window wins.
+ * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
+ *       diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: kernel_size and dilation have one entry, at least 1, and stride too unless it has none (else
  *       diopiErrorOccurred).
- * @note C3: padding has one entry, none negative or above half of the dilated window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima. Dtype: same(input). Shape: pool(input, kernel_size, stride, padding, dilation,
@@ -589,10 +599,12 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Gradient of MaxPool1d and MaxPool1dWithIndices, each arriving value added at the position of its maximum.
+ * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
+ *       diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: kernel_size and dilation have one entry, at least 1, and stride too unless it has none (else
  *       diopiErrorOccurred).
- * @note C3: padding has one entry, none negative or above half of the dilated window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C5: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -617,10 +629,12 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum of every window that slides over the last dimension, with its position.
+ * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
+ *       diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: kernel_size and dilation have one entry, at least 1, and stride too unless it has none (else
  *       diopiErrorOccurred).
- * @note C3: padding has one entry, none negative or above half of the dilated window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
@@ -644,9 +658,10 @@ DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Mean of every window that slides over the last dimension.
+ * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: kernel_size has one entry, at least 1, and stride too unless it has none (else diopiErrorOccurred).
- * @note C3: padding has one entry, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The means. Dtype: same(input). Shape: pool(input, kernel_size, stride, padding, 1, ceil_mode).
@@ -667,9 +682,10 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Gradient of AvgPool1d, each arriving value spread evenly over its window.
+ * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: kernel_size has one entry, at least 1, and stride too unless it has none (else diopiErrorOccurred).
- * @note C3: padding has one entry, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
@@ -693,8 +709,9 @@ DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTen
  * @brief Maximum of windows that divide the last dimension into output_size nearly equal parts; a NaN in a window wins.
  * @note Source: torch.nn.functional.adaptive_max_pool1d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 1 entry (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has one entry, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[in] input Values to pool, [N, C, L] or [C, L]. Dtype: floating. Shape: [*batch, C, L].
@@ -709,8 +726,9 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTen
  * @brief Maximum of windows that divide the last dimension into output_size nearly equal parts, with its position.
  * @note Source: torch.nn.functional.adaptive_max_pool1d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 1 entry (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has one entry, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[out] indices Position of each maximum in its row: the first of equal values, the last of NaNs. Dtype: int64.
@@ -759,8 +777,9 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx, 
  * @brief Mean of windows that divide the last dimension into output_size nearly equal parts.
  * @note Source: torch.nn.functional.adaptive_avg_pool1d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 1 entry (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has one entry, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The means. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[in] input Values to pool, [N, C, L] or [C, L]. Dtype: floating. Shape: [*batch, C, L].
@@ -840,9 +859,13 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Mean of every window that slides over the last two dimensions.
+ * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size has two entries, all at least 1, and stride too unless it has none (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C5: divisor_override is null or not 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -866,9 +889,13 @@ DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Gradient of AvgPool2d, each arriving value spread evenly over its window.
+ * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size has two entries, all at least 1, and stride too unless it has none (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: divisor_override is null or not 0 (else diopiErrorOccurred).
  * @note C5: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -894,10 +921,16 @@ DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum of every window that slides over the last two dimensions; a NaN in a window wins.
- * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size and dilation have two entries, all at least 1, and stride too unless it has none (else
+ * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
- * @note C3: padding has two entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima. Dtype: same(input). Shape: pool(input, kernel_size, stride, padding, dilation,
@@ -919,10 +952,16 @@ DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Maximum of every window that slides over the last two dimensions, with its position.
- * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size and dilation have two entries, all at least 1, and stride too unless it has none (else
+ * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
- * @note C3: padding has two entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
@@ -948,10 +987,16 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Gradient of MaxPool2d and MaxPool2dWithIndices, each arriving value added at the position of its maximum.
- * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size and dilation have two entries, all at least 1, and stride too unless it has none (else
+ * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
- * @note C3: padding has two entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C5: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1047,8 +1092,9 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
  * @brief Mean of windows that divide the last two dimensions into output_size nearly equal parts.
  * @note Source: torch.nn.functional.adaptive_avg_pool2d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 2 entries (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has two entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The means. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[in] input Values to pool, [N, C, H, W] or [C, H, W]. Dtype: floating. Shape: [*batch, C, H, W].
@@ -1080,8 +1126,9 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, 
  *        wins.
  * @note Source: torch.nn.functional.adaptive_max_pool2d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 2 entries (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has two entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[in] input Values to pool, [N, C, H, W] or [C, H, W]. Dtype: floating. Shape: [*batch, C, H, W].
@@ -1096,8 +1143,9 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTen
  * @brief Maximum of windows that divide the last two dimensions into output_size nearly equal parts, with its position.
  * @note Source: torch.nn.functional.adaptive_max_pool2d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 2 entries (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has two entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[out] indices Position of each maximum in its plane of input, counted row by row: the first of equal values,
@@ -1133,7 +1181,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, 
 /**
  * @brief Sets elements to zero with probability p and multiplies the others by 1 / (1 - p); outside training it copies
  *        input.
- * @note C1: p lies between 0 and 1 (else diopiErrorOccurred).
+ * @note p.range: p is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of mask broadcasts to that of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out input / (1 - p) where mask holds and zero elsewhere, or input itself outside training. Dtype:
@@ -1154,7 +1202,7 @@ DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief As Dropout, with the result written over the input.
- * @note C1: p lies between 0 and 1 (else diopiErrorOccurred).
+ * @note p.range: p is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of mask broadcasts to that of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input Values to thin out, of any shape, and the result. Dtype: floating.
@@ -1250,7 +1298,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
  * @brief Negative log-softmax of the logits over the classes, taken at the target class or averaged with the target
  *        probabilities, then reduced.
  * @note Source: torch.nn.functional.cross_entropy; with class probabilities the mean divides by the number of samples
- * @note C1: label_smoothing lies between 0 and 1 (else diopiErrorOccurred).
+ * @note label_smoothing.range: label_smoothing is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of target is that of input, or that of input without its class dimension (else
  *       diopiErrorOccurred).
  * @note C3: class probabilities have the dtype and shape of input (else diopiErrorOccurred).
@@ -1281,7 +1329,7 @@ DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Gradient of CrossEntropyLoss with respect to its logits.
  * @note Source: torch.nn.functional.cross_entropy
- * @note C1: label_smoothing lies between 0 and 1 (else diopiErrorOccurred).
+ * @note label_smoothing.range: label_smoothing is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of target is that of input, or that of input without its class dimension (else
  *       diopiErrorOccurred).
  * @note C3: class probabilities have the dtype and shape of input (else diopiErrorOccurred).
@@ -3625,7 +3673,7 @@ DIOPI_API diopiError_t diopiLtInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
 /**
  * @brief Arithmetic mean over the given dimensions. The mean of no elements is NaN.
  * @note Source: torch.mean without dtype; float16 and bfloat16 are summed in float32.
- * @note C1: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -3642,7 +3690,7 @@ DIOPI_API diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t o
 /**
  * @brief Sum over the given dimensions. The sum of no elements is 0.
  * @note Source: torch.sum without dtype; float16 and bfloat16 are summed in float32.
- * @note C1: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -3661,7 +3709,7 @@ DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @brief Standard deviation over the given dimensions: the square root of the sum of squared distances from the mean,
  *        divided by the number of elements less correction.
  * @note Source: torch.std; computed in two passes or by Welford, never as a difference of mean squares.
- * @note C1: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -3682,7 +3730,7 @@ DIOPI_API diopiError_t diopiStd(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 /**
  * @brief Smallest element along one dimension, and where it stands. NaN counts as smaller than every number.
  * @note Source: torch.min with dim on the CPU, for ties and NaN.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: size(input, dim) is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] min The smallest elements. Dtype: same(input). Shape: reduce(input, dim).
@@ -3712,7 +3760,7 @@ DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Largest element along one dimension, and where it stands. NaN counts as larger than every number.
  * @note Source: torch.max with dim on the CPU, for ties and NaN.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: size(input, dim) is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] max The largest elements. Dtype: same(input). Shape: reduce(input, dim).
@@ -3742,7 +3790,7 @@ DIOPI_API diopiError_t diopiMaxAll(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Whether at least one element along a dimension, or of the whole tensor, differs from zero. Of no elements it
  *        is false.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The answers; frameworks use uint8 (0 or 1) where input is uint8, bool otherwise. Dtype: bool, uint8.
@@ -3758,7 +3806,7 @@ DIOPI_API diopiError_t diopiAny(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 
 /**
  * @brief Whether every element along a dimension, or of the whole tensor, differs from zero. Of no elements it is true.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The answers; frameworks use uint8 (0 or 1) where input is uint8, bool otherwise. Dtype: bool, uint8.
@@ -3775,8 +3823,7 @@ DIOPI_API diopiError_t diopiAll(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 /**
  * @brief Exponentials of the elements divided by their sum along one dimension, with the maximum subtracted first so
  *        that none overflows.
- * @note C1: dim is a dimension of input (else diopiErrorOccurred).
- * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The probabilities, which add up to 1 along dim; NaN where all inputs along dim are -inf. Dtype:
  *         same(input). Shape: same(input). A library may accept or reject another dtype.
@@ -3791,8 +3838,8 @@ DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief Takes from the gradient its sum along dim weighted by the probabilities, then multiplies by the probabilities.
- * @note C1: dim is a dimension of output (else diopiErrorOccurred).
- * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(output), rank(output) - 1], a 0-d output counting as 1-d (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the input of Softmax. Dtype: same(grad_output). Shape: same(output).
  *         A library may accept or reject another dtype.
@@ -3810,8 +3857,7 @@ DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Logarithm of the softmax along one dimension, computed as the distance to the maximum minus the logarithm of
  *        the sum of exponentials so that it stays finite where the softmax underflows.
- * @note C1: dim is a dimension of input (else diopiErrorOccurred).
- * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The logarithms of the probabilities, none above 0; NaN where all inputs along dim are -inf. Dtype:
  *         same(input). Shape: same(input). A library may accept or reject another dtype.
@@ -3826,8 +3872,8 @@ DIOPI_API diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHand
 
 /**
  * @brief Takes from the gradient the probabilities times the sum of the gradient along dim.
- * @note C1: dim is a dimension of output (else diopiErrorOccurred).
- * @note C2: a negative dim reaches back no further than the first dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(output), rank(output) - 1], a 0-d output counting as 1-d (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the input of LogSoftmax. Dtype: same(grad_output). Shape:
  *         same(output). A library may accept or reject another dtype.
@@ -3893,7 +3939,7 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorH
 
 /**
  * @brief Slices along one dimension in the order of a vector of positions, which may repeat.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
  * @note C3: index has at most one dimension, and one element where input is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -3910,7 +3956,8 @@ DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief Gradient of IndexSelect: the slices of the incoming gradient are added to zeros at their positions.
- * @note C1: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
+ *       diopiErrorOccurred).
  * @note C2: every value of index is in [0, input_sizes[dim] - 1] (else diopiErrorOccurred).
  * @note C3: index has one element where input_sizes is empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -3930,8 +3977,8 @@ DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t ctx, diopiT
 
 /**
  * @brief One slice along a dimension, as a copy without that dimension.
- * @note C1: input is at least 1-d and dim is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
- * @note C2: index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note dim.range: dim is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
+ * @note index.range: index is at least -size(input, dim) and below size(input, dim) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The slice. Dtype: same(input). Shape: without(input, dim).
  * @param[in] input The tensor to take the slice from, at least 1-d. Dtype: any.
@@ -3946,8 +3993,11 @@ DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Gradient of Select: zeros, with the incoming gradient in the slice that was taken.
- * @note C1: dim is in [-len(input_sizes), len(input_sizes) - 1] (else diopiErrorOccurred).
- * @note C2: index is in [-input_sizes[dim], input_sizes[dim] - 1] (else diopiErrorOccurred).
+ * @note input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
+ *       diopiErrorOccurred).
+ * @note index.range: index is at least -item(input_sizes, dim) and below item(input_sizes, dim) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the tensor that the slice was taken from. Dtype: same(grad_output).
  *         Shape: value(input_sizes).
@@ -3965,8 +4015,8 @@ DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief A copy of input in which one slice along a dimension is replaced by src.
- * @note C1: input is at least 1-d and dim is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
- * @note C2: index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note dim.range: dim is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
+ * @note index.range: index is at least -size(input, dim) and below size(input, dim) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor that is copied, at least 1-d. Dtype: any.
@@ -3984,8 +4034,9 @@ DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief A copy of input in which the positions start, start + step and so on below end of one dimension are replaced
  *        by src.
- * @note C1: input is at least 1-d and dim is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
- * @note C2: step is at least 1 (else diopiErrorOccurred).
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor that is copied, at least 1-d. Dtype: any.
@@ -4005,8 +4056,9 @@ DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief The positions start, start + step and so on below end of one dimension, as a copy.
- * @note C1: input is at least 1-d and dim is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
- * @note C2: step is at least 1 (else diopiErrorOccurred).
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] null_out The part that is taken; must not be null, whatever its name says. Dtype: same(input). Shape:
  *         slice(input, dim, start, end, step).
@@ -4026,8 +4078,10 @@ DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t 
 
 /**
  * @brief Gradient of Slice: zeros, with the incoming gradient at the positions that were taken.
- * @note C1: dim is in [-len(input_sizes), len(input_sizes) - 1] (else diopiErrorOccurred).
- * @note C2: step is at least 1 (else diopiErrorOccurred).
+ * @note input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
+ *       diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the tensor that the part was taken from. Dtype: same(grad_output).
  *         Shape: value(input_sizes).
@@ -4134,7 +4188,8 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
  * @brief Averages bilinear samples of a feature map over a grid of bins in each region, without rounding its corners.
  * @note Source: Mask R-CNN, He et al. 2017, as torchvision.ops.roi_align: samples more than 1 pixel outside of the map
  *       are 0.
- * @note C1: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4160,7 +4215,8 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
 /**
  * @brief Gradient of RoiAlign with respect to the feature maps.
  * @note Source: torchvision.ops.roi_align.
- * @note C1: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below batch_size (else diopiErrorOccurred).
  * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4303,8 +4359,8 @@ DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t o
 
 /**
  * @brief Tensors joined one behind the other along a dimension that they have.
- * @note C1: dim is in [-rank, rank - 1] of the parts (else diopiErrorOccurred).
- * @note C2: all of tensors are at least 1-d (else diopiErrorOccurred).
+ * @note tensors.rank: each of tensors has at least 1 dimension (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank, rank - 1] of tensors (else diopiErrorOccurred).
  * @note C3: num_inputs is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The joined tensor. Dtype: promote(tensors). Shape: concat(tensors, dim).
@@ -4321,7 +4377,7 @@ DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 
 /**
  * @brief Consecutive parts of a tensor along one dimension, each as a copy.
- * @note C1: input is at least 1-d and dim is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
+ * @note dim.range: dim is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
  * @note C2: splitSizes has no negative entry and adds up to size(input, dim) (else diopiErrorOccurred).
  * @note C3: num_outs is the length of splitSizes (else diopiErrorOccurred).
  * @note C4: part i has the shape of input with splitSizes[i] in dim (else diopiErrorOccurred).
@@ -4341,7 +4397,7 @@ DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Tensors of one shape joined along a new dimension.
- * @note C1: dim is in [-rank - 1, rank] of the slices (else diopiErrorOccurred).
+ * @note dim.range: dim is at least -min(ranks(tensors)) - 1 and at most min(ranks(tensors)) (else diopiErrorOccurred).
  * @note C2: numTensors is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The joined tensor. Dtype: promote(tensors). Shape: stack(tensors, dim).
@@ -4359,7 +4415,7 @@ DIOPI_API diopiError_t diopiStack(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @brief Elements in ascending or descending order along one dimension, and where each of them stood. NaN counts as
  *        larger than every number, so it comes last when ascending and first when descending.
  * @note Source: torch.sort on the CPU, which is stable in any case.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] values The sorted elements. Dtype: same(input). Shape: same(input).
  * @param[out] indices Position in input, along dim, of each sorted element. Dtype: int64, int32. Shape: same(input).
@@ -4379,7 +4435,7 @@ DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t v
  * @brief Gradient of an operator that picks elements along one dimension (Sort, Topk, Min, Max): zeros, with the
  *        incoming gradient put back at the positions that were picked.
  * @note Source: value_selecting_reduction_backward of PyTorch.
- * @note C1: dim is in [-len(sizes), len(sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-len(sizes), len(sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
  * @note C2: every value of indices is in [0, sizes[dim] - 1] (else diopiErrorOccurred).
  * @note C3: the shape of indices is that of sizes except in dim, and has no dim where keepdim is false (else
  *       diopiErrorOccurred).
@@ -4403,8 +4459,8 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @brief The k largest or smallest elements along one dimension, and where each of them stands. NaN counts as larger
  *        than every number. Which ones of several equal elements are taken is open.
  * @note Source: torch.topk on the CPU, for NaN.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: k is in [0, size(input, dim)], a 0-d input having size 1 (else diopiErrorOccurred).
+ * @note k.range: k is at least 0 and at most size(input, dim) (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] values The elements that were taken. Dtype: same(input). Shape: resize(input, dim, k).
  * @param[out] indices Position in input, along dim, of each of them. Dtype: int64, int32. Shape: resize(input, dim, k).
@@ -4423,8 +4479,8 @@ DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t v
 
 /**
  * @brief A copy of a tensor with two dimensions exchanged.
- * @note C1: dim0 and dim1 are in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
- *       diopiErrorOccurred).
+ * @note dim0.dim_of: dim0 is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim1.dim_of: dim1 is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The rearranged copy. Dtype: same(input). Shape: transpose(input, dim0, dim1).
  * @param[in] input The tensor whose dimensions are exchanged. Dtype: any.
@@ -4562,8 +4618,9 @@ DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief One step of AdamW on a list of parameters, each with its own step number, all in one call.
  * @note Source: torch.optim.AdamW with fused=True
+ * @note beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: max_exp_avg_sqs is given when amsgrad is true (else diopiErrorOccurred).
- * @note C2: beta1 and beta2 are at least 0 and below 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] params Weights of any shapes, moved by the step. Dtype: floating. Length: nums.
  * @param[in] grads Gradients of the weights. Dtype: same(params). Shape: same(params). Length: nums.
@@ -4597,9 +4654,10 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
 /**
  * @brief One step of Adam with weight decay apart from the gradient; param and its running means are updated in place.
  * @note Source: torch.optim.AdamW with foreach=False
- * @note C1: step is at least 1 (else diopiErrorOccurred).
+ * @note beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @note C2: max_exp_avg_sq is given when amsgrad is true (else diopiErrorOccurred).
- * @note C3: beta1 and beta2 are at least 0 and below 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] param Weights of any shape, moved by the step. Dtype: floating.
  * @param[in] grad Gradient of the weights. Dtype: same(param). Shape: same(param).
@@ -4627,9 +4685,13 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
 /**
  * @brief Transposed convolution, the map whose matrix is the transpose of that of Convolution2d with the same filters,
  *        plus a bias.
+ * @note stride.length: stride has 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides C (else diopiErrorOccurred).
- * @note C2: stride and dilation have two entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: output_padding has two entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
  * @note C5: behind the first two dimensions input and weight have elements, and padding leaves some of the result (else
@@ -4660,9 +4722,13 @@ DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Gradients of ConvTranspose2d for input, filters and bias.
+ * @note stride.length: stride has 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides C (else diopiErrorOccurred).
- * @note C2: stride and dilation have two entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: output_padding has two entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
  * @note C5: bias_sizes is null or the one entry M * groups (else diopiErrorOccurred).
@@ -4699,9 +4765,13 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
 /**
  * @brief Transposed convolution, the map whose matrix is the transpose of that of Convolution3d with the same filters,
  *        plus a bias.
+ * @note stride.length: stride has 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides C (else diopiErrorOccurred).
- * @note C2: stride and dilation have three entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has three entries, none negative (else diopiErrorOccurred).
  * @note C4: output_padding has three entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
  * @note C5: behind the first two dimensions input and weight have elements, and padding leaves some of the result (else
@@ -4733,9 +4803,13 @@ DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Gradients of ConvTranspose3d for input, filters and bias.
+ * @note stride.length: stride has 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides C (else diopiErrorOccurred).
- * @note C2: stride and dilation have three entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has three entries, none negative (else diopiErrorOccurred).
  * @note C4: output_padding has three entries, each at least 0 and below the stride or the dilation (else
  *       diopiErrorOccurred).
  * @note C5: bias_sizes is null or the one entry M * groups (else diopiErrorOccurred).
@@ -4771,9 +4845,9 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
 
 /**
  * @brief All windows of a given size along one dimension, each a step behind the one before, in a new last dimension.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
- * @note C2: size is in [0, size of input in dim], a 0-d input having size 1 (else diopiErrorOccurred).
- * @note C3: step is at least 1 (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note size.range: size is at least 0 and at most size(input, dim) (else diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The windows; dim counts them, the last dimension holds their elements. Dtype: same(input). Shape:
  *         unfold(input, dim, size, step).
@@ -4790,9 +4864,11 @@ DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Gradient of Unfold: every element gets the sum of the incoming gradient over the windows that hold it.
- * @note C1: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
- * @note C2: size is in [0, input_sizes[dim]] (else diopiErrorOccurred).
- * @note C3: step is at least 1 (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
+ *       diopiErrorOccurred).
+ * @note size.range: size is at least 0 and at most where(len(input_sizes) == 0, 1, item(input_sizes, dim)) (else
+ *       diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the tensor that the windows were taken from. Dtype:
  *         same(grad_output). Shape: value(input_sizes).
@@ -4812,7 +4888,7 @@ DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Running sum along one dimension: each element is the sum of the input up to and including its position.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The running sums; those of integers and bools are int64 and wrap around. Dtype: accumulate(input).
  *         Shape: same(input).
@@ -4827,7 +4903,7 @@ DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Gradient of the running sum: each element is the sum of the incoming gradient from its position to the end.
- * @note C1: dim is in [-rank(grad_output), rank(grad_output) - 1], a 0-d grad_output counting as 1-d (else
+ * @note dim.dim_of: dim is in [-rank(grad_output), rank(grad_output) - 1], a 0-d grad_output counting as 1-d (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the terms. Dtype: same(grad_output). Shape: same(grad_output).
@@ -4842,7 +4918,7 @@ DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Distance in the p-norm between every row of input1 and every row of input2, per batch; batches broadcast.
  * @note Source: torch.cdist
- * @note C1: p is at least 0 (else diopiErrorOccurred).
+ * @note p.range: p is at least 0 (else diopiErrorOccurred).
  * @note C2: compute_mode is null, 0, 1 or 2 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Distance of row i of input1 from row j of input2 at the place i and j; 0 where the rows have no
@@ -4865,7 +4941,7 @@ DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t 
  *        exchanged.
  * @note Source: torch.cdist: the gradient is 0 at distance 0; for p = infinity each component equal to the distance
  *       takes the whole gradient.
- * @note C1: p is at least 0 (else diopiErrorOccurred).
+ * @note p.range: p is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input1, broadcast to the common batch. Dtype: same(input1). Shape: [*batch, N, D].
  * @param[in] grad_output Gradient that arrives at the distances. Dtype: same(input1). Shape: [*batch, N, M].
@@ -4885,7 +4961,7 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
  * @brief Position of the largest element along a dimension or in the whole tensor. NaN counts as larger than every
  *        number.
  * @note Source: torch.argmax on the CPU, for ties and NaN.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: size(input, dim) is at least 1, or numel(input) where dim is null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4906,7 +4982,7 @@ DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @brief Position of the smallest element along a dimension or in the whole tensor. NaN counts as smaller than every
  *        number.
  * @note Source: torch.argmin on the CPU, for ties and NaN.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: size(input, dim) is at least 1, or numel(input) where dim is null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4927,7 +5003,7 @@ DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @brief Positions that would bring the elements along one dimension into ascending or descending order. NaN counts as
  *        larger than every number.
  * @note Source: torch.argsort on the CPU.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Position in input, along dim, of the element that belongs at each place. Dtype: int64, int32. Shape:
@@ -4949,7 +5025,7 @@ DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_
  * @brief One step of Adadelta, which scales the gradient by the ratio of two running means; param and both means are
  *        updated in place.
  * @note Source: torch.optim.Adadelta with foreach=False
- * @note C1: rho is at least 0 and at most 1 (else diopiErrorOccurred).
+ * @note rho.range: rho is at least 0 and at most 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] param Weights of any shape, moved by the step. Dtype: floating.
  * @param[in] grad Gradient of the weights. Dtype: same(param). Shape: same(param).
@@ -4970,9 +5046,10 @@ DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle
 /**
  * @brief One step of Adam with weight decay inside the gradient; param and its running means are updated in place.
  * @note Source: torch.optim.Adam with foreach=False
- * @note C1: step is at least 1 (else diopiErrorOccurred).
+ * @note beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @note C2: max_exp_avg_sq is given when amsgrad is true (else diopiErrorOccurred).
- * @note C3: beta1 and beta2 are at least 0 and below 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] param Weights of any shape, moved by the step. Dtype: floating.
  * @param[in] grad Gradient of the weights. Dtype: same(param). Shape: same(param).
@@ -5000,9 +5077,9 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
  * @brief One step of RMSprop, which divides the gradient by its running root mean square; param and its state are
  *        updated in place.
  * @note Source: torch.optim.RMSprop with foreach=False
+ * @note momentum.range: momentum is at least 0 (else diopiErrorOccurred).
  * @note C1: grad_avg is given when centered is true (else diopiErrorOccurred).
  * @note C2: momentum_buf is given when momentum is above 0 (else diopiErrorOccurred).
- * @note C3: momentum is not negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] param Weights of any shape, moved by the step. Dtype: floating.
  * @param[in] grad Gradient of the weights. Dtype: same(param). Shape: same(param).
@@ -5030,7 +5107,7 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
  * @brief Absolute difference of input and target less beta / 2, or its square over 2 * beta where the difference is
  *        below beta, then reduced.
  * @note Source: torch.nn.functional.smooth_l1_loss
- * @note C1: beta is not negative (else diopiErrorOccurred).
+ * @note beta.range: beta is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
  *         accept or reject another dtype.
@@ -5052,7 +5129,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Gradient of SmoothL1Loss, which is the difference over beta cut off at -1 and 1, divided by the number of
  *        elements for the mean.
  * @note Source: torch.nn.functional.smooth_l1_loss
- * @note C1: beta is not negative (else diopiErrorOccurred).
+ * @note beta.range: beta is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
  *         or reject another dtype.
@@ -5075,9 +5152,13 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Cross-correlation of a batch of volumes with K filters, per group of channels, plus a bias per filter.
+ * @note stride.length: stride has 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides both C and K (else diopiErrorOccurred).
- * @note C2: stride and dilation have three entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has three entries, none negative (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Response of every filter at every position, [N, K, *output]. Dtype: same(input). Shape: conv(input,
@@ -5102,9 +5183,13 @@ DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorH
 
 /**
  * @brief Gradients of Convolution3d for input, filters and bias.
+ * @note stride.length: stride has 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
  * @note C1: groups is at least 1 and divides both C and K (else diopiErrorOccurred).
- * @note C2: stride and dilation have three entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has three entries, none negative (else diopiErrorOccurred).
  * @note C4: bias_sizes is null or the one entry K (else diopiErrorOccurred).
  * @note C5: the dilated filter is not larger than the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5136,9 +5221,13 @@ DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diop
 
 /**
  * @brief Mean of every window that slides over the last three dimensions.
+ * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size has three entries, all at least 1, and stride too unless it has none (else diopiErrorOccurred).
- * @note C3: padding has three entries, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C5: divisor_override is null or not 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5162,9 +5251,13 @@ DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Gradient of AvgPool3d, each arriving value spread evenly over its window.
+ * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size has three entries, all at least 1, and stride too unless it has none (else diopiErrorOccurred).
- * @note C3: padding has three entries, none negative or above half of the window (else diopiErrorOccurred).
  * @note C4: divisor_override is null or not 0 (else diopiErrorOccurred).
  * @note C5: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5190,10 +5283,16 @@ DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum of every window that slides over the last three dimensions; a NaN in a window wins.
- * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size and dilation have three entries, all at least 1, and stride too unless it has none (else
+ * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
- * @note C3: padding has three entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima. Dtype: same(input). Shape: pool(input, kernel_size, stride, padding, dilation,
@@ -5214,10 +5313,16 @@ DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Maximum of every window that slides over the last three dimensions, with its position.
- * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size and dilation have three entries, all at least 1, and stride too unless it has none (else
+ * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
- * @note C3: padding has three entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: pool(input, kernel_size, stride,
@@ -5243,10 +5348,16 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Gradient of MaxPool3d and MaxPool3dWithIndices, each arriving value added at the position of its maximum.
- * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size and dilation have three entries, all at least 1, and stride too unless it has none (else
+ * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 3 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
- * @note C3: padding has three entries, none negative or above half of the dilated window (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 3 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C5: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5274,8 +5385,9 @@ DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTen
  * @brief Mean of windows that divide the last three dimensions into output_size nearly equal parts.
  * @note Source: torch.nn.functional.adaptive_avg_pool3d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 3 entries (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has three entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The means. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[in] input Values to pool, [N, C, D, H, W] or [C, D, H, W]. Dtype: floating. Shape: [*batch, C, D, H, W].
@@ -5307,8 +5419,9 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx, 
  *        window wins.
  * @note Source: torch.nn.functional.adaptive_max_pool3d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 3 entries (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has three entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[in] input Values to pool, [N, C, D, H, W] or [C, D, H, W]. Dtype: floating. Shape: [*batch, C, D, H, W].
@@ -5324,8 +5437,9 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTen
  *        position.
  * @note Source: torch.nn.functional.adaptive_max_pool3d: window i of n over a length of l runs from floor(i l / n) to
  *       ceil((i + 1) l / n).
+ * @note output_size.length: output_size has 3 entries (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: output_size has three entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The maxima; a NaN in a window wins. Dtype: same(input). Shape: adaptive_pool(input, output_size).
  * @param[out] indices Position of each maximum in its volume of input, counted in row-major order: the first of equal
@@ -5502,9 +5616,9 @@ DIOPI_API diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out
 
 /**
  * @brief A copy of input in which the slices at the given positions of one dimension hold a single number.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note index.rank: index has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
- * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor whose slices are filled. Dtype: any.
@@ -5522,9 +5636,9 @@ DIOPI_API diopiError_t diopiIndexFillScalar(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief A copy of input in which the slices at the given positions of one dimension hold a single value.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note index.rank: index has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
- * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor whose slices are filled. Dtype: any.
@@ -5541,9 +5655,9 @@ DIOPI_API diopiError_t diopiIndexFill(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Fills the slices at the given positions of one dimension with a single number.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note index.rank: index has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
- * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor whose slices are filled; the others stay. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
@@ -5559,9 +5673,9 @@ DIOPI_API diopiError_t diopiIndexFillInpScalar(diopiContextHandle_t ctx, diopiTe
 
 /**
  * @brief Fills the slices at the given positions of one dimension with a single value.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note index.rank: index has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
- * @note C3: index has at most one dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor whose slices are filled; the others stay. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
@@ -5604,7 +5718,8 @@ DIOPI_API diopiError_t diopiLinspace(diopiContextHandle_t ctx, diopiTensorHandle
 
 /**
  * @brief A copy of a tensor with its dimensions in another order.
- * @note C1: every entry of dims is in [-rank(input), rank(input) - 1] (else diopiErrorOccurred).
+ * @note dims.dim_of: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ *       diopiErrorOccurred).
  * @note C2: dims names every dimension of input once (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The rearranged copy. Dtype: same(input). Shape: permute(input, dims).
@@ -5647,9 +5762,9 @@ DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 
 /**
  * @brief A tensor shifted along dimensions, where what leaves at one end enters at the other.
- * @note C1: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note shifts.length: shifts has max(len(dims), 1) entries (else diopiErrorOccurred).
+ * @note dims.dim_of: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
- * @note C2: shifts has one entry for each of dims, or one where dims is empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The shifted copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor that is shifted. Dtype: any.
@@ -5665,7 +5780,7 @@ DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t ctx, diopiTensorHandle_t o
 
 /**
  * @brief A tensor with the order of elements reversed along the given dimensions.
- * @note C1: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dims.dim_of: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dims names no dimension twice (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5684,7 +5799,7 @@ DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t o
  *        values. Order 0 counts the elements other than zero, infinity gives the largest absolute value and minus
  *        infinity the smallest.
  * @note Source: torch.linalg.vector_norm; float16 and bfloat16 are summed in float32.
- * @note C1: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @note C3: where p is negative or infinite, the vectors are not empty (else diopiErrorOccurred).
@@ -5706,7 +5821,7 @@ DIOPI_API diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t o
  * @brief Gradient of the vector norm. Where the norm is 0 or the order is 0, the gradient is 0; for infinite orders it
  *        is shared evenly among the elements that attain the norm.
  * @note Source: The gradient that autograd takes for torch.linalg.vector_norm.
- * @note C1: every entry of dim is in [-rank(self), rank(self) - 1], a 0-d self counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(self), rank(self) - 1], a 0-d self counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5727,7 +5842,9 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Normalises over all dimensions from begin_norm_axis on by their mean and deviation, then scales and shifts
  *        element by element.
  * @note Source: torch.nn.functional.layer_norm over the trailing dimensions from begin_norm_axis on
- * @note C1: begin_norm_axis is a dimension of input (else diopiErrorOccurred).
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
+ * @note begin_norm_axis.dim_of: begin_norm_axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d
+ *       (else diopiErrorOccurred).
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
@@ -5772,7 +5889,7 @@ DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTen
  * @brief Splits the channels of each sample into groups, normalises each group by its mean and deviation, then scales
  *        and shifts each channel.
  * @note Source: torch.nn.functional.group_norm
- * @note C1: num_groups is positive (else diopiErrorOccurred).
+ * @note num_groups.range: num_groups is at least 1 (else diopiErrorOccurred).
  * @note C2: num_groups divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
@@ -5798,7 +5915,7 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Gradients of GroupNorm with respect to input, scale and shift.
  * @note Source: torch.nn.functional.group_norm
- * @note C1: num_groups is positive (else diopiErrorOccurred).
+ * @note num_groups.range: num_groups is at least 1 (else diopiErrorOccurred).
  * @note C2: num_groups divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
@@ -5829,7 +5946,7 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTen
  *        absolute values. Order 0 counts the elements other than zero, infinity gives the largest absolute value and
  *        minus infinity the smallest.
  * @note Source: torch.linalg.vector_norm; float16 and bfloat16 are summed in float32.
- * @note C1: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @note C3: where ord is negative or infinite, the vectors are not empty (else diopiErrorOccurred).
@@ -5852,7 +5969,7 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  * @brief Distinct elements of a tensor, or distinct slices along one dimension, with the place that each element went
  *        to and how often each one occurs.
  * @note Source: torch.unique on the CPU.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: indices, where given, has the shape of input, or [size(input, dim)] where dim is given (else
  *       diopiErrorOccurred).
@@ -5882,7 +5999,7 @@ DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Product along one dimension or of the whole tensor. The product of no elements is 1.
- * @note C1: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
+ * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The products; those of integers and bools are int64 and wrap around. Dtype: accumulate(input). Shape:
@@ -5901,8 +6018,8 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  * @brief Negated logarithm of the probability that a sequence of steps, with blanks and repeats removed, reads as the
  *        target, then reduced.
  * @note Source: Graves et al., Connectionist Temporal Classification, 2006; torch.nn.functional.ctc_loss
- * @note C1: blank is at least 0 and below C (else diopiErrorOccurred).
- * @note C2: targets has one or two dimensions (else diopiErrorOccurred).
+ * @note targets.rank: targets has 1 or 2 dimensions (else diopiErrorOccurred).
+ * @note blank.range: blank is at least 0 and below C (else diopiErrorOccurred).
  * @note C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
  * @note C4: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
@@ -5942,9 +6059,9 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *        of each class at each step, times the gradient of the loss of the sample.
  * @note Source: Graves et al., Connectionist Temporal Classification, 2006, equation 16; torch.nn.functional.ctc_loss,
  *       whose gradient takes the normalisation of log_probs into account and so differs from the plain derivative
- * @note C1: blank is at least 0 and below C (else diopiErrorOccurred).
+ * @note targets.rank: targets has 1 or 2 dimensions (else diopiErrorOccurred).
+ * @note blank.range: blank is at least 0 and below C (else diopiErrorOccurred).
  * @note C2: neg_log_likelihood and log_alpha are those of the same arguments (else diopiErrorOccurred).
- * @note C3: targets has one or two dimensions (else diopiErrorOccurred).
  * @note C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank (else
  *       diopiErrorOccurred).
  * @note C5: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
@@ -6062,7 +6179,7 @@ DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Elements picked along one dimension: out at a position is input at the same position, with the coordinate in
  *        dim replaced by index there.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
@@ -6082,7 +6199,7 @@ DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Gradient of Gather: each element of the incoming gradient is added to zeros at the position that it was picked
  *        from.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
@@ -6105,7 +6222,7 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
  * @brief Writes, adds or multiplies each element of src that has an index into input at its own position, with the
  *        coordinate in dim replaced by index there.
  * @note Source: torch.scatter with and without reduce; add is torch.scatter_add.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index and src have the rank of input, 0-d counting as 1-d, where index has elements (else
  *       diopiErrorOccurred).
  * @note C3: index is not larger than src in any dimension, nor than input in any dimension but dim (else
@@ -6132,7 +6249,7 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
  * @brief Writes, adds or multiplies one number into input at every position that index names: the position in index,
  *        with the coordinate in dim replaced by the value there.
  * @note Source: torch.scatter with a number, with and without reduce.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
@@ -6156,7 +6273,7 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTens
  * @brief A copy of input in which each element of src that has an index is written, added or multiplied in at its own
  *        position, with the coordinate in dim replaced by index there.
  * @note Source: torch.scatter with and without reduce; add is torch.scatter_add.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index and src have the rank of input, 0-d counting as 1-d, where index has elements (else
  *       diopiErrorOccurred).
  * @note C3: index is not larger than src in any dimension, nor than input in any dimension but dim (else
@@ -6184,7 +6301,7 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  * @brief A copy of input in which one number is written, added or multiplied in at every position that index names: the
  *        position in index, with the coordinate in dim replaced by the value there.
  * @note Source: torch.scatter with a number, with and without reduce.
- * @note C1: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
+ * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
@@ -6321,7 +6438,7 @@ DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief Fills a tensor with 1, drawn with probability p, and 0.
- * @note C1: p lies between 0 and 1 (else diopiErrorOccurred).
+ * @note p.range: p is at least 0 and at most 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The draws, 0 or 1, in a tensor of any shape and dtype. Dtype: number, bool.
  * @param[in] p Probability of 1, 0 to 1. Default: 0.5.
@@ -6354,7 +6471,7 @@ DIOPI_API diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Puts the integers from 0 to n - 1 into a random order, each order being equally likely.
- * @note C1: n is not negative (else diopiErrorOccurred).
+ * @note n.range: n is at least 0 (else diopiErrorOccurred).
  * @note C2: the dtype of out can hold every integer below n exactly (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The integers 0 to n - 1, each once. Dtype: number. Shape: [n].
@@ -6369,7 +6486,7 @@ DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle
 
 /**
  * @brief Fills a tensor with draws from one normal distribution.
- * @note C1: std is not negative (else diopiErrorOccurred).
+ * @note std.range: std is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The draws, in a tensor of any shape; each part of a complex number has the mean and half of the
  *         variance. Dtype: floating, complex.
@@ -6385,7 +6502,7 @@ DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Draws from normal distributions with a mean for each element and one standard deviation.
- * @note C1: std is not negative (else diopiErrorOccurred).
+ * @note std.range: std is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out One draw for each mean. Dtype: same(mean). Shape: same(mean). A library may accept or reject another
  *         dtype.
@@ -6436,7 +6553,7 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief Fills a tensor in place with draws from one normal distribution.
- * @note C1: std is not negative (else diopiErrorOccurred).
+ * @note std.range: std is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] inout Tensor of any shape that is filled; each part of a complex number has the mean and half of the
  *         variance. Dtype: floating, complex.
@@ -6454,7 +6571,7 @@ DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandl
  * @brief Coordinate grids of several vectors: out i holds the elements of vector i along dimension i and is constant
  *        along all others.
  * @note Source: torch.meshgrid with indexing='ij'.
- * @note C1: inputs are 0-d or 1-d (else diopiErrorOccurred).
+ * @note inputs.rank: each of inputs has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: all inputs have one dtype (else diopiErrorOccurred).
  * @note C3: every out has the lengths of all inputs in order as its shape (else diopiErrorOccurred).
  * @note C4: inputsNum is in [1, 64] (else diopiErrorOccurred).
@@ -6494,8 +6611,8 @@ DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHand
  * @brief Draws category indices from each row of weights, a category with the share that its weight has in its row.
  * @note Source: torch.multinomial; without replacement one positive weight per draw is needed, with replacement one per
  *       row
+ * @note num_samples.range: num_samples is at least 1 (else diopiErrorOccurred).
  * @note C1: input has one or two dimensions (else diopiErrorOccurred).
- * @note C2: num_samples is positive (else diopiErrorOccurred).
  * @note C3: without replacement num_samples is at most the number of categories (else diopiErrorOccurred).
  * @note C4: the number of categories is at most 2 ** 24 (else diopiErrorOccurred).
  * @note C5: weights are finite and not negative, and as many are positive in each row as are drawn from it (else
@@ -6520,7 +6637,7 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @brief Normalises over the trailing dimensions that normalized_shape names by their mean and deviation, then scales
  *        and shifts element by element.
  * @note Source: Ba et al., Layer Normalization, 2016; torch.nn.functional.layer_norm
- * @note C1: normalized_shape has at least one entry (else diopiErrorOccurred).
+ * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
@@ -6546,7 +6663,7 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Gradients of LayerNorm with respect to input, scale and shift.
  * @note Source: torch.nn.functional.layer_norm
- * @note C1: normalized_shape has at least one entry (else diopiErrorOccurred).
+ * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
@@ -6579,7 +6696,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Gradients of LayerNormGB with respect to input, scale and shift.
  * @note Source: torch.nn.functional.layer_norm over the trailing dimensions from begin_norm_axis on
- * @note C1: begin_norm_axis is a dimension of input (else diopiErrorOccurred).
+ * @note begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
+ *       diopiErrorOccurred).
  * @note C2: weight, bias and their gradients have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
@@ -6613,7 +6731,7 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiT
  * @brief Normalises each channel of each sample over all other dimensions by its mean and deviation, then scales and
  *        shifts each channel.
  * @note Source: torch.nn.functional.instance_norm with statistics of the input
- * @note C1: axis is a dimension of input (else diopiErrorOccurred).
+ * @note axis.range: axis is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
  * @note C2: axis is not the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
@@ -6636,7 +6754,7 @@ DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHa
 /**
  * @brief Gradients of InstanceNorm with respect to input, scale and shift; the statistics are computed again.
  * @note Source: torch.nn.functional.instance_norm with statistics of the input
- * @note C1: axis is a dimension of input (else diopiErrorOccurred).
+ * @note axis.range: axis is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
  * @note C2: axis is not the first dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
@@ -6666,7 +6784,8 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
 /**
  * @brief Divides each vector along axis by its p-norm, or by eps where the norm is smaller.
  * @note Source: torch.nn.functional.normalize
- * @note C1: axis is a dimension of input (else diopiErrorOccurred).
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
+ * @note axis.dim_of: axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output The vectors of norm 1. Dtype: same(input). Shape: same(input).
  * @param[in] input Vectors along axis, of at least one dimension. Dtype: floating.
@@ -6683,7 +6802,8 @@ DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Gradient of Normalize with respect to its input; where the norm is below eps it is the incoming one over eps.
  * @note Source: torch.nn.functional.normalize
- * @note C1: axis is a dimension of input (else diopiErrorOccurred).
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
+ * @note axis.dim_of: axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient with respect to the result of Normalize. Dtype: same(input). Shape: same(input).
@@ -6713,8 +6833,9 @@ DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHa
  *        / size out) names.
  * @note Source: torch.nn.functional.interpolate with mode nearest and a size, which computes the position i * (size in
  *       / size out) in float32; for float64 in float64, rounded to float32 (the gradient always in float32).
+ * @note size.length: size has rank(input) - 2 entries (else diopiErrorOccurred).
+ * @note size.range: every entry of size is at least 1 (else diopiErrorOccurred).
  * @note C1: input has 3, 4 or 5 dimensions, of which those behind N are not empty (else diopiErrorOccurred).
- * @note C2: size has an entry for every dimension behind the channels, each at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The resized values. Dtype: same(input). Shape: adaptive_pool(input, size).
  * @param[in] input Values to resize, [N, C, L], [N, C, H, W] or [N, C, D, H, W]. Dtype: floating, uint8. Shape: [N, C,
@@ -6754,8 +6875,9 @@ DIOPI_API diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx, di
  *        without antialiasing.
  * @note Source: torch.nn.functional.interpolate with a size: positions below 0 count as 0 when linear, and the cubic
  *       kernel has A = -0.75.
+ * @note size.length: size has rank(input) - 2 entries (else diopiErrorOccurred).
+ * @note size.range: every entry of size is at least 1 (else diopiErrorOccurred).
  * @note C1: mode fits the number of dimensions of input (else diopiErrorOccurred).
- * @note C2: size has an entry for every dimension behind the channels, each at least 1 (else diopiErrorOccurred).
  * @note C3: the dimensions of input behind N are not empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The resized values. Dtype: same(input). Shape: adaptive_pool(input, size).
@@ -6823,9 +6945,15 @@ DIOPI_API diopiError_t diopiErfinvInp(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Every window of kernel_size that slides over the images, laid out as one column.
  * @note Source: torch.nn.functional.unfold
+ * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
+ * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
+ * @note dilation.length: dilation has 2 entries (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 1 (else diopiErrorOccurred).
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note stride.length: stride has 2 entries (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
- * @note C2: kernel_size, dilation and stride have two entries, all at least 1 (else diopiErrorOccurred).
- * @note C3: padding has two entries, none negative (else diopiErrorOccurred).
  * @note C4: at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Columns, one per window in row-major order, each with the elements of the window channel by channel.
@@ -6848,11 +6976,12 @@ DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Columns put back as windows of images, with the elements of overlapping windows added up.
  * @note Source: torch.nn.functional.fold
+ * @note padding.length: padding has 2 entries (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: the window divides the number of elements per column (else diopiErrorOccurred).
  * @note C3: kernel_size, dilation and stride have two entries, all at least 1, as has output_size (else
  *       diopiErrorOccurred).
- * @note C4: padding has two entries, none negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Images, [N, C, *output_size] or [C, *output_size]; what no window covers is zero. Dtype: same(input).
  *         Shape: [*batch, M // prod(kernel_size), item(output_size, 0), item(output_size, 1)].
@@ -6875,8 +7004,8 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief A tensor laid side by side with itself, a given number of times along each dimension.
- * @note C1: repeats_size has at least as many entries as input has dimensions (else diopiErrorOccurred).
- * @note C2: no entry of repeats_size is negative (else diopiErrorOccurred).
+ * @note repeats_size.length: repeats_size has at least rank(input) entries (else diopiErrorOccurred).
+ * @note repeats_size.range: every entry of repeats_size is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The tiled copy. Dtype: same(input). Shape: repeat(input, repeats_size).
  * @param[in] input The tile. Dtype: any.
@@ -7078,7 +7207,7 @@ DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t ctx, diopiConstTensorH
 
 /**
  * @brief Largest element over the given dimensions, without its position. NaN counts as larger than every number.
- * @note C1: every entry of dim is in [-rank(self), rank(self) - 1], a 0-d self counting as 1-d (else
+ * @note dim.dim_of: every entry of dim is in [-rank(self), rank(self) - 1], a 0-d self counting as 1-d (else
  *       diopiErrorOccurred).
  * @note C2: dim names no dimension twice (else diopiErrorOccurred).
  * @note C3: every reduced dimension has a size of at least 1 (else diopiErrorOccurred).

@@ -41,7 +41,7 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
  * @brief Divides by the root mean square over the trailing dimensions that normalized_shape names, then scales and
  *        shifts element by element.
  * @note Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019; torch.nn.functional.rms_norm
- * @note C1: normalized_shape has at least one entry (else diopiErrorOccurred).
+ * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
@@ -65,7 +65,7 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Gradients of RMSNorm with respect to input, scale and shift.
  * @note Source: torch.nn.functional.rms_norm
- * @note C1: normalized_shape has at least one entry (else diopiErrorOccurred).
+ * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
@@ -97,8 +97,8 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Softmax attention of every head over padded batches, with dropout on the probabilities.
  * @note Source: FlashAttention-2, Dao 2023; the causal mask is aligned to the last query and the last key.
+ * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] q Queries, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [B, Sq, H, D]. A
@@ -128,8 +128,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttention(
 /**
  * @brief Gradients of MultiHeadAttention with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] grad_out Gradient with respect to the weighted sums. Dtype: same(q). Shape: same(q).
  * @param[in] q Queries of the forward call, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape:
@@ -161,8 +161,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackwa
 /**
  * @brief Softmax attention of every head over sequences of different lengths that are joined without padding.
  * @note Source: FlashAttention-2, Dao 2023; the causal mask is aligned to the last query and the last key.
+ * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
  * @note C4: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
  * @note C5: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
@@ -201,8 +201,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
 /**
  * @brief Gradients of MultiHeadAttentionVarLen with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -242,8 +242,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
 /**
  * @brief Softmax attention of every head over padded batches, with optional linear bias, sliding window and dropout.
  * @note Source: FlashAttention-2, Dao 2023; masks, windows and bias are aligned to the last query and the last key.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values; zero for a query that sees no key. Dtype: same(q). Shape:
@@ -277,8 +277,8 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Gradients of FlashAttention with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
@@ -314,10 +314,10 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
 /**
  * @brief Softmax attention with an explicit mask, whose statistics for the gradient the library allocates.
  * @note Source: FlashAttention-2, Dao 2023; the mask comes from the caller.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: q, k and v have as many dimensions as input_layout has letters (else diopiErrorOccurred).
  * @note C2: head_num is the number of query heads that the layout and the shape of q give (else diopiErrorOccurred).
  * @note C3: the number of key heads divides head_num (else diopiErrorOccurred).
- * @note C4: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv] (else diopiErrorOccurred).
  * @note C6: alibi_slopes has the shape [head_num] or [batch, head_num] (else diopiErrorOccurred).
  * @note C7: q and k have the same batch and the same head_dim (else diopiErrorOccurred).
@@ -362,11 +362,11 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
 /**
  * @brief Gradients of CustomizedFlashAttention with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: q, k and v have as many dimensions as input_layout has letters (else diopiErrorOccurred).
  * @note C2: head_num is the number of query heads that the layout and the shape of q give (else diopiErrorOccurred).
  * @note C3: the number of key heads divides head_num (else diopiErrorOccurred).
  * @note C4: dropout_mask is neither null nor empty where p_dropout is above 0 (else diopiErrorOccurred).
- * @note C5: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C6: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv] (else diopiErrorOccurred).
  * @note C7: alibi_slopes has the shape [head_num] or [batch, head_num] (else diopiErrorOccurred).
  * @note C8: q and k have the same batch and the same head_dim (else diopiErrorOccurred).
@@ -421,8 +421,8 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
  * @brief Softmax attention of every head over sequences of different lengths that are joined without padding.
  * @note Source: FlashAttention-2, Dao 2023; masks, windows and bias are aligned to the last query and the last key of a
  *       sequence.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
@@ -465,8 +465,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
 /**
  * @brief Gradients of FlashAttentionVarLen with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
- * @note C2: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
@@ -510,11 +510,11 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
  * @brief Softmax attention over joined sequences whose ends the host knows, with an explicit mask and statistics that
  *        the library allocates.
  * @note Source: FlashAttention-2, Dao 2023; the mask comes from the caller.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at total_q and total_kv (else
  *       diopiErrorOccurred).
  * @note C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
- * @note C4: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns (else diopiErrorOccurred).
  * @note C6: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -560,12 +560,12 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
 /**
  * @brief Gradients of CustomizedFlashAttentionVarLen with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at total_q and total_kv (else
  *       diopiErrorOccurred).
  * @note C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C4: dropout_mask is neither null nor empty where p_dropout is above 0 (else diopiErrorOccurred).
- * @note C5: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C6: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns (else diopiErrorOccurred).
  * @note C7: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
  * @note C8: softmax_max and softmax_sum have at least one copy (else diopiErrorOccurred).
@@ -725,7 +725,7 @@ DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Scores of one new query per sequence against its cached keys, q * k / sqrt(head_dim), before the softmax.
- * @note C1: max_input_len is at most the number of columns of b_loc (else diopiErrorOccurred).
+ * @note max_input_len.range: max_input_len is at least 0 and at most L (else diopiErrorOccurred).
  * @note C2: token_attention_out has the shape [heads, total_tokens] (else diopiErrorOccurred).
  * @note C3: the slots lie in the cache and every sequence fits into token_attention_out (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -749,8 +749,8 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, di
 
 /**
  * @brief Softmax of the scores of each sequence and head, then the weighted sum of its cached values.
- * @note C1: max_input_len is at most the number of columns of b_loc (else diopiErrorOccurred).
- * @note C2: other_kv_index is a slot of the cache (else diopiErrorOccurred).
+ * @note max_input_len.range: max_input_len is at least 0 and at most L (else diopiErrorOccurred).
+ * @note other_kv_index.range: other_kv_index is at least 0 and below C (else diopiErrorOccurred).
  * @note C3: the slots lie in the cache and the scores of every sequence in logics (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Attention of the new query of each sequence, [batch, heads, head_dim]. Dtype: same(logics). Shape:
@@ -779,10 +779,11 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
  * @brief Attention of one new query per sequence over keys and values that lie in pages of a cache, with factor 1 /
  *        sqrt(dim).
  * @note Source: PagedAttention, Kwon et al. 2023.
+ * @note actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
+ * @note actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
+ *       diopiErrorOccurred).
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
  * @note C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token (else
- *       diopiErrorOccurred).
- * @note C3: actual_seq_lengths has one entry per sequence and each is at least 0 and at most N * block_size (else
  *       diopiErrorOccurred).
  * @note C4: every page of block_table that is read lies in the cache (else diopiErrorOccurred).
  * @note C5: attenMask broadcasts to [batch, num_heads, 1, longest sequence] (else diopiErrorOccurred).
@@ -860,7 +861,7 @@ DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Product of two matrices, plus bias, reduced over the ranks of a communication group; every rank gets the
  *        result.
- * @note C1: comm_turn is at least 0 (else diopiErrorOccurred).
+ * @note comm_turn.range: comm_turn is at least 0 (else diopiErrorOccurred).
  * @note C2: group names a group that this process belongs to (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The reduced product. Dtype: same(x1). Shape: [*batch, M, N].
@@ -883,10 +884,11 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Attention over padded prompts, with factor 1 / sqrt(dim) and a mask from the caller.
+ * @note actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most max_input_len (else
+ *       diopiErrorOccurred).
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
  * @note C2: query and key hold max_input_len rows of their heads for every entry of actual_seq_lengths (else
  *       diopiErrorOccurred).
- * @note C3: no entry of actual_seq_lengths is below 0 or above max_input_len (else diopiErrorOccurred).
  * @note C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len] (else diopiErrorOccurred).
  * @note C5: max_input_len is at least 0 (else diopiErrorOccurred).
  * @note C6: dim is at least 1 (else diopiErrorOccurred).

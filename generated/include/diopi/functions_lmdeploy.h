@@ -16,7 +16,7 @@ extern "C" {
 
 /**
  * @brief Gated feed-forward layer in place: (silu(x @ weight1) * (x @ weight3)) @ weight2.
- * @note C1: fusion_level is at least 0 (else diopiErrorOccurred).
+ * @note fusion_level.range: fusion_level is at least 0 (else diopiErrorOccurred).
  * @note C2: workspace_size is at least what a size query gives (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] inoutput Hidden states, [tokens, hidden_units], replaced by the result. Dtype: float16, bfloat16,
@@ -77,10 +77,10 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
 /**
  * @brief Self-attention over the prompt tokens of a batch: projects them, rotates, fills the caches of one layer and
  *        attends causally.
+ * @note layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
  * @note C2: inoutput has batch * max_q_len rows (else diopiErrorOccurred).
- * @note C3: layer_id is at least 0 and below the number of layers (else diopiErrorOccurred).
  * @note C4: max_q_len is at most max_kv_len and max_kv_len at most max_seq_len (else diopiErrorOccurred).
  * @note C5: rotary_embedding is even, at least 0 and at most size_per_head (else diopiErrorOccurred).
  * @note C6: pre_work_size and workspace_size are at least what a size query gives (else diopiErrorOccurred).
@@ -131,9 +131,9 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
 /**
  * @brief Self-attention of one new token per sequence: projects it, rotates, appends it to the caches of one layer and
  *        attends to them.
+ * @note layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
- * @note C2: layer_id is at least 0 and below the number of layers (else diopiErrorOccurred).
  * @note C3: rotary_embedding is even, at least 0 and at most size_per_head (else diopiErrorOccurred).
  * @note C4: sequence_lengths is step - total_padding_tokens, at least 0 and below max_seq_len (else
  *       diopiErrorOccurred).
@@ -210,7 +210,7 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
 /**
  * @brief Draws the next token of each sequence among its top_k likeliest tokens within a probability mass.
  * @note Source: FasterTransformer, top-k sampling layer: with a top_k of 1 the likeliest token is drawn.
- * @note C1: step is at least 0 and below the number of rows of output_ids (else diopiErrorOccurred).
+ * @note step.range: step is at least 0 and below size(output_ids, 0) (else diopiErrorOccurred).
  * @note C2: output_ids has batch_size columns (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by position, [positions, batch_size]; row step gets the drawn tokens, and end_ids
@@ -298,7 +298,7 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
 /**
  * @brief Draws the next token of each sequence among its likeliest tokens that together reach a probability mass.
  * @note Source: FasterTransformer, top-p sampling layer: with a mass near 0 the likeliest token is drawn.
- * @note C1: step is at least 0 and below the number of rows of output_ids (else diopiErrorOccurred).
+ * @note step.range: step is at least 0 and below size(output_ids, 0) (else diopiErrorOccurred).
  * @note C2: output_ids has batch_size columns (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by position, [positions, batch_size]; row step gets the drawn tokens, and end_ids
@@ -349,7 +349,7 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
 /**
  * @brief Turns tokens by position into tokens by sequence, and drops the padding between the prompt and what was
  *        generated.
- * @note C1: max_gen_step is at least 0 and at most the number of positions of ids (else diopiErrorOccurred).
+ * @note max_gen_step.range: max_gen_step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C2: every context_length is at least 0 and at most max_context_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by sequence, [batch_size, max_output_len]; elements behind the last token stay.
@@ -371,7 +371,7 @@ DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief Adds a number to the first elements of a tensor in place.
- * @note C1: size is at least 0 and at most the number of elements of inoutput (else diopiErrorOccurred).
+ * @note size.range: size is at least 0 and at most numel(inoutput) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] inoutput Integers of any shape. Dtype: index.
  * @param[in] val What is added.
@@ -415,7 +415,7 @@ DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Looks up the embedding of the token that each sequence has at one position.
- * @note C1: step is at least 0 and below the number of positions (else diopiErrorOccurred).
+ * @note step.range: step is at least 0 and below S (else diopiErrorOccurred).
  * @note C2: every token is at least 0 and below the vocabulary (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] from_tensor Embeddings of the tokens, [batch_size, hidden_units]. Dtype: same(embedding_table). Shape:
@@ -456,10 +456,10 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandl
 
 /**
  * @brief Sets to -inf the logit of every token that would complete a banned word.
+ * @note id_offset.range: id_offset is at least 0 and at most T - batch_size (else diopiErrorOccurred).
+ * @note step.range: step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C1: bad_words has two dimensions where share_words is true, and else the first of three is batch_size (else
  *       diopiErrorOccurred).
- * @note C2: step is at least 0 and at most the number of positions (else diopiErrorOccurred).
- * @note C3: the columns from id_offset to id_offset + batch_size lie in output_ids (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the token at position step, [batch_size, vocab_size]. Dtype: float16, bfloat16,
  *         float32. Shape: [batch_size, vocab_size].
@@ -483,8 +483,8 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Ends the sequences whose latest tokens are a stop word.
- * @note C1: step is at least 0 and below the number of positions (else diopiErrorOccurred).
- * @note C2: the columns from id_offset to id_offset + batch_size lie in output_ids (else diopiErrorOccurred).
+ * @note id_offset.range: id_offset is at least 0 and at most T - batch_size (else diopiErrorOccurred).
+ * @note step.range: step is at least 0 and below S (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] output_ids Tokens by position, [positions, sequences]; the latest is at position step. Dtype: index.
  *         Shape: [S, T].
@@ -525,8 +525,8 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Lowers, once each, the logits of the tokens that a sequence holds already.
  * @note Source: CTRL, Keskar et al. 2019, for the multiplied form.
+ * @note step.range: step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C1: penalty_type is 0, 1 or 2 (else diopiErrorOccurred).
- * @note C2: step is at least 0 and at most the number of positions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the next token, [batch_size, vocab_size]. Dtype: float16, bfloat16, float32. Shape:
  *         [batch_size, vocab_size].

@@ -84,7 +84,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
 /**
  * @brief Lists for each centre the first points whose distance lies between two radii.
  * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.ball_query.
- * @note C1: min_radius is at least 0 and below max_radius (else diopiErrorOccurred).
+ * @note min_radius.range: min_radius is at least 0 and below max_radius (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] idx Points in order of index, the first one again where too few are found; rows that find none stay,
  *         callers pass zeros. Dtype: int32. Shape: [B, npoint, sample_num]. Only a part is written; the rest stays as
@@ -157,8 +157,8 @@ DIOPI_API diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTens
  * @brief Largest of the bilinear samples along each of the four sides of each box.
  * @note Source: BorderDet, Qiu et al. 2020, as mmcv.ops.border_align: samples more than 1 pixel outside of the map are
  *       0.
+ * @note pool_size.range: pool_size is at least 1 (else diopiErrorOccurred).
  * @note C1: the number of channels is a multiple of 4 (else diopiErrorOccurred).
- * @note C2: pool_size is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output Largest samples, [batch, channels / 4, boxes, 4], the sides in the order top, left, bottom, right.
  *         Dtype: same(input). Shape: [N, C // 4, P, 4].
@@ -179,8 +179,8 @@ DIOPI_API diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Adds the gradient of BorderAlignMmcv with respect to the feature maps.
  * @note Source: mmcv.ops.border_align.
+ * @note pool_size.range: pool_size is at least 1 (else diopiErrorOccurred).
  * @note C1: the number of channels is a multiple of 4 (else diopiErrorOccurred).
- * @note C2: pool_size is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Sum to which the gradient of the feature maps is added; callers pass zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -358,8 +358,17 @@ DIOPI_API diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, di
 /**
  * @brief Products of windows of one feature map with displaced windows of another, summed over channels and window.
  * @note Source: FlowNet, Dosovitskiy et al. 2015, as mmcv.ops.Correlation.
+ * @note kH.range: kH is at least 1 (else diopiErrorOccurred).
+ * @note kW.range: kW is at least 1 (else diopiErrorOccurred).
+ * @note padH.range: padH is at least 0 (else diopiErrorOccurred).
+ * @note padW.range: padW is at least 0 (else diopiErrorOccurred).
+ * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
+ * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
+ * @note dilation_patchH.range: dilation_patchH is at least 1 (else diopiErrorOccurred).
+ * @note dilation_patchW.range: dilation_patchW is at least 1 (else diopiErrorOccurred).
+ * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note C1: patchH and patchW are odd (else diopiErrorOccurred).
- * @note C2: kernel, dilations and strides are at least 1 and paddings at least 0 (else diopiErrorOccurred).
  * @note C3: the dilated window is not larger than the padded map (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output Sums, [N, displacements down, displacements right, rows, columns]; pixels outside of either map
@@ -391,8 +400,17 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Gradients of CorrelationMmcv with respect to both maps.
  * @note Source: mmcv.ops.Correlation.
+ * @note kH.range: kH is at least 1 (else diopiErrorOccurred).
+ * @note kW.range: kW is at least 1 (else diopiErrorOccurred).
+ * @note padH.range: padH is at least 0 (else diopiErrorOccurred).
+ * @note padW.range: padW is at least 0 (else diopiErrorOccurred).
+ * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
+ * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
+ * @note dilation_patchH.range: dilation_patchH is at least 1 (else diopiErrorOccurred).
+ * @note dilation_patchW.range: dilation_patchW is at least 1 (else diopiErrorOccurred).
+ * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note C1: patchH and patchW are odd (else diopiErrorOccurred).
- * @note C2: kernel, dilations and strides are at least 1 and paddings at least 0 (else diopiErrorOccurred).
  * @note C3: the dilated window is not larger than the padded map (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input1 Gradient of input1. Dtype: same(input1). Shape: same(input1).
@@ -426,9 +444,12 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
  * @brief Convolution whose filters read each element at a displaced position, by bilinear interpolation with zeros
  *        outside of the map.
  * @note Source: Deformable Convolutional Networks, Dai et al. 2017, as mmcv.ops.deform_conv2d.
+ * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
+ * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
+ * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
  *       diopiErrorOccurred).
- * @note C2: strides and dilations are at least 1 (else diopiErrorOccurred).
  * @note C3: im2col_step is at least 1 and divides the number of images (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -468,10 +489,13 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Gradients of DeformConvMmcv with respect to images and displacements.
  * @note Source: mmcv.ops.deform_conv2d.
+ * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
+ * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
+ * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
  *       diopiErrorOccurred).
  * @note C2: im2col_step is at least 1 and divides the number of images (else diopiErrorOccurred).
- * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] gradInput Sum to which the gradient of the images is added; callers pass zeros. Dtype: same(input).
@@ -509,10 +533,13 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
 /**
  * @brief Adds scale times the gradient of DeformConvMmcv with respect to the filters.
  * @note Source: mmcv.ops.deform_conv2d.
+ * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
+ * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
+ * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
  *       diopiErrorOccurred).
  * @note C2: im2col_step is at least 1 and divides the number of images (else diopiErrorOccurred).
- * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] gradOutput Gradient with respect to output. Dtype: same(input). Shape: [N, O, (H + 2 * padH - dilationH *
@@ -551,8 +578,9 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
  * @brief Averages bilinear samples of a feature map over a grid of bins in each region, each bin displaced by a learnt
  *        offset.
  * @note Source: Deformable Convolutional Networks, Dai et al. 2017, as mmcv.ops.deform_roi_pool.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
- * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @note C3: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output Pooled features, [regions, channels, pooled_height, pooled_width]. Dtype: same(input). Shape: [R,
@@ -580,9 +608,10 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Adds the gradients of DeformRoiPoolMmcv with respect to feature maps and offsets.
  * @note Source: mmcv.ops.deform_roi_pool.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
- * @note C3: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Sum to which the gradient of the feature maps is added; callers pass zeros. Dtype:
  *         same(input). Shape: same(input).
@@ -705,7 +734,7 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
 /**
  * @brief Chooses points one after the other, each the furthest from those before; the first one is point 0.
  * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.furthest_point_sample.
- * @note C1: num_points is at least 0 and at most N (else diopiErrorOccurred).
+ * @note num_points.range: num_points is at least 0 and at most N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] temp_tensor Squared distance of each point to the nearest chosen one but the last; lowered with every
  *         choice, callers pass 1e10. Dtype: float32. Shape: [B, N].
@@ -727,7 +756,7 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, 
  * @brief Chooses points one after the other, each the furthest from those before by given distances; the first one is
  *        point 0.
  * @note Source: 3DSSD, Yang et al. 2020, as mmcv.ops.furthest_point_sample_with_dist.
- * @note C1: num_points is at least 0 and at most N (else diopiErrorOccurred).
+ * @note num_points.range: num_points is at least 0 and at most N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] temp_tensor Distance of each point to the nearest chosen one but the last; lowered with every choice,
  *         callers pass 1e10. Dtype: float32. Shape: [B, N].
@@ -966,7 +995,7 @@ DIOPI_API diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopi
 /**
  * @brief Finds for each centre the nearest points.
  * @note Source: mmcv.ops.knn.
- * @note C1: nsample is at least 1 and at most 99 (else diopiErrorOccurred).
+ * @note nsample.range: nsample is at least 1 and at most 99 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] idx_tensor Points from the nearest on, [batch, centres, nsample]; 0 where the cloud has too few. Dtype:
  *         int32. Shape: [b, m, nsample].
@@ -989,7 +1018,8 @@ DIOPI_API diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Writes the windows around chosen positions of an image as the columns of a matrix.
  * @note Source: mmcv.ops.masked_conv2d.
- * @note C1: kernel_h and kernel_w are at least 1 (else diopiErrorOccurred).
+ * @note kernel_h.range: kernel_h is at least 1 (else diopiErrorOccurred).
+ * @note kernel_w.range: kernel_w is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] col One column per position, rows in the order channel, row, column of the window; zero outside of the
  *         image. Dtype: same(im). Shape: [C * kernel_h * kernel_w, L].
@@ -1033,10 +1063,13 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Deformable convolution that also weights every displaced element, plus a bias per filter.
  * @note Source: Deformable ConvNets v2, Zhu et al. 2019, as mmcv.ops.modulated_deform_conv2d.
+ * @note stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
+ * @note stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
+ * @note dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
+ * @note dilation_w.range: dilation_w is at least 1 (else diopiErrorOccurred).
  * @note C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
  * @note C2: group divides the channels and the filters and deformable_group divides the channels (else
  *       diopiErrorOccurred).
- * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output Response of every filter at every position, [N, filters, rows, columns]. Dtype: same(input).
@@ -1082,10 +1115,13 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
 /**
  * @brief Gradients of ModulatedDeformConvMmcv with respect to images, filters, bias, displacements and mask.
  * @note Source: Deformable ConvNets v2, Zhu et al. 2019, as mmcv.ops.modulated_deform_conv2d.
+ * @note stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
+ * @note stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
+ * @note dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
+ * @note dilation_w.range: dilation_w is at least 1 (else diopiErrorOccurred).
  * @note C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
  * @note C2: group divides the channels and the filters and deformable_group divides the channels (else
  *       diopiErrorOccurred).
- * @note C3: strides and dilations are at least 1 (else diopiErrorOccurred).
  * @note C4: the dilated filter is not larger than the padded image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Sum to which the gradient of the images is added; callers pass zeros. Dtype: same(input).
@@ -1325,7 +1361,8 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
  *        bilinear samples, and no coordinate is rounded.
  * @note Source: He et al., Mask R-CNN, ICCV 2017; mmcv.ops.roi_align. A sample farther than one pixel outside of the
  *       map is 0, a nearer one takes the value at the border.
- * @note C1: aligned_height and aligned_width are at least 1 (else diopiErrorOccurred).
+ * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
+ * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
  * @note C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C3: argmax_y and argmax_x have the shape of output when pool_mode is 0 (else diopiErrorOccurred).
  * @note C4: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
@@ -1359,11 +1396,12 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief Gradient of RoiAlignMmcv for the feature maps, with the weights of the bilinear samples.
+ * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
+ * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
  * @note C1: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: argmax_y and argmax_x have the shape of grad_output when pool_mode is 0 (else diopiErrorOccurred).
  * @note C3: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
  *       true (else diopiErrorOccurred).
- * @note C4: aligned_height and aligned_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -1395,7 +1433,8 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopi
  *        with the region.
  * @note Source: mmcv.ops.roi_align_rotated. A sample farther than one pixel outside of the map is 0, a nearer one takes
  *       the value at the border.
- * @note C1: aligned_height and aligned_width are at least 1 (else diopiErrorOccurred).
+ * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
+ * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
  *       true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1422,9 +1461,10 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
 
 /**
  * @brief Gradient of RoiAlignRotatedMmcv for the feature maps, with the weights of the bilinear samples.
+ * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
+ * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
  *       true (else diopiErrorOccurred).
- * @note C2: aligned_height and aligned_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] bottom_grad Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(top_grad). Shape: [N, C, H, W].
@@ -1454,8 +1494,9 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
  * @note Source: Han et al., ReDet, CVPR 2021; mmcv.ops.riroi_align_rotated. With t = angle * num_orientations / (2 pi)
  *       and its floor i, orientation o is (1 - t + i) times channel (o - i) mod num_orientations of its group plus (t -
  *       i) times the channel after that one.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
- * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @note C3: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output The pooled features of the K regions. Dtype: same(features). Shape: [K, C, pooled_height,
@@ -1483,9 +1524,10 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
 
 /**
  * @brief Gradient of RiroiAlignRotatedMmcv for the feature maps, with the weights of samples and orientations.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
- * @note C3: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] bottom_grad Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(top_grad). Shape: [N, C, H, W].
@@ -1582,7 +1624,8 @@ DIOPI_API diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTe
 /**
  * @brief Maximum of the features in each bin of a region, with the edges of the bins rounded outwards to whole pixels.
  * @note Source: Girshick, Fast R-CNN, ICCV 2015; mmcv.ops.roi_pool.
- * @note C1: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output The maxima, 0 in a bin outside of the map; a region without area stays as it is (the caller
@@ -1607,9 +1650,10 @@ DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief Gradient of RoiPoolMmcv for the feature maps, each arriving value added at the position of its maximum.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N, and argmax is at least -1 and below H * W (else
  *       diopiErrorOccurred).
- * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -1707,9 +1751,9 @@ DIOPI_API diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorH
  * @brief Last step of synchronized batch normalization: normalizes with the statistics of all workers, scales and
  *        shifts, and moves the running statistics.
  * @note Source: mmcv.ops.SyncBatchNorm.
+ * @note group_size.range: group_size is at least 1 (else diopiErrorOccurred).
  * @note C1: running_mean and running_var are both given or both null (else diopiErrorOccurred).
  * @note C2: weight and bias are both given or both null (else diopiErrorOccurred).
- * @note C3: group_size is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] running_mean Running mean, moved towards mean by the share momentum; null where none is kept. Dtype:
  *         float32. Shape: [C]. May be null.
@@ -1914,7 +1958,8 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
  *        point; points beyond the bounds or outside of the range are dropped.
  * @note Source: Zhou and Tuzel, VoxelNet, CVPR 2018; mmcv.ops.voxelization. A coordinate lies in cell floor((x - least)
  *       / size), of round((greatest - least) / size) cells.
- * @note C1: max_points and max_voxels are at least 1 (else diopiErrorOccurred).
+ * @note max_points.range: max_points is at least 1 (else diopiErrorOccurred).
+ * @note max_voxels.range: max_voxels is at least 1 (else diopiErrorOccurred).
  * @note C2: NDim is 3 (else diopiErrorOccurred).
  * @note C3: F is at least NDim (else diopiErrorOccurred).
  * @note C4: every entry of voxel_size is above 0 (else diopiErrorOccurred).
@@ -2304,7 +2349,8 @@ DIOPI_API diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx
  * @brief Mean over each bin of a region of the feature map as a continuous, bilinear function, integrated without
  *        sampling or rounding.
  * @note Source: Jiang et al., Acquisition of localization confidence, ECCV 2018; mmcv.ops.prroi_pool.
- * @note C1: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output The means; 0 for a region without area. Dtype: same(input). Shape: [K, C, pooled_height,
@@ -2324,8 +2370,9 @@ DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorH
 
 /**
  * @brief Gradient of PrroiPoolMmcv for the feature maps.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N (else diopiErrorOccurred).
- * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the feature maps, to which this call adds; the caller passes zeros. Dtype:
  *         same(grad_output). Shape: [N, C, H, W].
@@ -2345,8 +2392,9 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diop
 
 /**
  * @brief Gradient of PrroiPoolMmcv for the corners of the regions.
+ * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
+ * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N (else diopiErrorOccurred).
- * @note C2: pooled_height and pooled_width are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_rois Gradient of the corners, to which this call adds; the column of the indices is set to 0; the
  *         caller passes zeros. Dtype: same(input). Shape: same(rois).

@@ -147,7 +147,7 @@ struct Saved {
 
     // `shape` is that of the statistics without their copies.
     void check(const std::vector<int64_t>& shape, double p_dropout, const Problem& problem, const Rules& rules) const {
-        require_probability(p_dropout, "C5: p_dropout is at least 0 and below 1");
+        require_probability(p_dropout, "p_dropout.range: p_dropout is at least 0 and below 1");
         const auto rank = static_cast<int64_t>(shape.size());
         require_rank(maxima, rank + 1, rank + 1);
         require_same_shape(sums, maxima);
@@ -200,7 +200,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         require_same_dtype(out, operands.q);
         require_same_shape(out, operands.q);
         require_slopes(slopes, batch, problem.heads, "C6: alibi_slopes has the shape [head_num] or [batch, head_num]");
-        require_probability(static_cast<double>(p_dropout), "C4: p_dropout is at least 0 and below 1");
+        require_probability(static_cast<double>(p_dropout), "p_dropout.range: p_dropout is at least 0 and below 1");
         require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
         Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
         set_mask(scoring, mask, {batch, problem.heads, queries, keys},
@@ -273,7 +273,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         require_same_shape(out, operands.q);
         require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads,
                        "C6: alibi_slopes has the shape [heads] or [batch, heads]");
-        require_probability(static_cast<double>(p_dropout), "C4: p_dropout is at least 0 and below 1");
+        require_probability(static_cast<double>(p_dropout), "p_dropout.range: p_dropout is at least 0 and below 1");
         require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
         Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
         set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv,

@@ -24,7 +24,7 @@ struct Settings {
         return scoring;
     }
     void check() const {
-        require_probability(static_cast<double>(p_dropout), "C2: p_dropout is at least 0 and below 1");
+        require_probability(static_cast<double>(p_dropout), "p_dropout.range: p_dropout is at least 0 and below 1");
     }
 };
 

@@ -30,7 +30,7 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
             require_shape(bias_tensor, {columns});
         }
         require_text("reduce_op", reduce_op, {"sum"});
-        require(comm_turn >= 0, "C1: comm_turn is at least 0");
+        require(comm_turn >= 0, "comm_turn.range: comm_turn is at least 0");
         require(group != nullptr, "parameter 'group' is null");
         require(*group == '\0', "C2: group names a group that this process belongs to");
         attention::require_separate({&out_tensor}, {&left, &right, &bias_tensor});

@@ -19,7 +19,7 @@ Scoring scoring_of(double scale, bool is_causal, const Draws& draws) {
 }
 
 void check(double dropout_p, bool return_debug_mask, const Tensor& debug_mask) {
-    require_probability(dropout_p, "C2: dropout_p is at least 0 and below 1");
+    require_probability(dropout_p, "dropout_p.range: dropout_p is at least 0 and below 1");
     require(!return_debug_mask || !debug_mask.is_null(),
             "C3: debug_attn_mask is not null where return_debug_mask is true");
 }
@@ -95,7 +95,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
         const Problem problem = padded_problem(operands);
         const int64_t queries = operands.q.shape[1];
         require_shape(lse, {operands.q.shape[0], problem.heads, queries});
-        require_probability(dropout_p, "C2: dropout_p is at least 0 and below 1");
+        require_probability(dropout_p, "dropout_p.range: dropout_p is at least 0 and below 1");
         require_separate({&tensors.q, &tensors.k, &tensors.v},
                          {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &lse});
         const Draws draws(gen, dropout_p);
@@ -155,7 +155,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
         const Starts starts(cum_seq_q, cum_seq_k);
         const Problem problem = starts.problem(operands, max_q, max_k);
         require_shape(lse, {static_cast<int64_t>(problem.sequences.size()), problem.heads, max_q});
-        require_probability(dropout_p, "C2: dropout_p is at least 0 and below 1");
+        require_probability(dropout_p, "dropout_p.range: dropout_p is at least 0 and below 1");
         require_separate({&tensors.q, &tensors.k, &tensors.v}, {&operands.q, &operands.k, &operands.v, &tensors.out,
                                                                 &tensors.grad_out, &lse, &starts.q, &starts.k});
         const Draws draws(gen, dropout_p);

@@ -58,8 +58,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
                 "C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token");
         const int64_t width = table_tensor.shape[1];
         require(table_tensor.shape[0] == batch, "parameter 'block_table' does not have one row per sequence");
-        const char* wrong_lengths =
-            "C3: actual_seq_lengths has one entry per sequence and each is at least 0 and at most N * block_size";
+        const char* wrong_lengths = "actual_seq_lengths has B entries, every one at least 0 and at most N * block_size";
         require(lengths.len == batch, wrong_lengths);
         const std::vector<int64_t> table = indices(table_tensor);
         std::vector<int64_t> rows;
@@ -106,8 +105,9 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
                 "C2: query and key hold max_input_len rows of their heads for every entry of actual_seq_lengths");
         for (int64_t b = 0; b < batch; ++b) {
             const int64_t length = lengths.data[b];
-            require(length >= 0 && length <= max_input_len,
-                    "C3: no entry of actual_seq_lengths is below 0 or above max_input_len");
+            require(
+                length >= 0 && length <= max_input_len,
+                "actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most max_input_len");
             problem.sequences.push_back(
                 {length, length, b * max_input_len * problem.query_rows.row, b * max_input_len * problem.key_rows.row});
         }

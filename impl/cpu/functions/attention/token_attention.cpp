@@ -31,7 +31,7 @@ struct CacheTables {
         require(slots.shape[0] == batch, "parameter 'b_loc' does not have one row per sequence");
         const int64_t width = slots.shape[1];
         require(max_input_len >= 0 && max_input_len <= width,
-                "C1: max_input_len is at most the number of columns of b_loc");
+                "max_input_len.range: max_input_len is at least 0 and at most L");
         const std::vector<int64_t> table = indices(slots);
         Cached cached{indices(starts), indices(lengths), {}, {}};
         for (int64_t b = 0; b < batch; ++b) {
@@ -122,7 +122,8 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
         require_shape(v_tensor, {v_tensor.shape[0], heads, size});
         require_shape(out_tensor, {batch, heads, size});
         const Cached cached = tables.read(batch, max_input_len, v_tensor.shape[0], scores.shape[1]);
-        require(other_kv_index >= 0 && other_kv_index < v_tensor.shape[0], "C2: other_kv_index is a slot of the cache");
+        require(other_kv_index >= 0 && other_kv_index < v_tensor.shape[0],
+                "other_kv_index.range: other_kv_index is at least 0 and below C");
         require_separate({&out_tensor}, {&scores, &v_tensor, &tables.slots, &tables.starts, &tables.lengths});
         sum_tokens(out_tensor, scores, v_tensor, cached);
     });

@@ -39,8 +39,7 @@ std::vector<Region> regions(const Grid& grid, const Tensor& rois, int64_t images
 }
 
 void check(const Grid& grid, const Tensor& rois, const Tensor& like) {
-    require(grid.rows >= 1 && grid.columns >= 1,
-            "C1: parameters 'pooled_height' and 'pooled_width' must be at least 1");
+    require(grid.rows >= 1 && grid.columns >= 1, "parameters 'pooled_height' and 'pooled_width' must be at least 1");
     require_same_dtype(rois, like);
     require_rank(rois, 2, 2);
     require_shape(rois, {rois.shape[0], 5});

@@ -14,7 +14,7 @@ void fill_slices(const Tensor& target, const Tensor& input, int64_t dim, const T
     require_same_dtype(target, input);
     require_same_shape(target, input);
     const int64_t at = dimension("dim", dim, input.rank);
-    require(index.rank <= 1, "C3: index has at most one dimension");
+    require(index.rank <= 1, "index.rank: index has at most 1 dimension");
     const Around place = around(shape_at_least_1d(input), at);
     require_one_device({&target, &input, &index});
     require_no_overlap(target);

@@ -18,7 +18,8 @@ struct CrossEntropyProblem {
           ignored(ignored_class),
           label_smoothing(smoothing),
           has_indices(target.dtype == Dtype::kInt64) {
-        require(label_smoothing >= 0 && label_smoothing <= 1, "C1: label_smoothing lies between 0 and 1");
+        require(label_smoothing >= 0 && label_smoothing <= 1,
+                "label_smoothing.range: label_smoothing is at least 0 and at most 1");
         require(is_same_shape(target, input) || shape_of(target) == sizes.without,
                 "C2: the shape of target is that of input, or that of input without its class dimension");
         if (has_indices) {

@@ -13,11 +13,11 @@ using namespace diopi::cpu;
 namespace {
 
 constexpr SequenceRules kForwardRules{
-    "C2: targets has one or two dimensions",
+    "targets.rank: targets has 1 or 2 dimensions",
     "C3: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank",
     "C5: padded targets have one row for each sample"};
 constexpr SequenceRules kBackwardRules{
-    "C3: targets has one or two dimensions",
+    "targets.rank: targets has 1 or 2 dimensions",
     "C4: input_lengths are at most T, target_lengths fit targets, and targets are classes other than blank",
     "C6: padded targets have one row for each sample"};
 

@@ -42,7 +42,7 @@ struct Sequences {
           labels(attention::indices(targets)),
           lengths(attention::indices(input_lengths)),
           label_counts(attention::indices(target_lengths)) {
-        require(blank >= 0 && blank < classes, "C1: blank is at least 0 and below C");
+        require(blank >= 0 && blank < classes, "blank.range: blank is at least 0 and below C");
         require(targets.rank == 1 || targets.rank == 2, rules.targets);
         require_shape(input_lengths, {samples});
         require_shape(target_lengths, {samples});

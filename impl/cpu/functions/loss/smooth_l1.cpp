@@ -14,7 +14,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         check_loss(out_tensor, input_tensor, target_tensor, {}, reduction);
-        require(beta >= 0, "C1: beta is not negative");
+        require(beta >= 0, "beta.range: beta is at least 0");
         smooth_l1_losses(out_tensor, input_tensor, target_tensor, reduction, beta);
     });
 }
@@ -29,7 +29,7 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopi
         const Tensor input_tensor = tensor("input", input, kFloating);
         const Tensor target_tensor = tensor("target", target, kNumber | kBool);
         check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor, {}, reduction);
-        require(beta >= 0, "C1: beta is not negative");
+        require(beta >= 0, "beta.range: beta is at least 0");
         smooth_l1_gradients(gradient_tensor, incoming_tensor, input_tensor, target_tensor, reduction, beta);
     });
 }

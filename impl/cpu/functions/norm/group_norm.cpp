@@ -11,7 +11,7 @@ namespace {
 
 Groups groups_of(const Tensor& input, int64_t num_groups) {
     const Channels channels(input);
-    require(num_groups > 0, "C1: num_groups is positive");
+    require(num_groups > 0, "num_groups.range: num_groups is at least 1");
     require(channels.count % num_groups == 0, "C2: num_groups divides the number of channels");
     return Groups(channels, num_groups);
 }

@@ -11,7 +11,8 @@ namespace {
 
 // Dimensions in the order samples, channels, the others.
 std::vector<int64_t> channels_second(const Tensor& input, int64_t axis) {
-    require(axis >= -input.rank && axis < input.rank, "C1: axis is a dimension of input");
+    require(axis >= -input.rank && axis < input.rank,
+            "axis.range: axis is at least -rank(input) and below rank(input)");
     const int64_t channels = axis < 0 ? axis + input.rank : axis;
     require(channels != 0, "C2: axis is not the first dimension");
     std::vector<int64_t> order = {0, channels};

@@ -8,7 +8,7 @@ using namespace diopi::cpu;
 
 namespace {
 
-constexpr const char* kAxisRule = "C1: begin_norm_axis is a dimension of input";
+constexpr const char* kAxisRule = "begin_norm_axis is a dimension of input";
 
 Trailing trailing_from(const Tensor& input, int64_t axis) {
     require(input.rank > 0 && axis >= -input.rank && axis < input.rank, kAxisRule);

@@ -12,7 +12,8 @@ namespace {
 
 // Dimensions with `axis` last.
 std::vector<int64_t> axis_last(const Tensor& input, int64_t axis) {
-    require(axis >= -input.rank && axis < input.rank, "C1: axis is a dimension of input");
+    require(axis >= -input.rank && axis < input.rank,
+            "axis.dim_of: axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d");
     const int64_t last = axis < 0 ? axis + input.rank : axis;
     std::vector<int64_t> order;
     for (int64_t i = 0; i < input.rank; ++i) {

@@ -35,7 +35,7 @@ inline void require_statistics_shape(const Tensor& values, const Trailing& parts
 
 inline Trailing trailing(const Tensor& input, diopiSize_t normalized_shape) {
     require_sizes("normalized_shape", normalized_shape);
-    require(normalized_shape.len > 0, "C1: normalized_shape has at least one entry");
+    require(normalized_shape.len > 0, "normalized_shape.length: normalized_shape has at least 1 entry");
     const int64_t outer = input.rank - normalized_shape.len;
     require(outer >= 0, "C2: the trailing sizes of input are normalized_shape");
     for (int64_t i = outer; i < input.rank; ++i) {

@@ -32,7 +32,7 @@ DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTenso
                                             diopiGeneratorHandle_t generator) {
     return guarded("diopiBernoulliScalar", ctx, [&] {
         const Tensor target = target_tensor("out", out, generator, kNumber | kBool);
-        require(p >= 0 && p <= 1, "C1: p lies between 0 and 1");
+        require(p >= 0 && p <= 1, "p.range: p is at least 0 and at most 1");
         draw_coins(target, p, generator);
     });
 }

@@ -15,7 +15,7 @@ DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiGeneratorHandle_t generator) {
     return guarded("diopiRandperm", ctx, [&] {
         const Tensor target = target_tensor("out", out, generator, kNumber);
-        require(n >= 0, "C1: n is not negative");
+        require(n >= 0, "n.range: n is at least 0");
         require(n <= 1 || n - 1 <= largest_exact(target.dtype),
                 "C2: the dtype of out can hold every integer below n exactly");
         require_shape(target, {n});
@@ -29,8 +29,8 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
     return guarded("diopiMultinomial", ctx, [&] {
         const Tensor target = target_tensor("out", out, generator, kInt64);
         const Tensor weight_tensor = tensor("input", input, kFloating);
-        require(weight_tensor.rank == 1 || weight_tensor.rank == 2, "C1: input has one or two dimensions");
-        require(num_samples > 0, "C2: num_samples is positive");
+        require(weight_tensor.rank == 1 || weight_tensor.rank == 2, "input.rank: input has 1 or 2 dimensions");
+        require(num_samples > 0, "num_samples.range: num_samples is at least 1");
         const int64_t categories = weight_tensor.shape[weight_tensor.rank - 1];
         const int64_t rows = weight_tensor.rank == 2 ? weight_tensor.shape[0] : 1;
         require(replacement || num_samples <= categories,

@@ -11,7 +11,7 @@ namespace {
 // Nobody wants a null mask; one is made where there is something to draw.
 void dropout(diopiContextHandle_t ctx, const Tensor& out, const Tensor& wanted_mask, const Tensor& input, double p,
              bool train, diopiGeneratorHandle_t generator) {
-    require(p >= 0 && p <= 1, "C1: p lies between 0 and 1");
+    require(p >= 0 && p <= 1, "p.range: p is at least 0 and at most 1");
     require_generator(generator);
     require_one_device({&out, &wanted_mask, &input});
     require_no_overlap(out);

@@ -9,7 +9,7 @@ using namespace diopi::cpu;
 namespace {
 
 void fill_normal(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator) {
-    require(std >= 0, "C1: std is not negative");
+    require(std >= 0, "std.range: std is at least 0");
     draw_normal_numbers(target, mean, std, generator);
 }
 
@@ -59,7 +59,7 @@ DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTe
     return guarded("diopiNormalTensorScalar", ctx, [&] {
         const Tensor out_tensor = target_tensor("out", out, generator, kFloating);
         const Tensor mean_tensor = tensor("mean", mean, kFloating);
-        draw_normal(out_tensor, {mean_tensor, 0}, {Tensor(), std}, generator, "C1: std is not negative");
+        draw_normal(out_tensor, {mean_tensor, 0}, {Tensor(), std}, generator, "std.range: std is at least 0");
     });
 }
 

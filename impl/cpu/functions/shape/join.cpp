@@ -51,7 +51,7 @@ DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t ou
         std::vector<Tensor> parts = parts_of("C3: num_inputs is at least 1", tensors, num_inputs);
         const Tensor* like = &parts[0];
         for (const Tensor& part : parts) {
-            require(part.rank >= 1, "C2: all of tensors are at least 1-d");
+            require(part.rank >= 1, "tensors.rank: each of tensors has at least 1 dimension");
             if (part.rank > 1 || part.numel > 0) {
                 like = like->rank == 1 && like->numel == 0 ? &part : like;
             }

@@ -81,14 +81,14 @@ DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t
         const Tensor input_tensor = tensor("input", input, kAny);
         require_sizes("repeats_size", repeats_size);
         const int64_t extra = repeats_size.len - input_tensor.rank;
-        require(extra >= 0, "C1: repeats_size has at least as many entries as input has dimensions");
+        require(extra >= 0, "repeats_size.length: repeats_size has at least rank(input) entries");
         // Every dimension becomes two, tiles by elements; those of the input have no step along the tiles.
         std::vector<int64_t> shape;
         std::vector<int64_t> tiled_shape;
         std::vector<int64_t> from_strides;
         std::vector<int64_t> to_strides;
         for (int64_t i = 0; i < repeats_size.len; ++i) {
-            require(repeats_size.data[i] >= 0, "C2: no entry of repeats_size is negative");
+            require(repeats_size.data[i] >= 0, "repeats_size.range: every entry of repeats_size is at least 0");
             const int64_t size = i < extra ? 1 : input_tensor.shape[i - extra];
             shape.push_back(repeats_size.data[i] * size);
         }

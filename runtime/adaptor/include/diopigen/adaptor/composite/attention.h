@@ -41,7 +41,7 @@ inline void check(Composite& c, const Attention& call) {
     } else if (keys[2] == 0 || queries[2] % keys[2] != 0) {
         c.refuse(diopiErrorOccurred, "C1: kv_heads divides heads");
     } else if (!(call.dropout >= 0.0 && call.dropout < 1.0)) {
-        c.refuse(diopiErrorOccurred, "C2: the probability of dropout is at least 0 and below 1");
+        c.refuse(diopiErrorOccurred, "the probability of dropout is at least 0 and below 1");
     }
     const Sizes slopes = c.shape(call.slopes);
     if (call.slopes != nullptr && slopes != Sizes{queries[2]} && slopes != Sizes{queries[0], queries[2]}) {
