@@ -75,7 +75,7 @@ def test_a_refused_call_reaches_no_dtype(interface: Interface) -> None:
 def test_axes_that_belong_to_a_function(interface: Interface) -> None:
     for name, axis, message in (
         ("diopiSoftmax", "strided", "no case has gaps between its elements"),
-        ("diopiUniformInp", "distribution", "no case judges the distribution"),
+        ("diopiUniformInp", "distribution", "no case checks the distribution"),
         ("diopiSoftmax", "error", "no case has to be refused"),
     ):
         function = function_of(interface, name)
