@@ -20,19 +20,14 @@ ORDER = (
     "functions_lmdeploy.h",
     "functions_sparse.h",
 )
-COUNTS = {
-    "diopirt.h": 27,
-    "functions.h": 399,
-    "functions_ext.h": 27,
-    "functions_mmcv.h": 94,
-    "functions_lmdeploy.h": 20,
-    "functions_sparse.h": 1,
-}
 
 
-def test_the_interface_has_568_functions_in_six_headers(interface: Interface) -> None:
-    assert {header.file: len(header.functions) for header in interface.headers} == COUNTS
-    assert len(interface.functions) == 568
+def test_the_published_interface_is_part_of_the_spec(interface: Interface) -> None:
+    """Every published function, in its header; a new operator comes on top."""
+    mine = {function.name: function.header for function in interface.functions}
+    published = {function.name: function.header for function in facts_interface().functions}
+    assert {name: mine.get(name) for name in published} == published
+    assert sum(len(header.functions) for header in interface.headers) == len(interface.functions)
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
@@ -42,8 +37,10 @@ def test_emitted_headers_equal_the_facts(header_folder: Path, language: Language
     assert sink.sorted() == []
     assert found is not None
     expected = facts_interface()
-    assert [f.name for f in found.functions] == [f.name for f in expected.functions]
-    for mine, fact in zip(found.functions, expected.functions, strict=True):
+    names = {f.name for f in expected.functions}
+    published = [f for f in found.functions if f.name in names]
+    assert [f.name for f in published] == [f.name for f in expected.functions]
+    for mine, fact in zip(published, expected.functions, strict=True):
         assert mine == fact
         assert mine.header == fact.header
     assert found.enums == expected.enums

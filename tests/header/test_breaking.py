@@ -330,9 +330,8 @@ def test_everything_removed_is_an_error_or_a_warning_each() -> None:
     facts = facts_interface()
     sink = Sink()
     breaking_changes(facts, CInterface(), sink)
-    # 568 functions, 6 enums and 5 structs; 15 typedefs and 7 macros.
-    assert sink.count(Severity.ERROR) == 568 + 6 + 5
-    assert sink.count(Severity.WARNING) == 15 + 7
+    assert sink.count(Severity.ERROR) == len(facts.functions) + len(facts.enums) + len(facts.structs)
+    assert sink.count(Severity.WARNING) == len(facts.typedefs) + len(facts.macros)
 
 
 def test_another_order_of_functions_breaks_nothing() -> None:

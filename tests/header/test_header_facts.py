@@ -31,8 +31,6 @@ def test_the_whole_interface_comes_back(headers: list[Path], language: Language)
     assert found.typedefs == expected.typedefs
     assert found.macros == expected.macros
     assert [f.header for f in found.functions] == [f.header for f in expected.functions]
-    assert len(found.functions) == 568
-    assert sum(len(f.params) for f in found.functions) == 3459
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
@@ -49,16 +47,20 @@ def test_every_name_stands_where_its_span_says(headers: list[Path]) -> None:
     found = parse_headers(headers, sink=Sink())
     assert found is not None
     seen = 0
+    unnamed = 0
     for function in found.functions:
         named = [(function.name, function.span), *((p.name or p.type, p.span) for p in function.params)]
         assert function.doc is not None
         named += [(p.name, p.span) for p in function.doc.params]
+        unnamed += sum(not p.name for p in function.params)
         for name, span in named:
             assert span is not None
             assert span.line == span.end_line
             assert lines[span.file][span.line - 1][span.column - 1 : span.end_column - 1] == name
             seen += 1
-    assert seen == 568 + 3459 + 3457  # two parameters have no name, and so no documentation
+    params = sum(len(function.params) for function in found.functions)
+    assert unnamed == 2  # and so no documentation
+    assert seen == len(found.functions) + params + params - unnamed
 
 
 @pytest.mark.parametrize("header", ["functions.h", "functions_ext.h", "functions_mmcv.h", "functions_sparse.h"])
