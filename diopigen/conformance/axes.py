@@ -64,6 +64,7 @@ _STRUCTURES: tuple[tuple[str, tuple[int, ...], tuple[str, str]], ...] = (
     ("expanded", (4, 5), ("expanded", "contiguous")),
     ("channels-last", (2, 3, 4, 5), ("channels-last", "channels-last")),
     ("channels-last", (2, 3, 4, 5), ("channels-last", "contiguous")),
+    ("non-contiguous", (16, 16, 16), ("transposed", "contiguous")),
 )
 """Axis, shape, layout of what is read and of what is only written."""
 

@@ -155,7 +155,9 @@ class Preparer:
         ready.values[param.name] = seen
         ready.dtypes[param.name] = [block.dtype if block else None for block in blocks]
         ready.shapes[param.name] = [block.shape if block else None for block in blocks]
-        handles = (ctypes.c_void_p * max(len(blocks), 1))(*(block.handle.value if block else None for block in blocks))
+        if not blocks:
+            return None  # as the data of an empty vector may be
+        handles = (ctypes.c_void_p * len(blocks))(*(block.handle.value if block else None for block in blocks))
         ready.keep.append(handles)
         return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
 

@@ -6,6 +6,7 @@ library accepts, changed in one respect: dtypes, null, shapes and enums here, de
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,16 +35,17 @@ def cases(
     """The cases that a library must refuse."""
     yield from _constraints(interface, function, resolver)
     yield from refusals_keys.cases(function, resolver, recipes)
-    good = _good(function, resolver, recipes)
-    if good is None:
-        return
-    dtype, arguments = good
-    maker = _Maker(interface, function, dtype, arguments)
-    yield from maker.nulls()
-    yield from maker.wrong_dtypes()
-    yield from maker.wrong_shapes()
-    yield from maker.enums()
-    yield from refusals_memory.cases(function, dtype, arguments)
+    seen: set[str] = set()
+    for dtype, arguments in _good(function, resolver, recipes):
+        maker = _Maker(interface, function, dtype, arguments)
+        spoilt = itertools.chain(
+            maker.nulls(), maker.wrong_dtypes(), maker.wrong_shapes(), maker.enums(),
+            refusals_memory.cases(function, dtype, arguments),
+        )  # fmt: skip
+        for case in spoilt:
+            if case.id not in seen:
+                seen.add(case.id)
+                yield case
 
 
 def _constraints(interface: Interface, function: Function, resolver: Resolver) -> Iterator[Case]:
@@ -85,9 +87,9 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
 
 def _good(
     function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]
-) -> tuple[str, Arguments] | None:
+) -> list[tuple[str, Arguments]]:
     """Arguments that a library accepts, to be spoilt in one place: with several elements in every tensor where there
-    are such, never without any."""
+    are such, never without any. And those with the most tensors, where optional ones are null in the first."""
     plains = [case for case in axis_cases(function, resolver) if case.axis == "plain"]
     plain = next((case for case in plains if case.dtype == "float32"), next(iter(plains), None))
     found: list[tuple[str, Arguments]] = []
@@ -103,12 +105,21 @@ def _good(
             found.append((plain.dtype, dict(plain.arguments)))
         if found:
             break
-    return max(found, key=lambda one: _smallest(one[1])) if found else None
+    if not found:
+        return []
+    best = max(found, key=lambda one: _smallest(one[1]))
+    fuller = max(found, key=lambda one: (_given(one[1]), _smallest(one[1])))
+    return [best, fuller] if _given(fuller[1]) > _given(best[1]) else [best]
 
 
 def _smallest(arguments: Arguments) -> int:
     """2 where every tensor has several elements, else 1."""
     return min((min(2, math.prod(operand.shape)) for operand in operands_of(arguments.values())), default=1)
+
+
+def _given(arguments: Arguments) -> int:
+    """How many tensors there are, members of arrays included."""
+    return sum(1 for _ in operands_of(arguments.values()))
 
 
 class _Maker:
@@ -163,9 +174,10 @@ class _Maker:
             elif first is not None:
                 strange = self._strange(param, first)
                 if strange is not None:
-                    spoilt = replace(first, dtype=strange, values=0)
                     about = f"'{param.name}' must not be {strange}"
-                    yield self._case("dtype", param, about, {param.name: _with_first(value, spoilt)})
+                    for place, one in _ends(value):
+                        spoilt = replace(one, dtype=strange, values=0)
+                        yield self._case(f"dtype{place}", param, about, {param.name: _exchanged(value, place, spoilt)})
 
     def _strange(self, param: Parameter, operand: Operand) -> str | None:
         if isinstance(param.dtype, DtypeList):
@@ -192,7 +204,7 @@ class _Maker:
                     # Operands would broadcast to it: a library that only looks whether they do takes it.
                     wide = {param.name: replace(value, shape=(2, *value.shape))}
                     yield self._case("wide", param, f"'{param.name}' has a dimension more than the rule says", wide)
-            elif param.is_read and rule in ("same", "broadcastable") and len(value.shape) > 0:
+            elif param.is_read and rule in ("same", "broadcastable", "reduce") and len(value.shape) > 0:
                 changes = {param.name: replace(value, shape=clash, values=0)}
                 yield self._case("shape", param, f"'{param.name}' does not have the shape of the rule", changes)
             elif isinstance(param.shape, ShapeList) and all(d.kind != "variadic" for d in param.shape.dimensions):
@@ -204,6 +216,18 @@ class _Maker:
                     short = {param.name: replace(value, shape=value.shape[:-1], values=values)}
                     yield self._case("short", param, f"'{param.name}' lacks its last dimension", short)
         yield from self._no_broadcast()
+        yield from self._wrong_members()
+
+    def _wrong_members(self) -> Iterator[Case]:
+        """Members of an array whose shape is not that of the rule."""
+        for param in self.function.params:
+            value = self.arguments.get(param.name)
+            if not isinstance(value, tuple) or shape_rule(param) != "same" or "shape" in param.free:
+                continue
+            for place, one in _ends(value):
+                clash = replace(one, shape=(*one.shape, 3), values=0 if param.is_read else one.values)
+                about = f"a member of '{param.name}' does not have the shape of the rule"
+                yield self._case(f"shape{place}", param, about, {param.name: _exchanged(value, place, clash)})
 
     def _no_broadcast(self) -> Iterator[Case]:
         output = next((p for p, _ in self._operands() if p.is_written and shape_rule(p) == "broadcast"), None)
@@ -235,6 +259,16 @@ def _suits(dtype: str, allowed: Sequence[str]) -> bool:
     return bool(floats & set(allowed)) if dtype == "float64" else any(name not in floats for name in allowed)
 
 
-def _with_first(value: Value, operand: Operand) -> Value:
-    """An argument with its only tensor, or the first of its array, exchanged."""
-    return (operand, *value[1:]) if isinstance(value, tuple) else operand
+def _ends(value: Value) -> Iterator[tuple[str, Operand]]:
+    """The tensor itself; of an array the first member and, as `-last`, the last."""
+    members = value if isinstance(value, tuple) else (value,)
+    for place, one in (("", members[0]), ("-last", members[-1])):
+        if isinstance(one, Operand) and (place == "" or len(members) > 1):
+            yield place, one
+
+
+def _exchanged(value: Value, place: str, operand: Operand) -> Value:
+    """An argument with its only tensor, or this end of its array, exchanged."""
+    if not isinstance(value, tuple):
+        return operand
+    return (*value[:-1], operand) if place else (operand, *value[1:])

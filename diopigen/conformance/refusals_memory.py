@@ -64,31 +64,40 @@ def _devices(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
 
 
 def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
-    """An output that begins one element behind the start of another tensor's memory, or the other way round."""
+    """An output that begins one element behind the start of another tensor's memory, or the other way round; and each
+    output once where it meets no more than the last elements of another."""
     tensors = _tensors(function, arguments)
+    ends: set[str] = set()
     for place, (param, operand) in enumerate(tensors):
         for other_place, (other, second) in enumerate(tensors):
             if not param.is_written or place == other_place or (other.is_written and other_place < place):
                 continue
-            pair = _shifted(param, operand, other, second)
-            if pair is None:
-                continue
-            moved, shifted = pair
-            about = f"'{param.name}' and '{other.name}' share a part of their memory"
-            changes = {moved.name: _exchanged(arguments[moved.name], shifted)}
-            yield f"overlap-{param.name}-{other.name}", param.name, about, changes
+            for name, (moved, shifted) in _shifted(param, operand, other, second).items():
+                if name == "overlap-end":
+                    if param.name in ends:
+                        continue
+                    ends.add(param.name)
+                about = f"'{param.name}' and '{other.name}' share a part of their memory"
+                changes = {moved.name: _exchanged(arguments[moved.name], shifted)}
+                yield f"{name}-{param.name}-{other.name}", param.name, about, changes
 
 
-def _shifted(one: Parameter, first: Operand, two: Parameter, second: Operand) -> tuple[Parameter, Operand] | None:
-    """The smaller of two tensors inside the memory of the larger, behind its first byte. None where nothing of it
-    would lie there."""
+def _shifted(one: Parameter, first: Operand, two: Parameter, second: Operand) -> dict[str, tuple[Parameter, Operand]]:
+    """The smaller of two tensors inside the memory of the larger, behind its first byte, and as far towards its end as
+    the memory behind that allows. Nothing where nothing of it would lie there."""
     room, taken = _bytes(first), _bytes(second)
     target, moved, operand = (one, two, second) if room >= taken else (two, one, first)
     step = STORAGE[operand.dtype].itemsize
-    fits = step < max(room, taken) and min(room, taken) + step <= max(room, taken) + GUARD
+    most, least = max(room, taken), min(room, taken)
     plain = all(item.alias is None for item in (first, second))
-    shifted = replace(operand, alias=target.name, shift=1, layout="contiguous")
-    return (moved, shifted) if fits and plain and min(room, taken) else None
+    if not plain or not least or step >= most or least + step > most + GUARD:
+        return {}
+    last = min((most + GUARD - least) // step, (most - 1) // step)
+    shifts = {"overlap": 1} if last == 1 else {"overlap": 1, "overlap-end": last}
+    return {
+        name: (moved, replace(operand, alias=target.name, shift=shift, layout="contiguous"))
+        for name, shift in shifts.items()
+    }
 
 
 def _bytes(operand: Operand) -> int:

@@ -188,7 +188,7 @@ class Resolver:
             if param.is_read or param.type not in ("tensor", "tensors"):
                 continue
             value = found[param.name]
-            if value is None and param.name in recipe:
+            if value in (None, ()) and param.name in recipe:
                 continue
             dtype = self._given_dtype(value) or self._output_dtype(param, found, choice)
             if param.type == "tensors":

@@ -71,31 +71,43 @@ def _turned(value: Value, rank: int) -> Value:
 
 _LARGE = (3, 70_001)
 """Longer than a block of any kernel that sums in blocks, and a multiple of none."""
+_WIDE = (5, 40_001)
+"""More columns than a kernel takes at a time, with rows enough to divide them as well."""
+_NO_COLUMNS = (3, 0)
+"""No results, although there are terms."""
 _REDUCED = frozenset({"reduction", "activation_fwd"})
 """Families whose operators work along one dimension."""
 
 
 def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
-    """One long dimension: of many terms an error in a few shows no more, but a block that is left out does."""
+    """One long dimension: of many terms an error in a few shows no more, but a block that is left out does. And many
+    columns, whose elements do not lie together."""
     dims = tensors_of_dims(function)
     read = [p.name for p in function.params if p.is_read and p.type == "tensor"]
     if list(dims) != ["dim"] or read != [dims["dim"]] or function.family not in _REDUCED or not recipes:
         return
     name = read[0]
-    takes_list = any(param.name == "dim" and param.type == "sizes" for param in function.params)
-    dim: Argument = (1,) if takes_list else 1
+    is_list = any(param.name == "dim" and param.type == "sizes" for param in function.params)
     outputs = {param.name for param in function.params if param.direction == "out"}
     others = {key: value for key, value in recipes[0].items() if key not in (name, "dim", *outputs)}
-    for step, dtype in enumerate(lead_dtypes(function)):
-        if kind(dtype) != "float" and dtype != "int32":
-            continue
+    dtypes = lead_dtypes(function)
+
+    def made(axis: str, case: str, shape: tuple[int, ...], dim: int, step: int) -> Iterator[Case]:
+        dtype = dtypes[step]
         values = Drawn("uniform", (-1, 1)) if kind(dtype) == "float" else NORMAL
-        recipe = {**others, name: TensorRecipe(_LARGE, None, values), "dim": dim}
+        recipe = {**others, name: TensorRecipe(shape, None, values), "dim": (dim,) if is_list else dim}
         try:
             arguments = resolver.resolve(recipe, Choice(dtype, step))
         except Unfit:
-            continue
-        yield _case(function, dtype, "large", "large", arguments)
+            return
+        yield _case(function, dtype, axis, case, arguments)
+
+    for step, dtype in enumerate(dtypes):
+        if kind(dtype) == "float" or dtype == "int32":
+            yield from made("large", "large", _LARGE, 1, step)
+    common = dtypes.index("float32") if "float32" in dtypes else 0
+    yield from made("large", "large-columns", _WIDE, 0, common)
+    yield from made("empty", "empty-columns", _NO_COLUMNS, 0, common)
 
 
 # ---- edge values ----------------------------------------------------------------------------------------------------

@@ -201,6 +201,26 @@ diopi_configs = {
             ],
         ),
     ),
+    "batch_norm_8": dict(
+        name=["batch_norm"],
+        interface=["torch.nn.functional"],
+        tag=["diopiBatchNorm"],
+        dtype=[np.float64],
+        requires_backward=[0],
+        para=dict(training=[True], momentum=[0.1], eps=[1e-05]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((16, 3, 2, 2),),
+                    "dtype": [np.float64],
+                    "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
+                },
+            ],
+        ),
+    ),
     "batch_norm_stats": dict(
         name=["batch_norm_stats"],
         interface=["torch"],
@@ -230,21 +250,43 @@ diopi_configs = {
             ],
         ),
     ),
+    "batch_norm_stats_3": dict(
+        name=["batch_norm_stats"],
+        interface=["torch"],
+        tag=["diopiBatchNormStats"],
+        dtype=[np.float64],
+        para=dict(eps=[1e-05]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((16, 3, 2, 2),),
+                    "dtype": [np.float64],
+                    "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
+                },
+            ],
+        ),
+    ),
     "batch_norm_gather_stats_with_counts": dict(
         name=["batch_norm_gather_stats_with_counts"],
         interface=["torch"],
         tag=["diopiBatchNormGatherStatsWithCounts"],
         dtype=[np.float16, np.float32, np.float64],
-        para=dict(momentum=[0.1], eps=[1e-05]),
+        para=dict(momentum=[0.1, 0.1], eps=[1e-05, 1e-05]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((4, 3, 2),)},
-                {"ins": ["mean_all"], "shape": ((2, 3),)},
-                {"ins": ["invstd_all"], "shape": ((2, 3),), "gen_fn": dict(fn="Genfunc.uniform", low=0.5, high=2)},
-                {"ins": ["running_mean"], "shape": ((3,),)},
-                {"ins": ["running_var"], "shape": ((3,),), "gen_fn": dict(fn="Genfunc.uniform", low=0.5, high=2)},
-                {"ins": ["counts"], "shape": ((2,),), "value": ([8, 4],)},
+                {"ins": ["input"], "shape": ((4, 3, 2), (4, 3))},
+                {"ins": ["mean_all"], "shape": ((2, 3), (3, 3))},
+                {
+                    "ins": ["invstd_all"],
+                    "shape": ((2, 3), (3, 3)),
+                    "gen_fn": dict(fn="Genfunc.uniform", low=0.5, high=2),
+                },
+                {"ins": ["running_mean"], "shape": ((3,), (3,))},
+                {"ins": ["running_var"], "shape": ((3,), (3,)), "gen_fn": dict(fn="Genfunc.uniform", low=0.5, high=2)},
+                {"ins": ["counts"], "shape": ((2,), (3,)), "value": ([8, 4], [16777216, 1, 2])},
             ],
         ),
     ),
@@ -1076,12 +1118,12 @@ diopi_configs = {
         tag=["diopiDropout"],
         dtype=[np.float16, np.float32, np.float64],
         no_output_ref=True,
-        para=dict(p=[0.25, 0.5, 0.5, 1], train=[True, True, False, True]),
+        para=dict(p=[0.25, 0.5, 0.5, 1, 0.25], train=[True, True, False, True, True]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["mask"], "shape": ((64, 64), (16, 32, 1, 1), (2, 3), (2, 3))},
-                {"ins": ["input"], "shape": ((64, 64), (16, 32, 4, 4), (2, 3), (2, 3))},
+                {"ins": ["mask"], "shape": ((64, 64), (16, 32, 1, 1), (2, 3), (2, 3), (3, 9001))},
+                {"ins": ["input"], "shape": ((64, 64), (16, 32, 4, 4), (2, 3), (2, 3), (3, 9001))},
             ],
         ),
     ),
@@ -1115,12 +1157,12 @@ diopi_configs = {
         tag=["diopiDropoutInp"],
         dtype=[np.float16, np.float32, np.float64],
         no_output_ref=True,
-        para=dict(p=[0.25, 0.5, 0.5], train=[True, True, False]),
+        para=dict(p=[0.25, 0.5, 0.5, 0.25], train=[True, True, False, True]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((64, 64), (16, 32, 4, 4), (2, 3))},
-                {"ins": ["mask"], "shape": ((64, 64), (16, 32, 1, 1), (2, 3))},
+                {"ins": ["input"], "shape": ((64, 64), (16, 32, 4, 4), (2, 3), (3, 9001))},
+                {"ins": ["mask"], "shape": ((64, 64), (16, 32, 1, 1), (2, 3), (3, 9001))},
             ],
         ),
     ),
@@ -1342,6 +1384,22 @@ diopi_configs = {
                     "dtype": [np.int64],
                     "gen_fn": dict(fn="Genfunc.randint", low=0, high=67),
                 },
+            ],
+        ),
+    ),
+    "cross_entropy_loss_6": dict(
+        name=["cross_entropy"],
+        interface=["torch.nn.functional"],
+        tag=["diopiCrossEntropyLoss"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(reduction=["none"], ignore_index=[-100], label_smoothing=[0.0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((2,),)},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 0),)},
+                {"ins": ["target"], "shape": ((2, 0),)},
             ],
         ),
     ),
@@ -2733,6 +2791,34 @@ diopi_configs = {
             ],
         ),
     ),
+    "div_4": dict(
+        name=["div"],
+        interface=["torch"],
+        tag=["diopiDiv"],
+        dtype=[np.float32],
+        is_inplace=True,
+        para=dict(rounding_mode=["floor"]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((19,),), "dtype": [np.float32]},
+                {
+                    "ins": ["input"],
+                    "shape": ((19,),),
+                    "dtype": [np.float32],
+                    "value": (
+                        [7, -7, 7, -7, 2.5, -2.5, 6, -6, 1, -1, 0, -0.0, 1, -1, 0, float("inf"), 1, -1, float("nan")],
+                    ),
+                },
+                {
+                    "ins": ["other"],
+                    "shape": ((19,),),
+                    "dtype": [np.float32],
+                    "value": ([2, 2, -2, -2, 2, 2, -3, 3, 0.1, 0.1, 3, 3, 0, 0, 0, 2, float("inf"), float("inf"), 1],),
+                },
+            ],
+        ),
+    ),
     "div_scalar": dict(
         name=["div"],
         interface=["torch"],
@@ -2780,6 +2866,26 @@ diopi_configs = {
             args=[
                 {"ins": ["out"], "shape": ((4,),), "dtype": [np.float32]},
                 {"ins": ["input"], "shape": ((4,),), "dtype": [np.int32], "value": ([7, -7, 1, 0],)},
+            ],
+        ),
+    ),
+    "div_scalar_4": dict(
+        name=["div"],
+        interface=["torch"],
+        tag=["diopiDivScalar"],
+        dtype=[np.float32],
+        is_inplace=True,
+        para=dict(other=[2], rounding_mode=["floor"]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((12,),), "dtype": [np.float32]},
+                {
+                    "ins": ["input"],
+                    "shape": ((12,),),
+                    "dtype": [np.float32],
+                    "value": ([7, -7, 2.5, -2.5, 6, -6, 1, -1, 0, -0.0, float("inf"), float("nan")],),
+                },
             ],
         ),
     ),
@@ -4607,6 +4713,24 @@ diopi_configs = {
                         ((np.arange(8)[:, None] * 66 // 7 == np.arange(67)) * 100).reshape((8, 67)).tolist(),
                         ((np.arange(67)[:, None] * 7 // 66 == np.arange(8)) * 100).reshape((67, 8)).tolist(),
                     ),
+                },
+            ],
+        ),
+    ),
+    "std_5": dict(
+        name=["std"],
+        interface=["torch"],
+        tag=["diopiStd"],
+        dtype=[np.float64],
+        para=dict(dim=[()]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((64,),),
+                    "dtype": [np.float64],
+                    "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
                 },
             ],
         ),
@@ -6565,6 +6689,28 @@ diopi_configs = {
             args=[{"ins": ["input"], "requires_grad": [True], "shape": ((140001,),), "dtype": [np.float32]}],
         ),
     ),
+    "sort_10": dict(
+        name=["sort"],
+        interface=["torch"],
+        tag=["diopiSort"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(dim=[0], descending=[False], pStable=[True]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((140001,),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=0, high=9),
+                },
+            ],
+        ),
+    ),
     "topk": dict(
         name=["topk"],
         interface=["torch"],
@@ -6690,6 +6836,18 @@ diopi_configs = {
             gen_fn="Genfunc.randn",
             args=[{"ins": ["input"], "shape": ((6,),), "dtype": [np.int8], "value": ([-128, 127, 0, -1, 127, -128],)}],
         ),
+    ),
+    "topk_8": dict(
+        name=["topk"],
+        interface=["torch"],
+        tag=["diopiTopk"],
+        dtype=[np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(k=[1000], dim=[0], largest=[True], sorted=[True]),
+        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((9001,),), "dtype": [np.float32]}]),
     ),
     "transpose": dict(
         name=["transpose_copy"],
@@ -8058,6 +8216,19 @@ diopi_configs = {
             ],
         ),
     ),
+    "mm_2": dict(
+        name=["mm"],
+        interface=["torch"],
+        tag=["diopiMm"],
+        dtype=[np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((150, 40),), "dtype": [np.float32]},
+                {"ins": ["mat2"], "shape": ((40, 140),)},
+            ],
+        ),
+    ),
     "index_fill_scalar": dict(
         name=["index_fill"],
         interface=["torch"],
@@ -8677,6 +8848,26 @@ diopi_configs = {
             ],
         ),
     ),
+    "group_norm_7": dict(
+        name=["group_norm"],
+        interface=["torch.nn.functional"],
+        tag=["diopiGroupNorm"],
+        dtype=[np.float64],
+        requires_backward=[0],
+        para=dict(num_groups=[2], eps=[1e-05]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((2, 4, 16),),
+                    "dtype": [np.float64],
+                    "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
+                },
+            ],
+        ),
+    ),
     "linalg_vec_norm": dict(
         name=["linalg_vector_norm"],
         interface=["torch"],
@@ -8846,6 +9037,29 @@ diopi_configs = {
             args=[
                 {"ins": ["input"], "shape": ((300, 3),), "gen_fn": dict(fn="Genfunc.randint", low=0, high=3)},
                 {"ins": ["indices"], "shape": ((300,),)},
+            ],
+        ),
+    ),
+    "unique_9": dict(
+        name=["unique_dim"],
+        interface=["torch"],
+        tag=["diopiUnique"],
+        dtype=[np.int32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(sorted=[True], return_counts=[True]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((140001,),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=0, high=100),
+                },
+                {"ins": ["indices"], "shape": ((140001,),)},
             ],
         ),
     ),
@@ -9970,6 +10184,28 @@ diopi_configs = {
             ],
         ),
     ),
+    "layer_norm_8": dict(
+        name=["layer_norm"],
+        interface=["torch.nn.functional"],
+        tag=["diopiLayerNorm"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(normalized_shape=[(64,)], eps=[1e-05]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["save_mean"], "shape": ((4, 1),)},
+                {"ins": ["save_invstd"], "shape": ((4, 1),)},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((4, 64),),
+                    "dtype": [np.float64],
+                    "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
+                },
+            ],
+        ),
+    ),
     "instance_norm": dict(
         name=["instance_norm"],
         interface=["CustomizedTest"],
@@ -10029,6 +10265,26 @@ diopi_configs = {
                     "shape": ((2, 3, 16),),
                     "dtype": [np.float32],
                     "gen_fn": dict(fn="Genfunc.uniform", low=1000, high=1001),
+                },
+            ],
+        ),
+    ),
+    "instance_norm_5": dict(
+        name=["instance_norm"],
+        interface=["CustomizedTest"],
+        tag=["diopiInstanceNorm"],
+        dtype=[np.float64],
+        requires_backward=[0],
+        para=dict(axis=[1], eps=[1e-05]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((2, 3, 16),),
+                    "dtype": [np.float64],
+                    "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
                 },
             ],
         ),

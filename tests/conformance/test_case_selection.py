@@ -96,6 +96,7 @@ def test_constraints_and_rules_become_refusals(interface: Interface) -> None:
         "device-input": ANY_FAILURE,
         "device-other": ANY_FAILURE,
         "overlap-out-input": ANY_FAILURE,
+        "overlap-end-out-input": ANY_FAILURE,
         "overlap-out-other": ANY_FAILURE,
     }
     assert found["diopiAdd/C1/error"].about.startswith("C1: alpha is integral when")

@@ -30,6 +30,8 @@ def _cat(call: Call) -> Answer:
 
 @oracle("SplitWithSizes")
 def _split(call: Call) -> Answer:
+    if not call["splitSizes"]:
+        return {"outs": []}
     places = np.cumsum(call["splitSizes"])[:-1]
     return {"outs": [Expected(part) for part in np.split(call.wide("input"), places, axis=call["dim"])]}
 

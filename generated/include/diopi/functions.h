@@ -1235,6 +1235,7 @@ DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief Gradient 2 * (input - target) of the squared difference, divided by the number of elements for the mean.
+ * @note C1: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
  *         or reject another dtype.
@@ -1275,6 +1276,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Gradient of SigmoidFocalLoss with respect to its logits, divided by the number of elements for the mean.
  * @note Source: Lin et al., Focal Loss for Dense Object Detection, 2017; torchvision.ops.sigmoid_focal_loss
+ * @note C1: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] grad_output Gradient with respect to the loss: of the shape of input without reduction, otherwise 0-d.
  *         Dtype: same(input). Shape: broadcastable(input). A library may accept or reject another dtype.
@@ -1385,6 +1387,7 @@ DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note Source: torch.nn.functional.nll_loss
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
+ * @note C3: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient with respect to the loss: of the shape of target without reduction, otherwise 0-d.
@@ -1433,6 +1436,7 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
  * @note Source: torch.nn.functional.nll_loss
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
+ * @note C3: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient with respect to the loss: of the shape of target without reduction, otherwise 0-d.
@@ -1484,6 +1488,7 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Gradient of BCEWithLogits with respect to its logits, divided by the number of elements for the mean.
  * @note Source: torch.nn.functional.binary_cross_entropy_with_logits
+ * @note C1: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
  *         or reject another dtype.
@@ -1533,6 +1538,7 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_
  * @brief Gradient (x - y) / max((1 - x) * x, 1e-12) of BCELoss for the prediction x and the target y, divided by the
  *        number of elements for the mean.
  * @note Source: torch.nn.functional.binary_cross_entropy, whose gradient is finite at predictions of 0 and 1
+ * @note C1: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
  *         or reject another dtype.
@@ -5130,6 +5136,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
  *        elements for the mean.
  * @note Source: torch.nn.functional.smooth_l1_loss
  * @note beta.range: beta is at least 0 (else diopiErrorOccurred).
+ * @note C1: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input. Dtype: same(input). Shape: same(input). A library may accept
  *         or reject another dtype.
@@ -6066,6 +6073,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *       diopiErrorOccurred).
  * @note C5: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
  * @note C6: padded targets have one row for each sample (else diopiErrorOccurred).
+ * @note C7: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the logits behind log_probs; zero at steps behind the end of a
  *         sample. Dtype: same(log_probs). Shape: same(log_probs).

@@ -18,6 +18,8 @@ extern "C" {
  * @brief Product of a sparse and a dense matrix. Only the stored entries of the sparse one count, so that a zero that
  *        is not stored times an infinity adds nothing.
  * @note Source: torch.sparse.mm with a matrix in CSR layout.
+ * @note C1: the row starts of input run from 0 to the number of its values and do not fall, and each of its columns is
+ *       at least 0 and below M (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The product, dense. Dtype: same(input). Shape: [N, P].
  * @param[in] input Left factor in compressed sparse rows; diopiGetTensorCrowIndices, ...ColIndices and ...Values give

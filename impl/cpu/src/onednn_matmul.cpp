@@ -25,6 +25,15 @@ class Alone {
     int previous_;
 };
 
+using Memory = dnnl::memory;
+
+Memory::desc layout_of(const Matrix<Bfloat16>& matrix, int64_t count, int64_t rows, int64_t columns) {
+    const int64_t down = matrix.is_transposed ? 1 : matrix.step;
+    const int64_t across = matrix.is_transposed ? matrix.step : 1;
+    return Memory::desc({count, rows, columns}, Memory::data_type::bf16,
+                        {count == 1 ? rows * columns : matrix.batch_step, down, across});
+}
+
 }  // namespace
 
 bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
@@ -36,13 +45,6 @@ bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, cons
 
 bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,
               Bfloat16* c, int64_t step, int64_t batch_step) {
-    using Memory = dnnl::memory;
-    const auto layout = [&](const Matrix<Bfloat16>& matrix, int64_t rows, int64_t columns) {
-        const int64_t down = matrix.is_transposed ? 1 : matrix.step;
-        const int64_t across = matrix.is_transposed ? matrix.step : 1;
-        return Memory::desc({size.count, rows, columns}, Memory::data_type::bf16,
-                            {size.count == 1 ? rows * columns : matrix.batch_step, down, across});
-    };
     if (size.count * size.rows * size.columns * size.inner == 0) {
         return false;
     }
@@ -58,9 +60,9 @@ bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, c
         }
         dnnl::primitive_attr attributes;
         attributes.set_post_ops(finish);
-        const Memory::desc from_a = layout(a, size.rows, size.inner);
-        const Memory::desc from_b = layout(b, size.inner, size.columns);
-        const Memory::desc to = layout({c, step, false, batch_step}, size.rows, size.columns);
+        const Memory::desc from_a = layout_of(a, size.count, size.rows, size.inner);
+        const Memory::desc from_b = layout_of(b, size.count, size.inner, size.columns);
+        const Memory::desc to = layout_of({c, step, false, batch_step}, size.count, size.rows, size.columns);
         const dnnl::matmul::primitive_desc chosen(engine, from_a, from_b, to, attributes, true);
         // The reference implementation is slower than a product in float.
         if (!chosen || std::string(chosen.impl_info_str()).find("ref") != std::string::npos) {

@@ -43,6 +43,12 @@ inline void check_reduction(diopiReduction_t reduction) {
             "parameter 'reduction' is not one of its values");
 }
 
+// What was reduced to one number has one number as its gradient.
+inline void require_incoming(const Tensor& grad_output, diopiReduction_t reduction) {
+    require(reduction == ReductionNone || grad_output.numel == 1,
+            "parameter 'grad_output' has not one element, although the losses are reduced");
+}
+
 // `written` goes with the input and is disjoint from every operand; the weight has one element for each class.
 inline void check_classification(const Tensor& written, const Tensor& input, const Tensor& target, const Tensor& weight,
                                  const Classes& sizes, diopiReduction_t reduction) {

@@ -92,6 +92,7 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTenso
         require_shape(losses_tensor, {all.samples});
         require_shape(alpha_tensor, {all.samples, all.steps, all.states()});
         require_broadcastable(incoming_tensor, losses_tensor);
+        require_incoming(incoming_tensor, reduction);
         require_no_overlap(gradient_tensor);
         for (const Tensor* operand : {&incoming_tensor, &losses_tensor, &alpha_tensor}) {
             require_same_dtype(*operand, input_tensor);

@@ -23,7 +23,7 @@ double forward(const Sequences& all, int64_t n, const T* log_probs, double* alph
         const double* before = alpha + (t - 1) * states;
         for (int64_t s = 0; s <= last; ++s) {
             // A state follows itself, the one before, and the one before that where no blank is needed between.
-            const bool may_skip = s > 1 && all.label(n, s) != all.label(n, s - 2);
+            const bool may_skip = s >= 2 && all.label(n, s) != all.label(n, s - 2);
             const double sum = log_sum(before[s], s > 0 ? before[s - 1] : kNever, may_skip ? before[s - 2] : kNever);
             alpha[t * states + s] = sum + log_probs[all.at(n, t) + all.label(n, s)];
         }

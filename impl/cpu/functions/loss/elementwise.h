@@ -49,6 +49,7 @@ inline void check_gradient(const Tensor& grad_input, const Tensor& grad_output, 
     check_operands(grad_input, input, target, factors, reduction);
     require_same_shape(grad_input, input);
     require_broadcastable(grad_output, input);
+    require_incoming(grad_output, reduction);
     require_one_device({&input, &grad_output});
     require_no_overlap(grad_input, grad_output);
     require_no_overlap(grad_input, input);
@@ -127,7 +128,8 @@ void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, 
     result.store();
 }
 
-// Stores the incoming gradient times `slope(i)`, divided by the number of elements for the mean.
+// Stores the incoming gradient times `slope(i)`, divided by the number of elements for the mean, whose gradient is one
+// number (`require_incoming`).
 template <typename T, typename Slope>
 void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiReduction_t reduction, Slope&& slope) {
     const Output<T> result(grad_input);
@@ -143,8 +145,7 @@ void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiR
         const Input<T> incoming(incoming_view.tensor());
         parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
             detail::write_values(
-                result.data(), [&](int64_t i) { return slope(i) * static_cast<double>(incoming[i]) / divisor; }, begin,
-                end);
+                result.data(), [&](int64_t i) { return slope(i) * static_cast<double>(incoming[i]); }, begin, end);
         });
     }
     result.store();

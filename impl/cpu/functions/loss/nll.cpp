@@ -35,6 +35,7 @@ void nll_backward(const Tensor& grad_input, const Tensor& grad_output, const Ten
     require_same_shape(grad_input, input);
     require_same_dtype(grad_output, input);
     require_broadcastable(grad_output, target);
+    require_incoming(grad_output, reduction);
     require_same_dtype(total_weight, input);
     require_shape(total_weight, {});
     require_one_device({&input, &grad_output, &total_weight});

@@ -21,9 +21,14 @@ DIOPI_SHARED inline double exact(uint32_t word) {
     return static_cast<double>(static_cast<int32_t>(word ^ 0x80000000u)) + 0x1p31;
 }
 
+// The lower 32 of the upper 53 bits of a word of 64.
+DIOPI_SHARED inline uint32_t middle_bits(const FourWords& words, int k) {
+    return words[2 * k] >> 11 | words[2 * k + 1] << 21;
+}
+
 // A number in [0, 1) with 53 random bits: the upper ones of a word of 64.
 DIOPI_SHARED inline double unit(const FourWords& words, int k) {
-    const uint32_t low = words[2 * k] >> 11 | words[2 * k + 1] << 21;
+    const uint32_t low = middle_bits(words, k);
     const auto high = static_cast<double>(static_cast<int32_t>(words[2 * k + 1] >> 11));
     return (high * 0x1p32 + exact(low)) * 0x1p-53;
 }

@@ -21,18 +21,10 @@ std::vector<Tensor> parts_of(const char* count_rule, diopiConstTensorHandle_t* t
 }
 
 void check(const Tensor& out, const std::vector<Tensor>& parts) {
-    // Promotion as of operands: tensors with dimensions decide before 0-d ones.
-    Dtype promoted = Dtype::kUnsupported;
-    for (int level = 0; level < 2; ++level) {
-        for (const Tensor& part : parts) {
-            if ((part.rank > 0 ? 0 : 1) == level) {
-                const bool counts =
-                    promoted == Dtype::kUnsupported || level == 0 || category(part.dtype) > category(promoted);
-                promoted = promoted == Dtype::kUnsupported ? part.dtype
-                           : counts                        ? promote(promoted, part.dtype)
-                                                           : promoted;
-            }
-        }
+    // All parts are 0-d or none is, so that each has a say in the dtype.
+    Dtype promoted = parts.front().dtype;
+    for (const Tensor& part : parts) {
+        promoted = promote(promoted, part.dtype);
     }
     require_castable(out, promoted);
     require_no_overlap(out);

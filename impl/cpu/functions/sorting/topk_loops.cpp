@@ -42,10 +42,10 @@ class Selection {
         kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.begin() + other.count_);
         count_ += other.count_;
     }
-    // The wanted words in order.
+    // The wanted words in order, of no fewer that were shown.
     const Word* sorted() {
         shrink();
-        sort_words(kept_.data(), std::min(count_, wanted_));
+        sort_words(kept_.data(), wanted_);
         return kept_.data();
     }
     void clear() {
@@ -67,9 +67,6 @@ class Selection {
     }
     // Leaves the wanted words, of which the last one bounds those to come.
     void shrink() {
-        if (count_ < wanted_) {
-            return;
-        }
         if (wanted_ == 1) {
             kept_[0] = *std::min_element(kept_.begin(), kept_.begin() + count_);
         } else {

@@ -23,7 +23,7 @@ void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tenso
         const Input<T> dense(dense_tensor);
         const Output<T> result(out);
         const int64_t cost = width * (1 + values_tensor.numel / std::max<int64_t>(rows, 1));
-        parallel_for(width > 0 ? rows : 0, row_grain(cost), [&](int64_t begin, int64_t end) {
+        parallel_for(rows, row_grain(cost), [&](int64_t begin, int64_t end) {
             std::vector<double> sums(static_cast<size_t>(width));
             for (int64_t row = begin; row < end; ++row) {
                 std::fill(sums.begin(), sums.end(), 0.0);

@@ -122,13 +122,13 @@ void fold_runs(const FoldLayout& layout, const Fold& fold, State& state, const S
     }
 }
 
-// The innermost axis is reduced, and there are results enough for all threads.
+// The innermost axis is reduced, and there are results enough for all threads: more than one, along some kept axis.
 template <typename S, typename Fold, typename State>
 void fold_whole_rows(const FoldLayout& layout, const Fold& fold, std::vector<State>& states) {
     const auto* data = static_cast<const S*>(layout.data());
     const int64_t rows = count_of(layout.reduced());
-    const int64_t neighbours = layout.kept().empty() ? 1 : layout.kept().back().size;
-    const int64_t step = layout.kept().empty() ? 0 : layout.kept().back().stride;
+    const int64_t neighbours = layout.kept().back().size;
+    const int64_t step = layout.kept().back().stride;
     parallel_for(layout.results(), row_grain(layout.length()), [&](int64_t begin, int64_t end) {
         while (begin < end) {
             const S* from = data + offset_of(layout.kept(), begin);
