@@ -22,7 +22,7 @@ from diopigen.contract.shapes import ShapeError
 from diopigen.ir.model import Constraint, Function, Key, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, TensorRecipe
 from diopigen.ir.types import INTEGERS
-from diopigen.spec.expression import Expression
+from diopigen.spec.expression import Call, Expression
 from diopigen.spec.interval import Interval
 
 Recipe = Mapping[str, Argument]
@@ -51,7 +51,7 @@ def cases(function: Function, resolver: Resolver, recipes: Sequence[Recipe]) -> 
                 yield Case(
                     f"{function.name}/{word}-{constraint.key.parameter}/error", function.name, function.family,
                     dtype, "error", arguments, constraint.error, f"{constraint.id}: {constraint.text}",
-                    constraint.key.parameter, breaks=constraint.id,
+                    calls.blamed(constraint.key, arguments), breaks=constraint.id,
                 )  # fmt: skip
 
 
@@ -178,25 +178,37 @@ class _Calls:
         agree = described.agree() and all(self._agrees(p, arguments, described) for p in self.function.params)
         return broken if agree else [*broken, "shapes"]
 
+    def blamed(self, key: Key, arguments: Arguments) -> str:
+        """The parameter that is at fault; none where it gives an output a negative size, which may be what is seen."""
+        described = self._described(arguments)
+        outputs = (param for param in self.function.params if param.direction == "out" and param.type == "tensor")
+        return "" if any(min(_shape(param, described) or (0,)) < 0 for param in outputs) else key.parameter
+
     @staticmethod
     def _agrees(param: Parameter, arguments: Arguments, described: contract.Arguments) -> bool:
         """Whether an output has the shape of its rule, where that has a value."""
         value = arguments.get(param.name)
         if param.direction != "out" or not isinstance(value, Operand) or "shape" in param.free:
             return True
-        try:
-            wanted = described.shapes.shape(param)
-        except (ShapeError, LookupError, ValueError, ArithmeticError, TypeError):
-            return True
+        wanted = _shape(param, described)
         if wanted is None or any(size < 0 for size in wanted):
             return True
-        return tuple(wanted) == value.shape or param.name in _squeezed(param)
+        return wanted == value.shape or _may_keep_dimensions(param)
 
 
-def _squeezed(param: Parameter) -> tuple[str, ...]:
-    """The parameter where its rule leaves open whether reduced dimensions stay."""
-    text = param.shape.formula.text if isinstance(param.shape, ShapeRule) else ""
-    return (param.name,) if text.startswith("reduce(") else ()
+def _shape(param: Parameter, described: contract.Arguments) -> tuple[int, ...] | None:
+    """The shape that follows from the rule of an output; None where it has no value."""
+    try:
+        wanted = described.shapes.shape(param)
+    except (ShapeError, LookupError, ValueError, ArithmeticError, TypeError):
+        return None
+    return None if wanted is None else tuple(wanted)
+
+
+def _may_keep_dimensions(param: Parameter) -> bool:
+    """Whether the rule leaves open if reduced dimensions stay."""
+    rule = param.shape.formula.expression if isinstance(param.shape, ShapeRule) else None
+    return isinstance(rule, Call) and rule.function == "reduce"
 
 
 def _seen(argument: Argument) -> Any:

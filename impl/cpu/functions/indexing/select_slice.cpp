@@ -16,7 +16,7 @@ struct Range {
 };
 
 int64_t dimension_at_least_1d(int64_t dim, int64_t rank) {
-    require(rank > 0, "parameter 'dim': a 0-d tensor has no dimension to take a part of");
+    require(rank > 0, "'input' or 'input_sizes' is 0-d and has no dimension 'dim' to take a part of");
     return dimension("dim", dim, rank);
 }
 
