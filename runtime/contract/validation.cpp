@@ -116,8 +116,9 @@ void Validation::devices() {
     int lastElsewhere = 0;
     for (const CallTensor& tensor : tensors_) {
         const int k = static_cast<int>(tensor.operand - operands_.first);
-        const bool isFree = (rules_[k].free & kFreeDevice) != 0 || argument(k).isNull;
-        if (isFree || tensor.view.isNull() || tensor.view.shape.len == 0 || tensor.view.isSparse) {
+        const bool isNumber = tensor.view.shape.len == 0 && tensor.view.device == diopi_host;
+        const bool isFree = isNumber || (rules_[k].free & kFreeDevice) != 0 || argument(k).isNull;
+        if (isFree || tensor.view.isNull() || tensor.view.isSparse) {
             continue;
         }
         (tensor.view.device == diopi_host ? onHost : elsewhere) += 1;

@@ -99,11 +99,12 @@ void Validation::listed(int i, const Parameter& rule, const TensorView& tensor) 
             continue;
         }
         const int64_t at = isVariadic ? rank - rule.shapeCount + k : k;
+        const bool isOne = rank == 0;  // a 0-d tensor in place of [1]
         int64_t expected = 0;
-        const bool isKnown = at < rank && entries[k].kind == Entry::kFormula &&
+        const bool isKnown = (isOne || at < rank) && entries[k].kind == Entry::kFormula &&
                              (entries[k].name >= 0 ? bound(entries[k].name, expected)
                                                    : evaluateInteger(arguments_, entries[k].formula, expected));
-        if (isKnown && tensor.shape.data[at] != expected) {
+        if (isKnown && (isOne ? 1 : tensor.shape.data[at]) != expected) {
             fail(i, "is " + textOfOperand(i) + " and must have " + std::to_string(expected) + " in dimension " +
                         std::to_string(at));
             return;
