@@ -9,7 +9,7 @@ namespace diopi::cpu {
 
 namespace {
 
-// A view of a tensor as kernels take it.
+// A view of a tensor as kernels take it. The library has fewer dtypes than the interface.
 Tensor tensor_of(const contract::CallTensor& given) {
     const contract::TensorView& view = given.view;
     Tensor result;
@@ -25,12 +25,14 @@ Tensor tensor_of(const contract::CallTensor& given) {
     for (int64_t i = 0; i < result.rank; ++i) {
         result.numel *= result.shape[i];
     }
-    const auto require_that = [&](bool holds, const char* text) {
+    const auto require_that = [&](bool holds, const char* text, diopiError_t status = diopiErrorOccurred) {
         if (!holds) {
-            fail(std::string("'") + result.name + "' " + text);
+            fail(std::string("'") + result.name + "' " + text, status);
         }
     };
     require_that(result.rank <= kMaxRank, "has more than 64 dimensions");
+    require_that(result.dtype != Dtype::kUnsupported, "has a dtype that the library does not support",
+                 diopiDtypeNotSupported);
     require_that(view.isSparse || result.data != nullptr || result.numel == 0, "has elements but no data");
     return result;
 }
@@ -47,6 +49,11 @@ Call::Call(contract::Id id, contract::Operands operands)
     : rules_(&contract::parameters[contract::contracts[id].parametersFirst]), operands_(operands), call_(id, operands) {
     if (const std::optional<contract::Failure> found = call_.violation()) {
         fail(found->what(), found->status());
+    }
+    for (const contract::CallTensor& given : call_.tensors()) {
+        if (given.view.isSparse && id != contract::kSpMM) {
+            fail(std::string("'") + given.operand->name + "' is sparse; the operator takes dense tensors");
+        }
     }
 }
 
@@ -77,6 +84,8 @@ contract::CallTensors::const_iterator Call::first_of(int position) const {
 Number number(const diopiScalar_t& scalar) {
     Number result;
     result.dtype = from_public(scalar.stype);
+    require(result.dtype != Dtype::kUnsupported, "a number has a dtype that the library does not support",
+            diopiDtypeNotSupported);
     result.is_real = is_floating(result.dtype);
     if (result.is_real) {
         result.real = scalar.fval;

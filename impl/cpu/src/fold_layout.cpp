@@ -38,7 +38,7 @@ bool is_walkable(const Tensor& tensor, const std::vector<int64_t>& order) {
 }  // namespace
 
 FoldLayout::FoldLayout(const Tensor& input, const Rows& rows, Walk walk)
-    : data_(input.data), results_(rows.count), length_(rows.length), rank_(input.rank), kept_dims_(rows.kept) {
+    : data_(input.data), results_(rows.count), length_(rows.length) {
     std::vector<bool> is_reduced(static_cast<size_t>(input.rank), false);
     for (const int64_t dim : rows.reduced) {
         is_reduced[static_cast<size_t>(dim)] = true;
@@ -49,7 +49,13 @@ FoldLayout::FoldLayout(const Tensor& input, const Rows& rows, Walk walk)
     if (walk == Walk::kLogical && !is_logical) {
         order = rows.order();
     }
-    kept_in_order_ = those(order, is_reduced, false);
+    for (const int64_t dim : those(order, is_reduced, false)) {
+        if (input.shape[dim] != 1) {
+            kept_in_order_.push_back(dim);
+        }
+    }
+    kept_dims_ = kept_in_order_;
+    std::sort(kept_dims_.begin(), kept_dims_.end());
     std::vector<bool> is_reduced_in_order;
     for (const int64_t dim : order) {
         is_reduced_in_order.push_back(is_reduced[static_cast<size_t>(dim)]);
@@ -102,10 +108,17 @@ View FoldLayout::arranged(const Tensor& out) const {
     if (out.is_null()) {
         return View(out, {}, {});
     }
+    // Sizes of 1 tell nothing: the reduced dimensions are there or not.
+    std::vector<int64_t> own;
+    for (int64_t dim = 0; dim < out.rank; ++dim) {
+        if (out.shape[dim] != 1) {
+            own.push_back(dim);
+        }
+    }
     std::vector<int64_t> dims;
     for (const int64_t dim : kept_in_order_) {
-        const auto place = std::find(kept_dims_.begin(), kept_dims_.end(), dim) - kept_dims_.begin();
-        dims.push_back(out.rank == rank_ ? dim : place);
+        const auto number = std::lower_bound(kept_dims_.begin(), kept_dims_.end(), dim) - kept_dims_.begin();
+        dims.push_back(own[static_cast<size_t>(number)]);
     }
     return permuted(out, dims);
 }

@@ -21,9 +21,9 @@ View::View(const Tensor& base, std::vector<int64_t> shape, std::vector<int64_t> 
 View permuted(const Tensor& tensor, const std::vector<int64_t>& dims) {
     std::vector<int64_t> shape;
     std::vector<int64_t> strides;
-    for (const int64_t dim : dims) {
-        shape.push_back(tensor.shape[dim]);
-        strides.push_back(tensor.strides[dim]);
+    for (const int64_t dim : dims) {  // a 0-d tensor may be there for [1]
+        shape.push_back(dim < tensor.rank ? tensor.shape[dim] : 1);
+        strides.push_back(dim < tensor.rank ? tensor.strides[dim] : 0);
     }
     return View(tensor, std::move(shape), std::move(strides));
 }
@@ -55,9 +55,15 @@ std::vector<int64_t> broadcast_shape(const Tensor& left, const Tensor& right) {
     return shape;
 }
 
+// Of a 0-d tensor as of [1].
+static std::vector<int64_t> strides_at_least_1d(const Tensor& tensor) {
+    return tensor.rank == 0 ? std::vector<int64_t>{0}
+                            : std::vector<int64_t>(tensor.strides, tensor.strides + tensor.rank);
+}
+
 View narrowed(const Tensor& tensor, int64_t dim, int64_t start, int64_t length, int64_t step) {
-    std::vector<int64_t> shape = shape_of(tensor);
-    std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.rank);
+    std::vector<int64_t> shape = shape_at_least_1d(tensor);
+    std::vector<int64_t> strides = strides_at_least_1d(tensor);
     // The start of an empty part may lie behind the end of the memory.
     const int64_t offset = length > 0 ? start * strides[dim] : 0;
     shape[dim] = length;
@@ -66,8 +72,8 @@ View narrowed(const Tensor& tensor, int64_t dim, int64_t start, int64_t length, 
 }
 
 View selected(const Tensor& tensor, int64_t dim, int64_t index) {
-    std::vector<int64_t> shape = shape_of(tensor);
-    std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.rank);
+    std::vector<int64_t> shape = shape_at_least_1d(tensor);
+    std::vector<int64_t> strides = strides_at_least_1d(tensor);
     const int64_t offset = index * strides[dim];
     shape.erase(shape.begin() + dim);
     strides.erase(strides.begin() + dim);

@@ -49,9 +49,8 @@ class FoldLayout {
     int64_t inner_ = 1;
     int64_t results_;
     int64_t length_;
-    int64_t rank_;
-    std::vector<int64_t> kept_dims_;      // in logical order
-    std::vector<int64_t> kept_in_order_;  // in the order of memory
+    std::vector<int64_t> kept_dims_;      // in logical order, without those of size 1
+    std::vector<int64_t> kept_in_order_;  // the same in the order of memory
 };
 
 // Where the elements with a number along some axes begin.

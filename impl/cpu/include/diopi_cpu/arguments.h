@@ -1,0 +1,46 @@
+// What kernels make of arguments that satisfy the contract of their operator.
+#ifndef DIOPI_CPU_ARGUMENTS_H_
+#define DIOPI_CPU_ARGUMENTS_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "diopi_cpu/reduction.h"
+#include "diopi_cpu/tensor.h"
+#include "diopi_cpu/words.h"
+
+namespace diopi::cpu {
+
+// What stands before a dimension, the dimension, what stands behind it; a 0-d tensor counts as [1].
+inline Around around(const Tensor& tensor, int64_t dim) {
+    return around(shape_at_least_1d(tensor), wrap_dim(dim, tensor.rank));
+}
+
+// All dimensions where `dims` is empty.
+inline Rows rows_over(const Tensor& input, diopiSize_t dims) { return rows_over(input, "dim", dims); }
+// All dimensions where there is no `dim`.
+inline Rows rows_over(const Tensor& input, std::optional<int64_t> dim) {
+    return rows_over(input, "dim", dim ? &*dim : nullptr);
+}
+
+// A result that is written while its operands are still read shares no memory with them; null ones are left out.
+inline void require_apart(const Tensor& written, std::initializer_list<const Tensor*> read) {
+    for (const Tensor* operand : read) {
+        require_disjoint(written, *operand);
+    }
+}
+
+// Refuses other dtypes for a parameter whose dtype the contract leaves to the library.
+inline void require_dtype_of(const Tensor& tensor, DtypeSet allowed) {
+    if (!contains(allowed, tensor.dtype)) {
+        fail(std::string("'") + tensor.name + "' has the dtype " + name_of(tensor.dtype) +
+                 ", which the library does not support here",
+             diopiDtypeNotSupported);
+    }
+}
+
+}  // namespace diopi::cpu
+
+#endif  // DIOPI_CPU_ARGUMENTS_H_
