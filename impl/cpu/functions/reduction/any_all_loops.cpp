@@ -1,5 +1,4 @@
 // Any and All: whether elements differ from zero (NaN does). The loops.
-#include "checks.h"
 #include "diopi_cpu/fold.h"
 #include "kernels.h"
 

@@ -1,6 +1,5 @@
 // The largest and smallest elements and where they stand: Amax, Max, Min, MaxAll, MinAll, Argmax, Argmin. NaN counts as
 // more extreme than every number; of several equal elements the first counts. The loops.
-#include "checks.h"
 #include "extremes.h"
 #include "kernels.h"
 

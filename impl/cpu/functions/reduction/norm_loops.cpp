@@ -1,7 +1,6 @@
 // Norm, LinalgVecNorm and the gradient of both. Powers are summed in double. The loops.
 #include <cmath>
 
-#include "checks.h"
 #include "diopi_cpu/fold.h"
 #include "diopi_cpu/vector_norm.h"
 #include "kernels.h"

@@ -4,7 +4,6 @@
 // zero. The loops.
 #include <cmath>
 
-#include "checks.h"
 #include "diopi_cpu/fold.h"
 #include "kernels.h"
 

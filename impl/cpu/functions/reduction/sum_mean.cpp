@@ -1,50 +1,21 @@
 // Sum, Mean, Prod. Accumulated in double, complex<double> or int64 (which wraps).
-#include <diopi/functions.h>
-
-#include "checks.h"
-#include "diopi_cpu/fold.h"
+#include "diopi_cpu/arguments.h"
 #include "kernels.h"
+#include "reduction.h"
 
 using namespace diopi::cpu;
 
-namespace {
-
-Dtype accumulated(Dtype dtype) { return is_floating(dtype) || is_complex(dtype) ? dtype : Dtype::kInt64; }
-
-}  // namespace
-
-DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                diopiSize_t dim) {
-    return guarded("diopiSum", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kAny);
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const Rows rows = rows_over(input_tensor, "dim", dim);
-        require_castable(out_tensor, accumulated(input_tensor.dtype));
-        check_reduction(out_tensor, input_tensor, rows, KeepDim::kEither);
-        fold_sum(out_tensor, input_tensor, rows);
-    });
+void diopi::kernels::sum(const SumArgs& args) {
+    require_disjoint(args.out, args.input);
+    fold_sum(args.out, args.input, rows_over(args.input, args.dim));
 }
 
-DIOPI_API diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                 diopiSize_t dim) {
-    return guarded("diopiMean", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kFloating | kComplex);
-        const Tensor input_tensor = tensor("input", input, kFloating | kComplex);
-        const Rows rows = rows_over(input_tensor, "dim", dim);
-        require_same_dtype(out_tensor, input_tensor);
-        check_reduction(out_tensor, input_tensor, rows, KeepDim::kEither);
-        fold_mean(out_tensor, input_tensor, rows);
-    });
+void diopi::kernels::mean(const MeanArgs& args) {
+    require_disjoint(args.out, args.input);
+    fold_mean(args.out, args.input, rows_over(args.input, args.dim));
 }
 
-DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                 const int64_t* dim) {
-    return guarded("diopiProd", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kAny);
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const Rows rows = rows_over(input_tensor, "dim", dim);
-        require_castable(out_tensor, accumulated(input_tensor.dtype));
-        check_reduction(out_tensor, input_tensor, rows, KeepDim::kEither);
-        fold_product(out_tensor, input_tensor, rows);
-    });
+void diopi::kernels::prod(const ProdArgs& args) {
+    require_disjoint(args.out, args.input);
+    fold_product(args.out, args.input, rows_over(args.input, args.dim));
 }

@@ -1,5 +1,4 @@
 // Sum, Mean, Prod. Accumulated in double, complex<double> or int64 (which wraps). The loops.
-#include "checks.h"
 #include "diopi_cpu/fold.h"
 #include "kernels.h"
 
