@@ -18,6 +18,7 @@ from diopigen.conformance.described import describe
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode
 from diopigen.conformance.limits import Formula
 from diopigen.conformance.model import Case, Number, Operand, Value
+from diopigen.conformance.operators import FOUND_BY_FORWARD
 from diopigen.conformance.resolve import Arguments, Resolver
 from diopigen.conformance.values import Unfit, storable
 from diopigen.contract import evaluate as contract
@@ -155,6 +156,8 @@ def _bounds(function: Function) -> Iterator[tuple[str, _Bound]]:
     for limit in limits(function):
         param = function.param(limit.parameter)
         if param is None or limit.parameter in counted or not math.isfinite(_constant(limit.end)):
+            continue
+        if limit.parameter == "indices" and function.operator in FOUND_BY_FORWARD:
             continue
         end = limit.end
         if limit.operator in ("<", ">"):
