@@ -45,8 +45,8 @@ SPARSE = {"SpMM": "input"}
 FOUND_BY_FORWARD = frozenset({
     f"{kind}MaxPool{rank}dBackward" for kind in ("", "Adaptive") for rank in (1, 2, 3)
 })  # fmt: skip
-"""Operators whose indices are those that their forward found. One that is in range but in no window that contains it has
-no agreed result: a kernel scatters from results to operands, or gathers from windows to operands."""
+"""Operators whose indices are those that their forward found. One that is in range, but not in the window of its
+result, has no agreed effect: a kernel scatters from results to operands, or gathers from windows to operands."""
 
 NO_AXES = frozenset({"Arange", "Linspace"})
 """Operators whose output size hangs on numbers: only recipes suit them."""
