@@ -1,7 +1,5 @@
 #include "advanced.h"
 
-#include <string>
-
 #include "chosen.h"
 #include "positions.h"
 
@@ -48,24 +46,13 @@ std::vector<int64_t> common_shape(const std::vector<Entry>& entries) {
 
 }  // namespace
 
-void Advanced::require_one_device(const Tensor& other) const {
-    for (const Tensor& index : tensors) {
-        cpu::require_one_device({&other, &index});
-    }
-}
-
 void Advanced::require_apart(const Tensor& written) const {
-    require_one_device(written);
     for (const Tensor& index : tensors) {
         require_disjoint(written, index);
     }
 }
 
-Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, const char* count_name, int64_t count) {
-    if (count < 0) {
-        fail(std::string("parameter '") + count_name + "' is negative");
-    }
-    require(indices != nullptr || count == 0, "parameter 'indices' is null");
+Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
     Advanced result;
     std::vector<Entry> entries;
     std::vector<bool> is_indexed(static_cast<size_t>(input.rank), false);
@@ -73,20 +60,14 @@ Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, 
     int64_t first = 0;  // the dimension in front of which the indexed ones stand
     bool is_apart = false;
     bool has_gap = false;
-    for (int64_t i = 0; i < count; ++i) {
-        const bool is_slice = indices[i] == nullptr;
-        const Tensor index = is_slice ? Tensor{} : tensor("indices", indices[i], kIndex | kMask);
-        const bool is_mask = !is_slice && contains(kMask, index.dtype);
-        const int64_t covered = is_mask ? index.rank : 1;
-        if (dim + covered > input.rank) {
-            fail(std::string("parameter 'indices' uses more dimensions than '") + input.name +
-                 "' has: " + std::to_string(input.rank));
-        }
-        if (is_slice) {
+    for (const Tensor& index : indices) {
+        if (index.is_null()) {
             has_gap = !entries.empty();
             ++dim;
             continue;
         }
+        const bool is_mask = contains(kMask, index.dtype);
+        const int64_t covered = is_mask ? index.rank : 1;
         for (int64_t k = 0; k < covered; ++k) {
             if (is_mask && index.shape[k] != input.shape[dim + k]) {
                 fail("parameter 'indices' holds a mask of shape " + shape_text(index.shape, index.rank) +

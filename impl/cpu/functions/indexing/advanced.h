@@ -20,13 +20,12 @@ struct Advanced {
     std::vector<Tensor> tensors;  // the indices that are not null
 
     const int64_t* positions() const { return static_cast<const int64_t*>(memory.data()); }
-    // `other` lies on the device of the indices.
-    void require_one_device(const Tensor& other) const;
-    // The same, and it shares no memory with them.
+    // `written` shares no memory with the indices.
     void require_apart(const Tensor& written) const;
 };
 
-Advanced advanced(const Tensor& input, const diopiConstTensorHandle_t* indices, const char* count_name, int64_t count);
+// The indices use no more dimensions than the input has; null ones are full slices.
+Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices);
 
 // ---- What is done to positions and elements. Each library has its own. ----
 

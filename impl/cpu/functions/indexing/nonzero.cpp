@@ -1,50 +1,37 @@
 // Nonzero and MaskedSelect: outputs whose size follows from the data, allocated through the host.
-#include <diopi/functions.h>
-
 #include "chosen.h"
+#include "indexing_scatter_gather.h"
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                    diopiConstTensorHandle_t input) {
-    return guarded("diopiNonzero", ctx, [&] {
-        require(out != nullptr, "parameter 'out' is null");
-        const Tensor input_tensor = tensor("input", input, kAny);
-        // What is no truth value yet becomes one: its bytes say the same.
-        const bool is_truth = input_tensor.dtype == Dtype::kBool || input_tensor.dtype == Dtype::kUint8;
-        Buffer truths;
-        Tensor source = input_tensor;
-        const std::vector<int64_t> shape = shape_of(input_tensor);
-        std::vector<int64_t> strides(shape.size());
-        if (!is_truth) {
-            truths.allocate(input_tensor.numel);
-            source.data = truths.data();
-            source.dtype = Dtype::kBool;
-            source.strides = strides.data();
-            for (int64_t d = input_tensor.rank, step = 1; d-- > 0; step *= shape[d]) {
-                strides[d] = step;
-            }
-            copy_elements(source, input_tensor);
+void diopi::kernels::nonzero(const NonzeroArgs& args) {
+    // What is no truth value yet becomes one: its bytes say the same.
+    const bool is_truth = args.input.dtype == Dtype::kBool || args.input.dtype == Dtype::kUint8;
+    Buffer truths;
+    Tensor source = args.input;
+    const std::vector<int64_t> shape = shape_of(args.input);
+    std::vector<int64_t> strides(shape.size());
+    if (!is_truth) {
+        truths.allocate(args.input.numel);
+        source.data = truths.data();
+        source.dtype = Dtype::kBool;
+        source.strides = strides.data();
+        for (int64_t d = args.input.rank, step = 1; d-- > 0; step *= shape[d]) {
+            strides[d] = step;
         }
-        const Chosen chosen(source, shape);
-        const Tensor result = new_tensor(ctx, "out", {chosen.count(), input_tensor.rank}, Dtype::kInt64, input_tensor);
-        chosen.store_coordinates(result, shape);
-        *out = result.handle;
-    });
+        copy_elements(source, args.input);
+    }
+    const Chosen chosen(source, shape);
+    const Tensor result = new_tensor(args.ctx, "out", {chosen.count(), args.input.rank}, Dtype::kInt64, args.input);
+    chosen.store_coordinates(result, shape);
+    *args.out = result.handle;
 }
 
-DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask) {
-    return guarded("diopiMaskedSelect", ctx, [&] {
-        require(out != nullptr, "parameter 'out' is null");
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const Tensor mask_tensor = tensor("mask", mask, kBool);
-        require_one_device({&input_tensor, &mask_tensor});
-        const std::vector<int64_t> shape = broadcast_shape(input_tensor, mask_tensor);
-        const View input_view = expanded(input_tensor, shape);
-        const Chosen chosen(mask_tensor, shape);
-        const Tensor result = new_tensor(ctx, "out", {chosen.count()}, input_tensor.dtype, input_tensor);
-        chosen.take(result, input_view.tensor());
-        *out = result.handle;
-    });
+void diopi::kernels::masked_select(const MaskedSelectArgs& args) {
+    const std::vector<int64_t> shape = broadcast_shape(args.input, args.mask);
+    const View input = expanded(args.input, shape);
+    const Chosen chosen(args.mask, shape);
+    const Tensor result = new_tensor(args.ctx, "out", {chosen.count()}, args.input.dtype, args.input);
+    chosen.take(result, input.tensor());
+    *args.out = result.handle;
 }

@@ -1,156 +1,73 @@
 // Select and Slice, their gradients, and copies with one part replaced. All are copies between views.
-#include <diopi/functions.h>
+#include <algorithm>
 
-#include "positions.h"
+#include "diopi_cpu/words.h"
+#include "indexing_scatter_gather.h"
 
 using namespace diopi::cpu;
 
 namespace {
 
-// The part of a dimension that a slice takes, as Python reads start and end.
-struct Range {
-    int64_t dim = 0;
-    int64_t start = 0;
-    int64_t length = 0;
-    int64_t step = 1;
-};
-
-int64_t dimension_at_least_1d(int64_t dim, int64_t rank) {
-    require(rank > 0, "'input' or 'input_sizes' is 0-d and has no dimension 'dim' to take a part of");
-    return dimension("dim", dim, rank);
+View part_at(const Tensor& tensor, int64_t dim, int64_t index) {
+    const int64_t at = wrap_dim(dim, tensor.rank);
+    return selected(tensor, at, wrap_dim(index, shape_at_least_1d(tensor)[static_cast<size_t>(at)]));
 }
 
-Range range(const std::vector<int64_t>& shape, int64_t dim, int64_t start, int64_t end, int64_t step) {
-    Range result;
-    result.dim = dimension_at_least_1d(dim, static_cast<int64_t>(shape.size()));
-    require(step >= 1, "parameter 'step' is less than 1");
-    const int64_t size = shape[static_cast<size_t>(result.dim)];
+// The part of a dimension that a slice takes, as Python reads start and end.
+View sliced(const Tensor& tensor, int64_t dim, int64_t start, int64_t end, int64_t step) {
+    const int64_t at = wrap_dim(dim, tensor.rank);
+    const int64_t size = shape_at_least_1d(tensor)[static_cast<size_t>(at)];
     const auto clamped = [size](int64_t place) {
         const int64_t from_start = place < 0 ? place + size : place;
         return std::min(std::max<int64_t>(from_start, 0), size);
     };
-    result.start = clamped(start);
-    result.step = step;
-    const int64_t reach = std::max<int64_t>(clamped(end) - result.start, 0);
-    result.length = reach / step + (reach % step != 0 ? 1 : 0);
-    return result;
+    const int64_t first = clamped(start);
+    const int64_t reach = std::max<int64_t>(clamped(end) - first, 0);
+    return narrowed(tensor, at, first, reach / step + (reach % step != 0 ? 1 : 0), step);
 }
 
-View sliced(const Tensor& tensor, const Range& range) {
-    return narrowed(tensor, range.dim, range.start, range.length, range.step);
+void copy_part(const Tensor& out, const Tensor& input, const View& part) {
+    require_disjoint(out, input);
+    copy_elements(out, part.tensor());
 }
 
-// Checks an output and the tensor that part of it comes from.
-void require_pair(const Tensor& out, const Tensor& source, const std::vector<int64_t>& source_shape) {
-    require_same_dtype(out, source);
-    require_shape(source, source_shape);
-    require_one_device({&out, &source});
-    require_no_overlap(out);
+// result = 0, where `part` of it is the gradient.
+void place_gradient(const Tensor& result, const Tensor& gradient, const View& part) {
+    require_disjoint(result, gradient);
+    fill(result, Number::of(0));
+    copy_elements(part.tensor(), gradient);
+}
+
+// out = input, where `part` of out is `source`.
+void replace_part(const Tensor& out, const Tensor& input, const Tensor& source, const View& part) {
     require_disjoint(out, source);
-}
-
-// out = input, where `part(out)` is `source`.
-template <typename Part>
-void replace_part(const Tensor& out, const Tensor& input, const Tensor& source, Part&& part) {
-    require_same_dtype(out, input);
-    require_same_shape(out, input);
-    const View target = part(out);
-    require_pair(out, source, shape_of(target.tensor()));
-    require_one_device({&out, &input, &source});
-    require_no_overlap(out, input);
     copy_unless_same(out, input);
-    copy_elements(target.tensor(), source);
+    copy_elements(part.tensor(), source);
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   int64_t dim, int64_t index) {
-    return guarded("diopiSelect", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kAny);
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const int64_t at = dimension_at_least_1d(dim, input_tensor.rank);
-        const View part = selected(input_tensor, at, position("index", index, input_tensor.shape[at]));
-        require_same_dtype(out_tensor, input_tensor);
-        require_shape(out_tensor, shape_of(part.tensor()));
-        require_one_device({&out_tensor, &input_tensor});
-        require_no_overlap(out_tensor);
-        require_disjoint(out_tensor, input_tensor);
-        copy_elements(out_tensor, part.tensor());
-    });
+void diopi::kernels::select(const SelectArgs& args) {
+    copy_part(args.out, args.input, part_at(args.input, args.dim, args.index));
 }
 
-DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
-                                           int64_t index) {
-    return guarded("diopiSelectBackward", ctx, [&] {
-        const Tensor result = tensor("grad_input", grad_input, kAny);
-        const Tensor gradient = tensor("grad_output", grad_output, kAny);
-        const std::vector<int64_t> shape = sizes_of("input_sizes", input_sizes);
-        const int64_t at = dimension_at_least_1d(dim, input_sizes.len);
-        const int64_t place = position("index", index, input_sizes.data[at]);
-        require_shape(result, shape);
-        const View part = selected(result, at, place);
-        require_pair(result, gradient, shape_of(part.tensor()));
-        fill(result, Number::of(0));
-        copy_elements(part.tensor(), gradient);
-    });
+void diopi::kernels::select_backward(const SelectBackwardArgs& args) {
+    place_gradient(args.grad_input, args.grad_output, part_at(args.grad_input, args.dim, args.index));
 }
 
-DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t src, int64_t dim,
-                                          int64_t index) {
-    return guarded("diopiSelectScatter", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kAny);
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const Tensor src_tensor = tensor("src", src, kAny);
-        const int64_t at = dimension_at_least_1d(dim, input_tensor.rank);
-        const int64_t place = position("index", index, input_tensor.shape[at]);
-        replace_part(out_tensor, input_tensor, src_tensor,
-                     [&](const Tensor& whole) { return selected(whole, at, place); });
-    });
+void diopi::kernels::select_scatter(const SelectScatterArgs& args) {
+    replace_part(args.out, args.input, args.src, part_at(args.out, args.dim, args.index));
 }
 
-DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t null_out,
-                                  diopiConstTensorHandle_t input, int64_t dim, int64_t start, int64_t end,
-                                  int64_t step) {
-    return guarded("diopiSlice", ctx, [&] {
-        const Tensor out_tensor = tensor("null_out", null_out, kAny);
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const View part = sliced(input_tensor, range(shape_of(input_tensor), dim, start, end, step));
-        require_same_dtype(out_tensor, input_tensor);
-        require_shape(out_tensor, shape_of(part.tensor()));
-        require_one_device({&out_tensor, &input_tensor});
-        require_no_overlap(out_tensor);
-        require_disjoint(out_tensor, input_tensor);
-        copy_elements(out_tensor, part.tensor());
-    });
+void diopi::kernels::slice(const SliceArgs& args) {
+    copy_part(args.null_out, args.input, sliced(args.input, args.dim, args.start, args.end, args.step));
 }
 
-DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                          diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
-                                          int64_t start, int64_t end, int64_t step) {
-    return guarded("diopiSliceBackward", ctx, [&] {
-        const Tensor result = tensor("grad_input", grad_input, kAny);
-        const Tensor gradient = tensor("grad_output", grad_output, kAny);
-        const std::vector<int64_t> shape = sizes_of("input_sizes", input_sizes);
-        const Range taken = range(shape, dim, start, end, step);
-        require_shape(result, shape);
-        const View part = sliced(result, taken);
-        require_pair(result, gradient, shape_of(part.tensor()));
-        fill(result, Number::of(0));
-        copy_elements(part.tensor(), gradient);
-    });
+void diopi::kernels::slice_backward(const SliceBackwardArgs& args) {
+    place_gradient(args.grad_input, args.grad_output,
+                   sliced(args.grad_input, args.dim, args.start, args.end, args.step));
 }
 
-DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t src, int64_t dim,
-                                         int64_t start, int64_t end, int64_t step) {
-    return guarded("diopiSliceScatter", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kAny);
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const Tensor src_tensor = tensor("src", src, kAny);
-        const Range taken = range(shape_of(input_tensor), dim, start, end, step);
-        replace_part(out_tensor, input_tensor, src_tensor, [&](const Tensor& whole) { return sliced(whole, taken); });
-    });
+void diopi::kernels::slice_scatter(const SliceScatterArgs& args) {
+    replace_part(args.out, args.input, args.src, sliced(args.out, args.dim, args.start, args.end, args.step));
 }
