@@ -1,7 +1,6 @@
 // Copies in a memory format. The library has one format of its own: plain memory with strides, number 0.
-#include <diopi/functions.h>
-
 #include "diopi_cpu/dense.h"
+#include "shape_view_copy_cast.h"
 
 using namespace diopi::cpu;
 
@@ -25,54 +24,40 @@ Tensor new_tensor_in(diopiContextHandle_t ctx, const Tensor& like, const std::ve
     return tensor("out", handle, kAny);
 }
 
-// The rank that a format is for, or 0 for any.
-int64_t rank_of(diopiMemoryFormat_t format) {
+bool has_channels_last(diopiMemoryFormat_t format) {
     switch (format) {
         case Contiguous:
-            return 0;
+            return false;
         case ChannelsLast1d:
-            return 3;
         case ChannelsLast:
-            return 4;
         case ChannelsLast3d:
-            return 5;
+            return true;
         default:
-            fail("parameter 'memoryFormat' is no format to copy to");
+            fail("'memoryFormat' is no format to copy to");
     }
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                       diopiConstTensorHandle_t input, diopiMemoryFormat_t memoryFormat) {
-    return guarded("diopiContiguous", ctx, [&] {
-        require(out != nullptr, "parameter 'out' is null");
-        const Tensor input_tensor = tensor("input", input, kAny);
-        const int64_t rank = rank_of(memoryFormat);
-        std::vector<int64_t> order;
-        for (int64_t dim = 0; dim < input_tensor.rank; ++dim) {
-            if (dim != 1 || rank == 0) {
-                order.push_back(dim);
-            }
+void diopi::kernels::contiguous(const ContiguousArgs& args) {
+    const bool is_last = has_channels_last(args.memoryFormat);
+    std::vector<int64_t> order;
+    for (int64_t dim = 0; dim < args.input.rank; ++dim) {
+        if (dim != 1 || !is_last) {
+            order.push_back(dim);
         }
-        if (rank > 0) {
-            require_rank(input_tensor, rank, rank);
-            order.push_back(1);
-        }
-        const Tensor result = new_tensor_in(ctx, input_tensor, order);
-        copy_elements(result, input_tensor);
-        *out = result.handle;
-    });
+    }
+    if (is_last) {
+        order.push_back(1);
+    }
+    const Tensor result = new_tensor_in(args.ctx, args.input, order);
+    copy_elements(result, args.input);
+    *args.out = result.handle;
 }
 
-DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                                   diopiTensorHandle_t in, int64_t format) {
-    return guarded("diopiNativeMemoryFormatCast", ctx, [&] {
-        require(out != nullptr, "parameter 'out' is null");
-        const Tensor input = tensor("in", in, kAny);
-        require(format == 0, "parameter 'format' is not 0, the only format of this library");
-        const Tensor result = new_tensor(ctx, "out", shape_of(input), input.dtype, input);
-        copy_elements(result, input);
-        *out = result.handle;
-    });
+void diopi::kernels::native_memory_format_cast(const NativeMemoryFormatCastArgs& args) {
+    require(args.format == 0, "C1: format is a number that the library knows");
+    const Tensor result = new_tensor(args.ctx, "out", shape_of(args.in), args.in.dtype, args.in);
+    copy_elements(result, args.in);
+    *args.out = result.handle;
 }
