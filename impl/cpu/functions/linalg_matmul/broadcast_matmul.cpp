@@ -1,16 +1,13 @@
 // Matmul over vectors, matrices and batches that broadcast, and its gradients.
-#include <diopi/functions.h>
-
 #include <numeric>
 
 #include "batches.h"
-#include "diopi_cpu/words.h"
+#include "diopi_cpu/arguments.h"
+#include "linalg_matmul.h"
 
 using namespace diopi::cpu;
 
 namespace {
-
-constexpr DtypeSet kFactors = kNumber | kComplex;
 
 std::vector<int64_t> strides_of(const Tensor& tensor) { return {tensor.strides, tensor.strides + tensor.rank}; }
 
@@ -192,57 +189,36 @@ void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tens
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiConstTensorHandle_t other) {
-    return guarded("diopiMatmul", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kFactors);
-        const Tensor input_tensor = tensor("input", input, kFactors);
-        const Tensor other_tensor = tensor("other", other, kFactors);
-        const Product product(input_tensor, other_tensor);
-        require_shape(out_tensor, product.shape);
-        require_same_dtype(input_tensor, out_tensor);
-        require_same_dtype(other_tensor, out_tensor);
-        check_written(out_tensor, {&input_tensor, &other_tensor});
-        if (out_tensor.numel > 0) {
-            multiply_batch(product.full_product(out_tensor).tensor(), product.full_left().tensor(),
-                           product.full_right().tensor(), product.count);
-        }
-    });
+void diopi::kernels::matmul(const MatmulArgs& args) {
+    const Product product(args.input, args.other);
+    require_shape(args.out, product.shape);
+    require_apart(args.out, {&args.input, &args.other});
+    if (args.out.numel > 0) {
+        multiply_batch(product.full_product(args.out).tensor(), product.full_left().tensor(),
+                       product.full_right().tensor(), product.count);
+    }
 }
 
-DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
-                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
-    return guarded("diopiMatmulBackward", ctx, [&] {
-        constexpr DtypeSet kDifferentiable = kFloating | kComplex;
-        const Tensor grad_input_tensor = optional_tensor("grad_input", grad_input, kDifferentiable);
-        const Tensor grad_other_tensor = optional_tensor("grad_other", grad_other, kDifferentiable);
-        const Tensor grad_out_tensor = tensor("grad_out", grad_out, kDifferentiable);
-        const Tensor input_tensor = tensor("input", input, kDifferentiable);
-        const Tensor other_tensor = tensor("other", other, kDifferentiable);
-        const Product product(input_tensor, other_tensor);
-        require_shape(grad_out_tensor, product.shape);
-        require_same_shape(grad_input_tensor, input_tensor);
-        require_same_shape(grad_other_tensor, other_tensor);
-        for (const Tensor* same : {&grad_input_tensor, &grad_other_tensor, &grad_out_tensor, &other_tensor}) {
-            require_same_dtype(*same, input_tensor);
-        }
-        check_written(grad_input_tensor, {&grad_out_tensor, &input_tensor, &other_tensor, &grad_other_tensor});
-        check_written(grad_other_tensor, {&grad_out_tensor, &input_tensor, &other_tensor});
-        const View gradient = product.full_product(grad_out_tensor);
-        if (!grad_input_tensor.is_null()) {
-            const View matrices = as_matrices(grad_input_tensor, true);
-            const View whole = product.with_batch_of(matrices.tensor());
-            const View right = product.full_right();
-            const Conjugated factors(right.tensor());
-            add_up(matrices.tensor(), whole, gradient.tensor(), turned(factors.tensor()).tensor(), product.count);
-        }
-        if (!grad_other_tensor.is_null()) {
-            const View matrices = as_matrices(grad_other_tensor, false);
-            const View whole = product.with_batch_of(matrices.tensor());
-            const View left = product.full_left();
-            const Conjugated factors(left.tensor());
-            add_up(matrices.tensor(), whole, turned(factors.tensor()).tensor(), gradient.tensor(), product.count);
-        }
-    });
+void diopi::kernels::matmul_backward(const MatmulBackwardArgs& args) {
+    const Product product(args.input, args.other);
+    require_shape(args.grad_out, product.shape);
+    require_same_shape(args.grad_input, args.input);
+    require_same_shape(args.grad_other, args.other);
+    require_apart(args.grad_input, {&args.grad_out, &args.input, &args.other, &args.grad_other});
+    require_apart(args.grad_other, {&args.grad_out, &args.input, &args.other});
+    const View gradient = product.full_product(args.grad_out);
+    if (!args.grad_input.is_null()) {
+        const View matrices = as_matrices(args.grad_input, true);
+        const View whole = product.with_batch_of(matrices.tensor());
+        const View right = product.full_right();
+        const Conjugated factors(right.tensor());
+        add_up(matrices.tensor(), whole, gradient.tensor(), turned(factors.tensor()).tensor(), product.count);
+    }
+    if (!args.grad_other.is_null()) {
+        const View matrices = as_matrices(args.grad_other, false);
+        const View whole = product.with_batch_of(matrices.tensor());
+        const View left = product.full_left();
+        const Conjugated factors(left.tensor());
+        add_up(matrices.tensor(), whole, turned(factors.tensor()).tensor(), gradient.tensor(), product.count);
+    }
 }
