@@ -97,26 +97,6 @@ void add_slices(T* target, const T* source, const Index& positions, int64_t coun
     });
 }
 
-// The sizes that a call asks for as numbers, none of them negative, and one position in them counted from the end.
-inline std::vector<int64_t> sizes_of(const char* name, diopiSize_t sizes) {
-    require_sizes(name, sizes);
-    std::vector<int64_t> result(sizes.data, sizes.data + sizes.len);
-    for (const int64_t size : result) {
-        if (size < 0) {
-            fail(std::string("parameter '") + name + "' has the negative entry " + std::to_string(size));
-        }
-    }
-    return result;
-}
-
-inline int64_t position(const char* name, int64_t index, int64_t size) {
-    if (index < -size || index >= size) {
-        fail(std::string("parameter '") + name + "' is " + std::to_string(index) + ", but must lie in [" +
-             std::to_string(-size) + ", " + std::to_string(size - 1) + "]");
-    }
-    return index < 0 ? index + size : index;
-}
-
 }  // namespace diopi::cpu
 
 #endif  // DIOPI_CPU_FUNCTIONS_INDEXING_POSITIONS_H_

@@ -12,17 +12,6 @@
 
 namespace diopi::cpu {
 
-// Checks a tensor that is written against the operands that are read; null ones are left out.
-inline void check_written(const Tensor& written, std::initializer_list<const Tensor*> operands) {
-    require_no_overlap(written);
-    for (const Tensor* operand : operands) {
-        if (!written.is_null() && !operand->is_null()) {
-            require_one_device({&written, operand});
-            require_disjoint(written, *operand);
-        }
-    }
-}
-
 struct Matrices {
     int64_t count = 1;
     int64_t rows = 0;
@@ -46,14 +35,6 @@ struct Matrices {
         return found;
     }
 };
-
-inline Matrices square_matrices(const Tensor& tensor) {
-    const Matrices found(tensor);
-    if (found.rows != found.columns) {
-        fail(std::string("parameter '") + tensor.name + "' does not hold square matrices");
-    }
-    return found;
-}
 
 // The transpose of a row-major matrix, its elements conjugated where `conjugated` holds.
 template <typename T>
