@@ -40,8 +40,8 @@ Validation::~Validation() { keptArguments().swap(arguments_.values); }
 
 std::optional<Failure> Validation::run(const Elements& elements) {
     arguments_.elements = elements;
-    for (const auto check :
-         {&Validation::presence, &Validation::values, &Validation::dtypes, &Validation::ranks, &Validation::shapes}) {
+    for (const auto check : {&Validation::presence, &Validation::values, &Validation::dtypes, &Validation::ruledDtypes,
+                             &Validation::ranks, &Validation::shapes}) {
         for (int i = 0; i < operands_.count && !found_; ++i) {
             (this->*check)(i);
         }

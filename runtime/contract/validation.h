@@ -31,7 +31,8 @@ class Validation {
     void presence(int i);
     void values(int i);  // of enums and texts
 
-    void dtypes(int i);
+    void dtypes(int i);       // lists
+    void ruledDtypes(int i);  // after those of all parameters: a rule is about what it refers to
     void ruledDtype(int i, const Parameter& rule);
     void scalarDtype(int i, const Parameter& rule);
 

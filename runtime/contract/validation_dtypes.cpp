@@ -31,7 +31,11 @@ void Validation::dtypes(int i) {
         });
         scalarDtype(i, rule);
     }
-    if (rule.dtypeRule >= 0) {
+}
+
+void Validation::ruledDtypes(int i) {
+    const Parameter& rule = rules_[i];
+    if (rule.dtypeRule >= 0 && (rule.free & kFreeDtype) == 0) {
         ruledDtype(i, rule);
     }
 }
