@@ -135,7 +135,7 @@ class _Calls:
                 continue
             entries = [entry for entry in param.shape.dimensions if entry.kind != "variadic"]
             leading = len(tensor.shape) - len(entries)
-            if leading < 0 or (leading and param.shape.dimensions[0].kind != "variadic"):
+            if leading < 0 or (leading and [d.kind for d in param.shape.dimensions[:1]] != ["variadic"]):
                 continue
             sizes = [_value(known, entry.formula.expression) for entry in entries]
             trailing = tuple(

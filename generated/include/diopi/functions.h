@@ -137,13 +137,13 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
  *       evaluation save_mean and save_invstd are empty on the CPU and filled on CUDA
  * @note C1: running_mean and running_var are given in evaluation (else diopiErrorOccurred).
  * @note C2: running_mean and running_var are both given or both null (else diopiErrorOccurred).
+ * @note C3: save_mean and save_invstd are given in training (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean of each channel of the batch; in evaluation hosts pass an empty tensor as well, and what
- *         it holds does not matter. Dtype: float32, float64. Shape: [C]. A library may accept or reject null and
- *         another dtype.
+ * @param[out] save_mean Mean of each channel of the batch; in evaluation null or empty as well, and what it holds does
+ *         not matter. Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[out] save_invstd Inverse deviation of each channel of the batch, eps included; in evaluation as save_mean.
- *         Dtype: float32, float64. Shape: [C]. A library may accept or reject null and another dtype.
+ *         Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel, of the dtype of input or wider; null means 1. Dtype: floating. Shape: [C].
  *         May be null. Default: null.
@@ -1219,6 +1219,7 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
 
 /**
  * @brief Squared difference of input and target, element by element, then reduced.
+ * @note C1: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
  *         accept or reject another dtype.
@@ -1257,6 +1258,7 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTenso
  * @brief Binary cross entropy on logits, weighted down by (1 - p) to the power of gamma where p is the probability
  *        given to the true label, then reduced.
  * @note Source: Lin et al., Focal Loss for Dense Object Detection, 2017; torchvision.ops.sigmoid_focal_loss
+ * @note C1: without reduction out has the shape of inputs, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of inputs without reduction, otherwise 0-d. Dtype: same(inputs). A library may
  *         accept or reject another dtype.
@@ -1300,12 +1302,15 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
  * @brief Negative log-softmax of the logits over the classes, taken at the target class or averaged with the target
  *        probabilities, then reduced.
  * @note Source: torch.nn.functional.cross_entropy; with class probabilities the mean divides by the number of samples
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note label_smoothing.range: label_smoothing is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of target is that of input, or that of input without its class dimension (else
  *       diopiErrorOccurred).
  * @note C3: class probabilities have the dtype and shape of input (else diopiErrorOccurred).
  * @note C4: ignore_index is negative for class probabilities (else diopiErrorOccurred).
  * @note C5: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
+ * @note C6: without reduction out has the shape of input without its class dimension, otherwise it is 0-d (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: without reduction of the shape of input without its class dimension, otherwise 0-d. Dtype:
  *         same(input).
@@ -1331,6 +1336,7 @@ DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Gradient of CrossEntropyLoss with respect to its logits.
  * @note Source: torch.nn.functional.cross_entropy
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note label_smoothing.range: label_smoothing is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of target is that of input, or that of input without its class dimension (else
  *       diopiErrorOccurred).
@@ -1363,8 +1369,11 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, d
 /**
  * @brief Negated log-probability of the target class of each sample, times the weight of that class, then reduced.
  * @note Source: torch.nn.functional.nll_loss
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
+ * @note C3: without reduction out has the shape of input without its class dimension, otherwise it is 0-d (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input).
  * @param[in] input Log-probabilities of shape (C) or (N, C, ...), where C is the number of classes. Dtype: floating.
@@ -1385,6 +1394,7 @@ DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Gradient of NLLLoss, which is the negated weight at the target class of each sample and zero elsewhere.
  * @note Source: torch.nn.functional.nll_loss
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
  * @note C3: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
@@ -1410,8 +1420,11 @@ DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief As NLLLoss, and also returns the sum of weights that the mean divides by.
  * @note Source: torch.nn.functional.nll_loss
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
+ * @note C3: without reduction out has the shape of input without its class dimension, otherwise it is 0-d (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input).
  * @param[out] totalWeight Sum of the weights of the samples that count; 0 without reduction; null where it is not
@@ -1434,6 +1447,7 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief As NLLLossBackward, with the sum of weights taken from NLLLossV2 rather than computed again.
  * @note Source: torch.nn.functional.nll_loss
+ * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
  * @note C3: grad_output has one element where the losses are reduced (else diopiErrorOccurred).
@@ -1463,6 +1477,7 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
  * @brief Binary cross entropy between the logistic function of input and target, computed without overflow, then
  *        reduced.
  * @note Source: torch.nn.functional.binary_cross_entropy_with_logits
+ * @note C1: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
  *         accept or reject another dtype.
@@ -1516,6 +1531,7 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
  *        reduced.
  * @note Source: torch.nn.functional.binary_cross_entropy, whose loss is 100 where a certain prediction is wrong
  * @note C1: every element of input lies between 0 and 1 (else diopiErrorOccurred).
+ * @note C2: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
  *         accept or reject another dtype.
@@ -5114,6 +5130,7 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
  *        below beta, then reduced.
  * @note Source: torch.nn.functional.smooth_l1_loss
  * @note beta.range: beta is at least 0 (else diopiErrorOccurred).
+ * @note C2: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
  *         accept or reject another dtype.
@@ -5853,6 +5870,8 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @note begin_norm_axis.dim_of: begin_norm_axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d
  *       (else diopiErrorOccurred).
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
+ * @note C3: running_mean and running_var have the shape of input with 1 for each normalised dimension (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
@@ -6031,6 +6050,8 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  *       diopiErrorOccurred).
  * @note C4: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
  * @note C5: padded targets have one row for each sample (else diopiErrorOccurred).
+ * @note C6: without reduction out has one element for each sample, otherwise it is 0-d or of shape (1) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of shape (N) without reduction, where it may be the tensor of neg_log_likelihood, which
  *         then goes before zero_infinity; otherwise 0-d or of shape (1). The mean first divides each by its target
@@ -6647,6 +6668,8 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: Ba et al., Layer Normalization, 2016; torch.nn.functional.layer_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
+ * @note C3: save_mean and save_invstd have the shape of input with 1 for each normalised dimension (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
@@ -6673,6 +6696,7 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @note Source: torch.nn.functional.layer_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
+ * @note C3: mean and rstd have the shape of input with 1 for each normalised dimension (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). May be null.
@@ -6707,6 +6731,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @note begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
  *       diopiErrorOccurred).
  * @note C2: weight, bias and their gradients have the shape of the normalised dimensions (else diopiErrorOccurred).
+ * @note C3: running_mean and running_std have the shape of input with 1 for each normalised dimension (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.

@@ -43,6 +43,8 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
  * @note Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019; torch.nn.functional.rms_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
+ * @note C3: inv_rms has the shape of input with 1 for each normalised dimension, or without these (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] inv_rms 1 / sqrt(mean of squares + eps), of the shape of input with 1 for each normalised dimension, or
@@ -67,6 +69,8 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note Source: torch.nn.functional.rms_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
+ * @note C3: inv_rms has the shape of input with 1 for each normalised dimension, or without these (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/kernel_checks.h"
 #include "diopi_cpu/promotion.h"
 #include "diopi_cpu/threads.h"
 
@@ -23,7 +24,6 @@ struct Classes {
 };
 
 inline Classes classes_of(const Tensor& input) {
-    require_rank(input, 1);
     Classes result;
     const int64_t dim = input.rank == 1 ? 0 : 1;
     for (int64_t i = 0; i < input.rank; ++i) {
@@ -37,31 +37,6 @@ inline Classes classes_of(const Tensor& input) {
 
 // The dtype in which a loss of single elements is computed: that of the input, or wider where the target's is.
 inline Dtype loss_dtype(const Tensor& input, const Tensor& target) { return promote({input, target}); }
-
-inline void check_reduction(diopiReduction_t reduction) {
-    require(reduction == ReductionNone || reduction == ReductionMean || reduction == ReductionSum,
-            "parameter 'reduction' is not one of its values");
-}
-
-// What was reduced to one number has one number as its gradient.
-inline void require_incoming(const Tensor& grad_output, diopiReduction_t reduction) {
-    require(reduction == ReductionNone || grad_output.numel == 1,
-            "parameter 'grad_output' has not one element, although the losses are reduced");
-}
-
-// `written` goes with the input and is disjoint from every operand; the weight has one element for each class.
-inline void check_classification(const Tensor& written, const Tensor& input, const Tensor& target, const Tensor& weight,
-                                 const Classes& sizes, diopiReduction_t reduction) {
-    check_reduction(reduction);
-    require_same_dtype(written, input);
-    require_same_dtype(weight, input);
-    require_shape(weight, {sizes.classes});
-    require_one_device({&input, &written, &target, &weight});
-    require_no_overlap(written);
-    for (const Tensor* operand : {&input, &target, &weight}) {
-        require_disjoint(written, *operand);
-    }
-}
 
 inline void check_indices(const Input<Int64>& target, const Classes& sizes, int64_t ignored, const char* message) {
     for (int64_t i = 0; i < sizes.count(); ++i) {

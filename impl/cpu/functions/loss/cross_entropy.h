@@ -6,31 +6,19 @@
 
 namespace diopi::cpu {
 
-// What the loss is made of, checked.
+// What the loss is made of.
 struct CrossEntropyProblem {
-    CrossEntropyProblem(const Tensor& written, const Tensor& logits, const Tensor& wanted, const Tensor& factors,
-                        diopiReduction_t mode, int64_t ignored_class, double smoothing)
-        : input(logits),
-          target(wanted),
-          weight(factors),
+    // `Args`: those of the loss or of its gradient.
+    template <typename Args>
+    explicit CrossEntropyProblem(const Args& args)
+        : input(args.input),
+          target(args.target),
+          weight(args.weight),
           sizes(classes_of(input)),
-          reduction(mode),
-          ignored(ignored_class),
-          label_smoothing(smoothing),
-          has_indices(target.dtype == Dtype::kInt64) {
-        require(label_smoothing >= 0 && label_smoothing <= 1,
-                "label_smoothing.range: label_smoothing is at least 0 and at most 1");
-        require(is_same_shape(target, input) || shape_of(target) == sizes.without,
-                "C2: the shape of target is that of input, or that of input without its class dimension");
-        if (has_indices) {
-            require_shape(target, sizes.without);
-        } else {
-            require(is_same_shape(target, input) && target.dtype == input.dtype,
-                    "C3: class probabilities have the dtype and shape of input");
-            require(ignored < 0, "C4: ignore_index is negative for class probabilities");
-        }
-        check_classification(written, input, target, weight, sizes, reduction);
-    }
+          reduction(args.reduction),
+          ignored(args.ignore_index),
+          label_smoothing(args.label_smoothing),
+          has_indices(target.dtype == Dtype::kInt64) {}
 
     Tensor input;
     Tensor target;

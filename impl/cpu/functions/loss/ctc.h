@@ -24,45 +24,34 @@ DIOPI_SHARED inline double log_sum(double a, double b, double c = kNever) {
     return numeric::log(numeric::exp(a - top) + numeric::exp(b - top) + numeric::exp(c - top)) + top;
 }
 
-// What constraints of CTCLoss and CTCLossBackward say of sequences and targets, each with its own numbers.
-struct SequenceRules {
-    const char* targets;
-    const char* lengths;
-    const char* rows;
-};
-
-// Sequences and targets, checked.
+// Sequences and targets.
 struct Sequences {
-    Sequences(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
-              int64_t blank_class, const SequenceRules& rules)
-        : steps(log_probs.shape[0]),
-          samples(log_probs.shape[1]),
-          classes(log_probs.shape[2]),
-          blank(blank_class),
-          labels(attention::indices(targets)),
-          lengths(attention::indices(input_lengths)),
-          label_counts(attention::indices(target_lengths)) {
-        require(blank >= 0 && blank < classes, "blank.range: blank is at least 0 and below C");
-        require(targets.rank == 1 || targets.rank == 2, rules.targets);
-        require_shape(input_lengths, {samples});
-        require_shape(target_lengths, {samples});
+    // `Args`: those of the loss or of its gradient; `rule` is what their contract says of the elements of lengths and
+    // targets.
+    template <typename Args>
+    Sequences(const Args& args, const char* rule)
+        : steps(args.log_probs.shape[0]),
+          samples(args.log_probs.shape[1]),
+          classes(args.log_probs.shape[2]),
+          blank(args.blank),
+          labels(attention::indices(args.targets)),
+          lengths(attention::indices(args.input_lengths)),
+          label_counts(attention::indices(args.target_lengths)) {
+        const Tensor& targets = args.targets;
         const bool is_padded = targets.rank == 2;
-        if (is_padded) {
-            require(targets.shape[0] == samples, rules.rows);
-        }
         int64_t next = 0;
         for (int64_t n = 0; n < samples; ++n) {
             const int64_t count = label_counts[n];
-            require(lengths[n] >= 0 && lengths[n] <= steps && count >= 0, rules.lengths);
-            require(count <= (is_padded ? targets.shape[1] : targets.numel - next), rules.lengths);
+            require(lengths[n] >= 0 && lengths[n] <= steps && count >= 0, rule);
+            require(count <= (is_padded ? targets.shape[1] : targets.numel - next), rule);
             first.push_back(is_padded ? n * targets.shape[1] : next);
             for (int64_t i = first[n]; i < first[n] + count; ++i) {
-                require(labels[i] >= 0 && labels[i] < classes && labels[i] != blank, rules.lengths);
+                require(labels[i] >= 0 && labels[i] < classes && labels[i] != blank, rule);
             }
             next += count;
             longest = std::max(longest, count);
         }
-        require(is_padded || next == targets.numel, rules.lengths);
+        require(is_padded || next == targets.numel, rule);
     }
 
     int64_t states() const { return 2 * longest + 1; }

@@ -1,4 +1,4 @@
-// Losses that are computed element by element, and their gradients: checks, reduction and the incoming gradient.
+// Losses that are computed element by element, and their gradients: dtypes, reduction and the incoming gradient.
 #ifndef DIOPI_CPU_ELEMENTWISE_LOSS_H_
 #define DIOPI_CPU_ELEMENTWISE_LOSS_H_
 
@@ -16,44 +16,21 @@
 
 namespace diopi::cpu {
 
-// The target has the shape of the input, factors broadcast to it. Their dtypes may differ from that of the input, as
-// may those of results: losses are computed in `loss_dtype`.
-inline void check_operands(const Tensor& written, const Tensor& input, const Tensor& target,
-                           std::initializer_list<const Tensor*> factors, diopiReduction_t reduction) {
-    check_reduction(reduction);
-    require_same_shape(target, input);
-    require_one_device({&input, &written, &target});
-    require_no_overlap(written);
-    for (const Tensor* factor : factors) {
-        require_broadcastable(*factor, input);
-        require_one_device({&input, factor});
-        require_disjoint(written, *factor);
-    }
+// What contracts leave open: results of any floating dtype and operands of any real one, since losses are computed in
+// `loss_dtype`. A result may take the memory of an operand of the same shape for gradients, of none for losses.
+inline void check_loss(const Tensor& out, const Tensor& input, std::initializer_list<const Tensor*> operands) {
+    require_floating({&out});
+    require_dtypes_of(kNumber | kBool, operands);
+    require_separate({&out}, operands);
+    require_separate({&out}, {&input});
 }
 
-inline void check_loss(const Tensor& out, const Tensor& input, const Tensor& target,
-                       std::initializer_list<const Tensor*> factors, diopiReduction_t reduction) {
-    check_operands(out, input, target, factors, reduction);
-    if (reduction == ReductionNone) {
-        require_same_shape(out, input);
-    } else {
-        require_shape(out, {});
-    }
-    require_disjoint(out, input);
-    require_disjoint(out, target);
-}
-
-inline void check_gradient(const Tensor& grad_input, const Tensor& grad_output, const Tensor& input,
-                           const Tensor& target, std::initializer_list<const Tensor*> factors,
-                           diopiReduction_t reduction) {
-    check_operands(grad_input, input, target, factors, reduction);
-    require_same_shape(grad_input, input);
-    require_broadcastable(grad_output, input);
-    require_incoming(grad_output, reduction);
-    require_one_device({&input, &grad_output});
-    require_no_overlap(grad_input, grad_output);
-    require_no_overlap(grad_input, input);
-    require_no_overlap(grad_input, target);
+inline void check_gradient(const Tensor& grad_input, const Tensor& grad_output, const Tensor& target,
+                           std::initializer_list<const Tensor*> factors) {
+    require_floating({&grad_input, &grad_output});
+    require_dtypes_of(kNumber | kBool, {&target});
+    require_dtypes_of(kNumber | kBool, factors);
+    require_separate({&grad_input}, factors);
 }
 
 // A factor that broadcasts to the shape of `input`, element by element; 1 where it is null.
@@ -129,7 +106,7 @@ void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, 
 }
 
 // Stores the incoming gradient times `slope(i)`, divided by the number of elements for the mean, whose gradient is one
-// number (`require_incoming`).
+// number.
 template <typename T, typename Slope>
 void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiReduction_t reduction, Slope&& slope) {
     const Output<T> result(grad_input);

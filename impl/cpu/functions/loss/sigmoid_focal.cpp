@@ -1,36 +1,18 @@
 // SigmoidFocalLoss and its gradient (Lin et al., 2017): cross entropy times the probability of the wrong label to the
 // power of gamma.
-#include <diopi/functions.h>
-
 #include "elementwise.h"
 #include "kernels.h"
+#include "loss.h"
 
 using namespace diopi::cpu;
 
-DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t inputs, diopiConstTensorHandle_t targets,
-                                             float alpha, float gamma, diopiReduction_t reduction) {
-    return guarded("diopiSigmoidFocalLoss", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor input_tensor = tensor("inputs", inputs, kFloating);
-        const Tensor target_tensor = tensor("targets", targets, kNumber | kBool);
-        check_loss(out_tensor, input_tensor, target_tensor, {}, reduction);
-        const Focus focus{alpha, gamma};
-        focal_losses(out_tensor, input_tensor, target_tensor, reduction, focus);
-    });
+void diopi::kernels::sigmoid_focal_loss(const SigmoidFocalLossArgs& args) {
+    check_loss(args.out, args.inputs, {&args.targets});
+    focal_losses(args.out, args.inputs, args.targets, args.reduction, Focus{args.alpha, args.gamma});
 }
 
-DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_output,
-                                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                                                     diopiTensorHandle_t grad_input, float gamma, float alpha,
-                                                     diopiReduction_t reduction) {
-    return guarded("diopiSigmoidFocalLossBackward", ctx, [&] {
-        const Tensor incoming_tensor = tensor("grad_output", grad_output, kFloating);
-        const Tensor input_tensor = tensor("input", input, kFloating);
-        const Tensor target_tensor = tensor("target", target, kNumber | kBool);
-        const Tensor gradient_tensor = tensor("grad_input", grad_input, kFloating);
-        check_gradient(gradient_tensor, incoming_tensor, input_tensor, target_tensor, {}, reduction);
-        const Focus focus{alpha, gamma};
-        focal_gradients(gradient_tensor, incoming_tensor, input_tensor, target_tensor, reduction, focus);
-    });
+void diopi::kernels::sigmoid_focal_loss_backward(const SigmoidFocalLossBackwardArgs& args) {
+    check_gradient(args.grad_input, args.grad_output, args.target, {});
+    focal_gradients(args.grad_input, args.grad_output, args.input, args.target, args.reduction,
+                    Focus{args.alpha, args.gamma});
 }

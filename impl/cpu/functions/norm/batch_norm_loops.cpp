@@ -1,6 +1,6 @@
 // BatchNorm and its gradient: statistics per channel, in double. The loops.
 #include "kernels.h"
-#include "norm.h"
+#include "statistics.h"
 
 namespace diopi::cpu {
 

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CPU_GROUP_NORM_H_
 #define DIOPI_CPU_GROUP_NORM_H_
 
-#include "norm.h"
+#include "statistics.h"
 
 namespace diopi::cpu {
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "kernels.h"
-#include "norm.h"
+#include "statistics.h"
 
 namespace diopi::cpu {
 

@@ -1,7 +1,7 @@
 // The pieces of batch normalisation over several devices (torch.nn.SyncBatchNorm): statistics of one part of a batch,
 // their union, and the gradient from sums that were joined. All in double. The loops.
 #include "kernels.h"
-#include "norm.h"
+#include "statistics.h"
 
 namespace diopi::cpu {
 
@@ -33,7 +33,7 @@ void join_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, con
                      const Tensor& invstd_all_tensor, const Tensor& running_mean_tensor,
                      const Tensor& running_var_tensor, const Tensor& counts_tensor, const Channels& channels,
                      float momentum, float eps) {
-    const int64_t parts = counts_tensor.shape[0];
+    const int64_t parts = counts_tensor.numel;
     const Input<double> part_means(mean_all_tensor);
     const Input<double> part_deviations(invstd_all_tensor);
     const Input<double> sizes(counts_tensor);

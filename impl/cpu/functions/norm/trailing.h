@@ -4,45 +4,23 @@
 
 #include <vector>
 
-#include "norm.h"
+#include "statistics.h"
 
 namespace diopi::cpu {
 
 struct Trailing {
     Trailing(const Tensor& input, int64_t first) {
         for (int64_t i = 0; i < input.rank; ++i) {
-            const int64_t size = input.shape[i];
-            (i < first ? rows : length) *= size;
-            statistics_shape.push_back(i < first ? size : 1);
-            if (i >= first) {
-                inner_shape.push_back(size);
-            }
+            (i < first ? rows : length) *= input.shape[i];
         }
     }
 
-    std::vector<int64_t> statistics_shape;
-    std::vector<int64_t> inner_shape;
     int64_t rows = 1;
     int64_t length = 1;
 };
 
-// One value for each row: with a size of 1 for each normalised dimension, or without these.
-inline void require_statistics_shape(const Tensor& values, const Trailing& parts) {
-    const std::vector<int64_t>& full = parts.statistics_shape;
-    const std::vector<int64_t> outer(full.begin(), full.end() - static_cast<int64_t>(parts.inner_shape.size()));
-    require_shape(values, shape_of(values) == outer ? outer : full);
-}
-
 inline Trailing trailing(const Tensor& input, diopiSize_t normalized_shape) {
-    require_sizes("normalized_shape", normalized_shape);
-    require(normalized_shape.len > 0, "normalized_shape.length: normalized_shape has at least 1 entry");
-    const int64_t outer = input.rank - normalized_shape.len;
-    require(outer >= 0, "C2: the trailing sizes of input are normalized_shape");
-    for (int64_t i = outer; i < input.rank; ++i) {
-        require(input.shape[i] == normalized_shape.data[i - outer],
-                "C2: the trailing sizes of input are normalized_shape");
-    }
-    return Trailing(input, outer);
+    return Trailing(input, input.rank - normalized_shape.len);
 }
 
 // Gradients with respect to scale and shift: over the rows, sums of `incoming` times what normalisation by

@@ -19,10 +19,6 @@ namespace diopi::cpu {
 
 using Words = FourWords;
 
-inline void require_generator(diopiGeneratorHandle_t generator) {
-    require(generator != nullptr, "parameter 'generator' is null");
-}
-
 // The words of one call.
 class Stream {
   public:
@@ -97,15 +93,6 @@ void draw(const Tensor& target, diopiGeneratorHandle_t generator, Make&& make) {
         }
     });
     values.store();
-}
-
-// A tensor that is filled.
-inline Tensor target_tensor(const char* name, diopiTensorHandle_t handle, diopiGeneratorHandle_t generator,
-                            DtypeSet allowed) {
-    const Tensor target = tensor(name, handle, allowed);
-    require_generator(generator);
-    require_no_overlap(target);
-    return target;
 }
 
 // Whether `holds` of all numbers, asked for in parts.

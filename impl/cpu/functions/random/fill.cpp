@@ -1,10 +1,10 @@
 // RandomInp and UniformInp.
-#include <diopi/functions.h>
-
 #include <limits>
 
+#include "diopi_cpu/kernel_checks.h"
 #include "draw.h"
 #include "kernels.h"
+#include "random.h"
 
 using namespace diopi::cpu;
 
@@ -33,39 +33,14 @@ int64_t diopi::cpu::largest_exact(Dtype dtype) {
     }
 }
 
-namespace {
-
-// Whether a dtype takes a whole number; floating dtypes round it.
-bool holds(Dtype dtype, int64_t value) {
-    if (is_floating(dtype)) {
-        const double limit = dtype == Dtype::kFloat16 ? 65504.0 : std::numeric_limits<float>::max();
-        return std::abs(static_cast<double>(value)) <= limit;
-    }
-    const int64_t most = largest_exact(dtype);
-    const bool is_unsigned = dtype == Dtype::kBool || dtype == Dtype::kUint8;
-    return value <= most && value >= (is_unsigned ? 0 : -most - 1);
+void diopi::kernels::random_inp(const RandomInpArgs& args) {
+    const int64_t last = args.to ? *args.to - 1 : largest_exact(args.inout.dtype);
+    // 0 stands for all 2^64 values.
+    const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(args.from) + 1;
+    draw_integers(args.inout, args.from, range, args.generator);
 }
 
-}  // namespace
-
-DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, int64_t from,
-                                      const int64_t* to, diopiGeneratorHandle_t generator) {
-    return guarded("diopiRandomInp", ctx, [&] {
-        const Tensor target = target_tensor("inout", inout, generator, kNumber | kBool);
-        const int64_t last = to == nullptr ? largest_exact(target.dtype) : *to - (*to > INT64_MIN ? 1 : 0);
-        require(to == nullptr ? from <= last : from < *to, "C1: from is below to");
-        require(holds(target.dtype, from) && holds(target.dtype, last), "C2: the dtype can hold from and to - 1");
-        // 0 stands for all 2^64 values.
-        const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;
-        draw_integers(target, from, range, generator);
-    });
-}
-
-DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double from, double to,
-                                       diopiGeneratorHandle_t generator) {
-    return guarded("diopiUniformInp", ctx, [&] {
-        const Tensor target = target_tensor("inout", inout, generator, kFloating);
-        require(from <= to, "C1: from is not above to");
-        draw_uniform(target, from, to, generator);
-    });
+void diopi::kernels::uniform_inp(const UniformInpArgs& args) {
+    require_floating({&args.inout});
+    draw_uniform(args.inout, args.from, args.to, args.generator);
 }

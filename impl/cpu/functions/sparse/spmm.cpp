@@ -1,9 +1,9 @@
 // SpMM: a matrix in compressed sparse rows times a dense one. Sums are kept in double, entry by entry in stored order.
-#include <diopi/functions_sparse.h>
-
 #include <string>
 
+#include "diopi_cpu/kernel_checks.h"
 #include "kernels.h"
+#include "sparse.h"
 
 using namespace diopi::cpu;
 
@@ -29,7 +29,6 @@ Tensor part(const char* name, diopiConstTensorHandle_t input, Getter get, DtypeS
 }
 
 Csr csr_of(diopiConstTensorHandle_t input) {
-    require(input != nullptr, "parameter 'input' is null");
     bool is_sparse = false;
     require(diopiIsTensorSparse != nullptr && diopiIsTensorSparse(input, &is_sparse) == diopiSuccess && is_sparse,
             "parameter 'input' is not in compressed sparse rows");
@@ -51,32 +50,16 @@ const char* diopi::cpu::text_of(CsrFault fault) {
     }
 }
 
-DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                 diopiConstTensorHandle_t mat2) {
-    return guarded("diopiSpMM", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kFloating);
-        const Csr sparse = csr_of(input);
-        const Tensor mat2_tensor = tensor("mat2", mat2, kFloating);
-        diopiSize_t shape{nullptr, 0};
-        require(diopiGetTensorShape(input, &shape) == diopiSuccess && shape.len == 2,
-                "parameter 'input' is not a matrix");
-        require_same_dtype(out_tensor, sparse.values);
-        require_same_dtype(mat2_tensor, sparse.values);
-        require_rank(mat2_tensor, 2, 2);
-        const int64_t rows = shape.data[0];
-        const int64_t width = mat2_tensor.shape[1];
-        require_shape(mat2_tensor, {shape.data[1], width});
-        require_shape(out_tensor, {rows, width});
-        require_shape(sparse.starts, {rows + 1});
-        require_shape(sparse.columns, {sparse.values.numel});
-        require_one_device({&out_tensor, &mat2_tensor, &sparse.values, &sparse.starts, &sparse.columns});
-        require_no_overlap(out_tensor);
-        for (const Tensor* read : {&mat2_tensor, &sparse.values, &sparse.starts, &sparse.columns}) {
-            require_disjoint(out_tensor, *read);
-        }
-        const Input<Int64> starts(sparse.starts);
-        const Input<Int64> columns(sparse.columns);
-        require_csr(starts, columns, rows, shape.data[1], sparse.values.numel);
-        multiply_sparse(out_tensor, sparse.values, mat2_tensor, starts, columns);
-    });
+void diopi::kernels::sp_mm(const SpMMArgs& args) {
+    const Csr sparse = csr_of(args.input.handle);
+    const int64_t rows = args.input.shape[0];
+    require_same_dtype(sparse.values, args.out);
+    require_shape(sparse.starts, {rows + 1});
+    require_shape(sparse.columns, {sparse.values.numel});
+    require_one_device({&args.out, &sparse.values, &sparse.starts, &sparse.columns});
+    require_separate({&args.out}, {&args.mat2, &sparse.values, &sparse.starts, &sparse.columns});
+    const Input<Int64> starts(sparse.starts);
+    const Input<Int64> columns(sparse.columns);
+    require_csr(starts, columns, rows, args.input.shape[1], sparse.values.numel);
+    multiply_sparse(args.out, sparse.values, args.mat2, starts, columns);
 }

@@ -3,10 +3,9 @@
 #define DIOPI_CPU_ARGUMENTS_H_
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <string>
 
+#include "diopi_cpu/kernel_checks.h"
 #include "diopi_cpu/reduction.h"
 #include "diopi_cpu/tensor.h"
 #include "diopi_cpu/words.h"
@@ -23,22 +22,6 @@ inline Rows rows_over(const Tensor& input, diopiSize_t dims) { return rows_over(
 // All dimensions where there is no `dim`.
 inline Rows rows_over(const Tensor& input, std::optional<int64_t> dim) {
     return rows_over(input, "dim", dim ? &*dim : nullptr);
-}
-
-// A result that is written while its operands are still read shares no memory with them; null ones are left out.
-inline void require_apart(const Tensor& written, std::initializer_list<const Tensor*> read) {
-    for (const Tensor* operand : read) {
-        require_disjoint(written, *operand);
-    }
-}
-
-// Refuses other dtypes for a parameter whose dtype the contract leaves to the library.
-inline void require_dtype_of(const Tensor& tensor, DtypeSet allowed) {
-    if (!contains(allowed, tensor.dtype)) {
-        fail(std::string("'") + tensor.name + "' has the dtype " + name_of(tensor.dtype) +
-                 ", which the library does not support here",
-             diopiDtypeNotSupported);
-    }
 }
 
 }  // namespace diopi::cpu

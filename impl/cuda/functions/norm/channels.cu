@@ -140,7 +140,7 @@ void join_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, con
     const OutputValues invstds(invstd_tensor);
     const cuda::RunningTensors running(running_mean_tensor, running_var_tensor);
     cuda::for_each(channels.count,
-                   cuda::JoinDevices{part_means.values(), part_invstds.values(), sizes.values(), counts_tensor.shape[0],
+                   cuda::JoinDevices{part_means.values(), part_invstds.values(), sizes.values(), counts_tensor.numel,
                                      channels.count, means.values(), invstds.values(), running.values(),
                                      static_cast<double>(momentum), static_cast<double>(eps)});
     running.store();

@@ -1,6 +1,7 @@
-// What the normalisations share: memory checks, statistics in double, and the gradient through mean and deviation.
-#ifndef DIOPI_CPU_NORM_H_
-#define DIOPI_CPU_NORM_H_
+// What the normalisations share: what their contracts leave open, statistics in double, and the gradient through mean
+// and deviation.
+#ifndef DIOPI_CPU_NORM_STATISTICS_H_
+#define DIOPI_CPU_NORM_STATISTICS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -8,20 +9,23 @@
 #include <vector>
 
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/kernel_checks.h"
 #include "diopi_cpu/reduction.h"
 #include "spans.h"
 
 namespace diopi::cpu {
 
 // Factors have the dtype of the input, or float32 beside halves, as mixed precision has them.
-inline void require_factor_dtype(const Tensor& factor, const Tensor& input) {
+inline void require_factor_dtypes(std::initializer_list<const Tensor*> factors, const Tensor& input) {
     const bool is_half = input.dtype == Dtype::kFloat16 || input.dtype == Dtype::kBfloat16;
-    if (!is_half || factor.dtype != Dtype::kFloat32) {
-        require_same_dtype(factor, input);
+    for (const Tensor* factor : factors) {
+        if (!is_half || factor->dtype != Dtype::kFloat32) {
+            require_same_dtype(*factor, input);
+        }
     }
 }
 
-// The dtype that holds the input and its factors, which have passed `require_factor_dtype`.
+// The dtype that holds the input and its factors, which have passed `require_factor_dtypes`.
 inline Dtype dtype_with_factors(const Tensor& input, std::initializer_list<const Tensor*> factors) {
     for (const Tensor* factor : factors) {
         if (!factor->is_null() && factor->dtype != input.dtype) {
@@ -29,22 +33,6 @@ inline Dtype dtype_with_factors(const Tensor& input, std::initializer_list<const
         }
     }
     return input.dtype;
-}
-
-// What is written shares no memory with anything else; all lie on one device. Null tensors do not count.
-inline void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read) {
-    for (const Tensor* target : written) {
-        require_no_overlap(*target);
-        for (const Tensor* other : written) {
-            if (other != target) {
-                require_disjoint(*target, *other);
-            }
-        }
-        for (const Tensor* other : read) {
-            require_disjoint(*target, *other);
-            require_one_device({*written.begin(), target, other});
-        }
-    }
 }
 
 struct Moments {
@@ -72,10 +60,7 @@ void moments_gradient(const T* x, const T* incoming, const T* weight, T* result,
 
 // Samples with channels: element i of channel c of sample n lies at (n * channels + c) * spatial + i.
 struct Channels {
-    explicit Channels(const Tensor& input) {
-        require_rank(input, 2);
-        samples = input.shape[0];
-        count = input.shape[1];
+    explicit Channels(const Tensor& input) : samples(input.shape[0]), count(input.shape[1]) {
         for (int64_t i = 2; i < input.rank; ++i) {
             spatial *= input.shape[i];
         }
@@ -102,11 +87,11 @@ struct Channels {
         }
     }
 
-    int64_t samples = 0;
-    int64_t count = 0;
+    int64_t samples;
+    int64_t count;
     int64_t spatial = 1;
 };
 
 }  // namespace diopi::cpu
 
-#endif  // DIOPI_CPU_NORM_H_
+#endif  // DIOPI_CPU_NORM_STATISTICS_H_
