@@ -90,9 +90,12 @@ class _Scope:
         self.function = function
         self.positions = {param.name: place for place, param in enumerate(function.params)}
         self.names: dict[str, int] = {}
+        self.spreads: dict[str, int] = {}
         for param in function.params:
             if param.is_read and isinstance(param.shape, ShapeList):
                 for entry in param.shape.dimensions:
+                    if entry.kind == "variadic":
+                        self.spreads.setdefault(entry.name, len(self.spreads))
                     if entry.kind == "formula" and entry.name and entry.name not in self.positions:
                         self.names.setdefault(entry.name, len(self.names))
 
@@ -190,7 +193,8 @@ class _Scope:
         first = len(self.tables.dimensions)
         for entry in shape.dimensions:
             kind = {"formula": "kFormula", "variadic": "kVariadic", "unknown": "kUnknown"}[entry.kind]
-            name = self.names.get(entry.name, -1) if entry.kind == "formula" else -1
+            names = {"formula": self.names, "variadic": self.spreads}.get(entry.kind, {})
+            name = names.get(entry.name, -1)
             formula = self.expression(entry.formula.expression) if entry.kind == "formula" and name < 0 else -1
             self.tables.dimensions.append(f"{{Entry::{kind}, {name}, {formula}}},")
         return "kList", first, len(shape.dimensions)

@@ -5,31 +5,26 @@
 
 namespace diopigen::contract {
 
+// What an int64 does not hold becomes real, so that it is compared and not ignored.
 bool add(const Number& a, const Number& b, Number& result) {
-    if (a.isReal || b.isReal) {
-        result = Number::of(a.asReal() + b.asReal());
-        return true;
-    }
-    result = Number::of(int64_t{0});
-    return !__builtin_add_overflow(a.integer, b.integer, &result.integer);
+    int64_t sum = 0;
+    const bool isExact = !a.isReal && !b.isReal && !__builtin_add_overflow(a.integer, b.integer, &sum);
+    result = isExact ? Number::of(sum) : Number::of(a.asReal() + b.asReal());
+    return true;
 }
 
 bool multiply(const Number& a, const Number& b, Number& result) {
-    if (a.isReal || b.isReal) {
-        result = Number::of(a.asReal() * b.asReal());
-        return true;
-    }
-    result = Number::of(int64_t{0});
-    return !__builtin_mul_overflow(a.integer, b.integer, &result.integer);
+    int64_t product = 0;
+    const bool isExact = !a.isReal && !b.isReal && !__builtin_mul_overflow(a.integer, b.integer, &product);
+    result = isExact ? Number::of(product) : Number::of(a.asReal() * b.asReal());
+    return true;
 }
 
 bool negate(const Number& a, Number& result) {
-    if (a.isReal) {
-        result = Number::of(-a.real);
-        return true;
-    }
-    result = Number::of(int64_t{0});
-    return !__builtin_sub_overflow(int64_t{0}, a.integer, &result.integer);
+    int64_t opposite = 0;
+    const bool isExact = !a.isReal && !__builtin_sub_overflow(int64_t{0}, a.integer, &opposite);
+    result = isExact ? Number::of(opposite) : Number::of(-a.asReal());
+    return true;
 }
 
 bool divideDown(const Number& a, const Number& b, Number& quotient, Number& remainder) {

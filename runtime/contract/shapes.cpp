@@ -192,8 +192,8 @@ bool pool(const Sizes& shape, const Sizes& kernel, const Sizes& stride, const Si
     Sizes steps;
     Sizes pads;
     Sizes spreads;
-    if (count == 0 || shape.size() < count || !isModest(shape) || !each(stride, count, steps, kernel) ||
-        !each(padding, count, pads) || !each(dilation, count, spreads)) {
+    if (count == 0 || shape.size() < count || !isModest(shape) || !isModest(kernel) ||
+        !each(stride, count, steps, kernel) || !each(padding, count, pads) || !each(dilation, count, spreads)) {
         return false;
     }
     Sizes found(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(count));

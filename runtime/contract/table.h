@@ -140,7 +140,8 @@ struct Node {
 
 enum class Entry : uint8_t { kFormula, kVariadic, kUnknown };
 
-// An entry of a list of dimensions: `name` is the position of the dimension that it binds, or -1.
+// An entry of a list of dimensions: `name` is the position of the dimension, or of the variadic entry, that it binds,
+// or -1.
 struct Dimension {
     Entry kind;
     int16_t name;

@@ -3,6 +3,7 @@
 #ifndef DIOPIGEN_CONTRACT_VALIDATION_H_
 #define DIOPIGEN_CONTRACT_VALIDATION_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class Validation {
     void rankOf(int i, const TensorView& tensor);
     void shapes(int i);
     void listed(int i, const Parameter& rule, const TensorView& tensor);
+    void bindSpread(int i, int16_t name, const Sizes& sizes);
+    void spread(int i, int16_t name, const Sizes& sizes);
     bool bound(int16_t name, int64_t& size) const;
     void ruled(int i, const Parameter& rule, const Argument& one);
     bool isPlainly(const Node& node, const TensorView& tensor) const;
@@ -75,6 +78,7 @@ class Validation {
     Operands operands_;
     const CallTensors& tensors_;
     Arguments arguments_;
+    std::map<int16_t, Sizes> spreads_;  // what variadic entries stand for, by their name
     std::optional<Failure> found_;
 };
 

@@ -18,6 +18,12 @@ bool isAlike(const Sizes& shape, const Sizes& expected) {
     return shape == expected || (isOne(shape) && isOne(expected));
 }
 
+// What the variadic entry at `position` of `count` stands for in a tensor that fits the list.
+Sizes spreadOf(const TensorView& tensor, int position, int count) {
+    const int64_t last = tensor.shape.len - (count - position - 1);
+    return last <= position ? Sizes() : Sizes(tensor.shape.data + position, tensor.shape.data + last);
+}
+
 Sizes withoutOnes(Sizes sizes) {
     sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
     return sizes;
@@ -48,21 +54,48 @@ void Validation::rankOf(int i, const TensorView& tensor) {
             fail(i, "is " + textOfOperand(i) + " and must have " + (variadic >= 0 ? "at least " : "") +
                         std::to_string(fixed) + " dimensions");
         }
-        return;
+        if ((rule.free & kFreeShape) != 0 || rank > 0 || !isOne) {
+            return;
+        }
     }
     if (!rule.isRead || argument(i).isArray) {
         return;
     }
     for (int k = 0; k < rule.shapeCount; ++k) {
-        if (k == variadic || entries[k].name < 0) {
+        if (entries[k].name < 0) {
+            continue;
+        }
+        if (k == variadic) {
+            bindSpread(i, entries[k].name, spreadOf(tensor, k, rule.shapeCount));
             continue;
         }
         const int64_t at = variadic >= 0 && k > variadic ? rank - rule.shapeCount + k : k;
         const auto name = static_cast<size_t>(entries[k].name);
         if (!arguments_.isBound[name]) {
             arguments_.isBound[name] = true;
-            arguments_.dimensions[name] = tensor.shape.data[at];
+            arguments_.dimensions[name] = rank == 0 ? 1 : tensor.shape.data[at];
         }
+    }
+}
+
+// Tensors that are read broadcast in the dimensions of one variadic entry.
+void Validation::bindSpread(int i, int16_t name, const Sizes& sizes) {
+    const auto known = spreads_.find(name);
+    if (known == spreads_.end()) {
+        spreads_[name] = sizes;
+        return;
+    }
+    if (!broadcast(known->second, sizes, known->second)) {
+        fail(i, "is " + textOfOperand(i) + ", and " + textOf(sizes) + " does not broadcast with " +
+                    textOf(known->second) + " of other tensors");
+    }
+}
+
+void Validation::spread(int i, int16_t name, const Sizes& sizes) {
+    const auto known = spreads_.find(name);
+    if (known != spreads_.end() && !isAlike(sizes, known->second)) {
+        fail(i,
+             "is " + textOfOperand(i) + " and must have " + textOf(known->second) + " where it has " + textOf(sizes));
     }
 }
 
@@ -96,15 +129,18 @@ void Validation::listed(int i, const Parameter& rule, const TensorView& tensor) 
     for (int k = 0; k < rule.shapeCount; ++k) {
         if (entries[k].kind == Entry::kVariadic) {
             isVariadic = true;
+            if (operands_.first[i].isWritten() && entries[k].name >= 0) {
+                spread(i, entries[k].name, spreadOf(tensor, k, rule.shapeCount));
+            }
             continue;
         }
         const int64_t at = isVariadic ? rank - rule.shapeCount + k : k;
-        const bool isOne = rank == 0;  // a 0-d tensor in place of [1]
+        const int64_t size = rank == 0 ? 1 : tensor.shape.data[at];  // [] and [1] stand for each other
         int64_t expected = 0;
-        const bool isKnown = (isOne || at < rank) && entries[k].kind == Entry::kFormula &&
+        const bool isKnown = entries[k].kind == Entry::kFormula &&
                              (entries[k].name >= 0 ? bound(entries[k].name, expected)
                                                    : evaluateInteger(arguments_, entries[k].formula, expected));
-        if (isKnown && (isOne ? 1 : tensor.shape.data[at]) != expected) {
+        if (isKnown && size != expected) {
             fail(i, "is " + textOfOperand(i) + " and must have " + std::to_string(expected) + " in dimension " +
                         std::to_string(at));
             return;

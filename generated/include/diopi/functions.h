@@ -747,6 +747,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ct
  *        its maximum.
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+ * @note C3: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: [*batch, C, OL].
@@ -762,6 +763,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, 
 /**
  * @brief Gradient of AdaptiveAvgPool1d, each arriving value spread evenly over its window.
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C2: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: [*batch, C, OL].
@@ -1109,6 +1111,7 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Gradient of AdaptiveAvgPool2d, each arriving value spread evenly over its window.
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C2: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: [*batch, C, OH, OW].
@@ -1165,6 +1168,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ct
  *        its maximum.
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+ * @note C3: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: [*batch, C, OH, OW].
@@ -5426,6 +5430,7 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Gradient of AdaptiveAvgPool3d, each arriving value spread evenly over its window.
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
+ * @note C2: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: [*batch, C, OD, OH, OW].
@@ -5483,6 +5488,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ct
  *        its maximum.
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+ * @note C3: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input, zero where nothing won. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the maxima. Dtype: same(input). Shape: [*batch, C, OD, OH, OW].
@@ -7016,6 +7022,7 @@ DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C2: the window divides the number of elements per column (else diopiErrorOccurred).
  * @note C3: kernel_size, dilation and stride have two entries, all at least 1, as has output_size (else
  *       diopiErrorOccurred).
+ * @note C4: at least one window fits into the padded images (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Images, [N, C, *output_size] or [C, *output_size]; what no window covers is zero. Dtype: same(input).
  *         Shape: [*batch, M // prod(kernel_size), item(output_size, 0), item(output_size, 1)].
