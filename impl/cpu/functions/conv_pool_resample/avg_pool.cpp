@@ -1,97 +1,38 @@
 // AvgPool1d, AvgPool2d, AvgPool3d, forward and backward.
-#include <diopi/functions.h>
-
+#include "conv_pool_resample.h"
 #include "pooling.h"
 
 using namespace diopi::cpu;
+namespace kernels = diopi::kernels;
 
 namespace {
 
-void require_divisor(const int64_t* divisor, const char* message) {
-    require(divisor == nullptr || *divisor != 0, message);
+template <typename Args>
+Pooling pooling_of(int space, const Args& args, const Tensor& pooled) {
+    return sliding_pool(args.input, pooled, space,
+                        pool_window(space, "kernel_size", args.kernel_size, args.stride, args.padding, nullptr));
 }
 
-void pool(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-          diopiSize_t stride, diopiSize_t padding, bool ceil_mode, const Divisor& divisor) {
-    const Tensor out_tensor = tensor("out", out, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    require_planes(input_tensor, space + 2);
-    const Window window = pool_window(space, "kernel_size", kernel_size, stride, padding, nullptr);
-    const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode);
-    require_divisor(divisor.fixed, "C5: parameter 'divisor_override' must not be 0");
-    require_pooled(out_tensor, input_tensor, space, pooling);
-    require_operands(out_tensor, {&input_tensor});
-    avg_pool(out_tensor, input_tensor, pooling, divisor);
+template <typename Args>
+void pool(int space, const Args& args, std::optional<int64_t> divisor) {
+    require_disjoint(args.out, args.input);
+    avg_pool(args.out, args.input, pooling_of(space, args, args.out), {args.count_include_pad, divisor});
 }
 
-void pool_backward(int space, diopiTensorHandle_t grad_input, diopiConstTensorHandle_t grad_output,
-                   diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                   bool ceil_mode, const Divisor& divisor) {
-    const Tensor gradient = tensor("grad_input", grad_input, kFloating);
-    const Tensor arriving = tensor("grad_output", grad_output, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    require_planes(input_tensor, space + 2);
-    const Window window = pool_window(space, "kernel_size", kernel_size, stride, padding, nullptr);
-    const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode, space == 1 ? "C4" : "C5");
-    require_divisor(divisor.fixed, "C4: parameter 'divisor_override' must not be 0");
-    require_pooled(arriving, input_tensor, space, pooling);
-    require_same_dtype(gradient, input_tensor);
-    require_same_shape(gradient, input_tensor);
-    require_operands(gradient, {&arriving, &input_tensor});
-    avg_pool_backward(gradient, arriving, pooling, divisor);
+template <typename Args>
+void pool_backward(int space, const Args& args, std::optional<int64_t> divisor) {
+    require_disjoint(args.grad_input, args.grad_output);
+    avg_pool_backward(args.grad_input, args.grad_output, pooling_of(space, args, args.grad_output),
+                      {args.count_include_pad, divisor});
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
-                                      bool count_include_pad) {
-    return guarded("diopiAvgPool1d", ctx,
-                   [&] { pool(1, out, input, kernel_size, stride, padding, ceil_mode, {count_include_pad, nullptr}); });
-}
+void kernels::avg_pool1d(const AvgPool1dArgs& args) { pool(1, args, std::nullopt); }
+void kernels::avg_pool1d_backward(const AvgPool1dBackwardArgs& args) { pool_backward(1, args, std::nullopt); }
 
-DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                              bool ceil_mode, bool count_include_pad) {
-    return guarded("diopiAvgPool1dBackward", ctx, [&] {
-        pool_backward(1, grad_input, grad_output, input, kernel_size, stride, padding, ceil_mode,
-                      {count_include_pad, nullptr});
-    });
-}
+void kernels::avg_pool2d(const AvgPool2dArgs& args) { pool(2, args, args.divisor_override); }
+void kernels::avg_pool2d_backward(const AvgPool2dBackwardArgs& args) { pool_backward(2, args, args.divisor_override); }
 
-DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
-                                      bool count_include_pad, const int64_t* divisor_override) {
-    return guarded("diopiAvgPool2d", ctx, [&] {
-        pool(2, out, input, kernel_size, stride, padding, ceil_mode, {count_include_pad, divisor_override});
-    });
-}
-
-DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                              bool ceil_mode, bool count_include_pad, const int64_t* divisor_override) {
-    return guarded("diopiAvgPool2dBackward", ctx, [&] {
-        pool_backward(2, grad_input, grad_output, input, kernel_size, stride, padding, ceil_mode,
-                      {count_include_pad, divisor_override});
-    });
-}
-
-DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
-                                      bool count_include_pad, const int64_t* divisor_override) {
-    return guarded("diopiAvgPool3d", ctx, [&] {
-        pool(3, out, input, kernel_size, stride, padding, ceil_mode, {count_include_pad, divisor_override});
-    });
-}
-
-DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                              bool ceil_mode, bool count_include_pad, const int64_t* divisor_override) {
-    return guarded("diopiAvgPool3dBackward", ctx, [&] {
-        pool_backward(3, grad_input, grad_output, input, kernel_size, stride, padding, ceil_mode,
-                      {count_include_pad, divisor_override});
-    });
-}
+void kernels::avg_pool3d(const AvgPool3dArgs& args) { pool(3, args, args.divisor_override); }
+void kernels::avg_pool3d_backward(const AvgPool3dBackwardArgs& args) { pool_backward(3, args, args.divisor_override); }

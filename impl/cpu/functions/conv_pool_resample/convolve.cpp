@@ -1,305 +1,120 @@
 // Convolution2d, Convolution3d, their transposed forms, and the gradients of all.
-#include <diopi/functions.h>
-
-#include <string>
-#include <vector>
-
+#include "conv_pool_resample.h"
 #include "convolution.h"
 #include "diopi_cpu/dense.h"
 
 using namespace diopi::cpu;
+namespace kernels = diopi::kernels;
 
 namespace {
 
-struct Arguments {
-    diopiSize_t stride;
-    diopiSize_t padding;
-    diopiSize_t dilation;
-    int64_t groups;
-};
-
-Window window_of(const Tensor& weight, int space, const Arguments& arguments) {
-    return {space_of(weight, space), entries("C2", "stride", arguments.stride, space, 1, 1),
-            entries("C3", "padding", arguments.padding, space, 0, 0),
-            entries("C2", "dilation", arguments.dilation, space, 1, 1)};
+template <typename Args>
+Window window_of(int space, const Args& args) {
+    return {space_of(args.weight, space), entries("stride", args.stride, space, 1),
+            entries("padding", args.padding, space, 0), entries("dilation", args.dilation, space, 1)};
 }
 
-void require_filter(const Window& window, const Tensor& weight, const Triple& positions, const char* constraint) {
-    for (int k = 0; k < kSpace; ++k) {
-        if (window.kernel[k] < 1 || window.kernel[k] > kLargestEntry || positions[k] < 1) {
-            fail(std::string(constraint) + ": parameter '" + weight.name +
-                 "' must have elements and, dilated, not be larger than the padded input");
+// The convolution of `images` that gives `responses`.
+template <typename Args>
+Convolution convolution_of(int space, const Args& args, const Tensor& images, const Tensor& responses) {
+    for (const Tensor* tensor : {&images, &responses, &args.weight}) {
+        require_countable(*tensor);
+    }
+    require(args.groups <= kLargestEntry, "parameter 'groups' is larger than this library counts");
+    return {images.shape[0],
+            images.shape[1],
+            responses.shape[1],
+            args.groups,
+            {window_of(space, args), space_of(images, space), space_of(responses, space)}};
+}
+
+// What the contract leaves open: gradients share no memory with anything, and that of the weight may be wider beside
+// halves. One that is not wanted is null.
+template <typename Args>
+void check_gradients(const Args& args) {
+    const bool is_half = args.weight.dtype == Dtype::kFloat16 || args.weight.dtype == Dtype::kBfloat16;
+    if (!is_half || args.grad_weight.dtype != Dtype::kFloat32) {
+        require_same_dtype(args.grad_weight, args.weight);
+    }
+    for (const Tensor* written : {&args.grad_input, &args.grad_weight, &args.grad_bias}) {
+        for (const Tensor* operand :
+             {&args.grad_output, &args.input, &args.weight, &args.grad_input, &args.grad_weight, &args.grad_bias}) {
+            if (operand != written) {
+                require_disjoint(*written, *operand);
+            }
         }
     }
 }
 
-// The convolution that a call asks for. `input` holds its images; `fits` is the constraint that the filter fits.
-Convolution convolution_of(const Tensor& input, const Tensor& weight, int space, const Arguments& arguments,
-                           const char* fits) {
-    require_rank(input, space + 2, space + 2);
-    require_rank(weight, space + 2, space + 2);
-    const int64_t groups = arguments.groups;
-    Convolution convolution{input.shape[0], input.shape[1], weight.shape[0], groups, {}};
-    require(groups >= 1 && convolution.channels % groups == 0 && convolution.filters % groups == 0,
-            "C1: parameter 'groups' must be at least 1 and divide the channels of input and the filters of weight");
-    const Window window = window_of(weight, space, arguments);
-    convolution.sliding = {window, space_of(input, space), {}};
-    for (int k = 0; k < kSpace; ++k) {
-        convolution.sliding.positions[k] = window.count(k, convolution.sliding.size[k]);
+// Sums in a wider dtype, which hosts ask for beside halves, are made of operands of that dtype.
+template <typename Args>
+void find_grad_weight(const Args& args, const Tensor& image, const Tensor& response, const Convolution& convolution) {
+    if (args.grad_weight.numel == 0) {
+        return;
     }
-    require_filter(window, weight, convolution.sliding.positions, fits);
-    std::vector<int64_t> shape = shape_of(weight);
-    shape[1] = convolution.depth();
-    require_shape(weight, shape);
-    require_same_dtype(weight, input);
-    return convolution;
-}
-
-// The convolution whose transposed form a call asks for. `input` holds its responses; `fits` is the constraint that
-// neither it, the weight nor the result is without elements.
-Convolution transposed_of(const Tensor& input, const Tensor& weight, int space, const Arguments& arguments,
-                          diopiSize_t output_padding, const char* fits) {
-    const auto require_elements = [&](bool has_elements, const char* message) {
-        if (!has_elements) {
-            fail(std::string(fits) + message);
-        }
-    };
-    require_rank(input, space + 2, space + 2);
-    require_rank(weight, space + 2, space + 2);
-    const int64_t groups = arguments.groups;
-    const int64_t filters = input.shape[1];
-    require(groups >= 1 && filters % groups == 0,
-            "C1: parameter 'groups' must be at least 1 and divide the channels of input");
-    require(groups <= kLargestEntry && weight.shape[1] <= kLargestEntry, "C1: parameter 'groups' is too large");
-    Convolution convolution{input.shape[0], weight.shape[1] * groups, filters, groups, {}};
-    const Window window = window_of(weight, space, arguments);
-    const Triple added = entries("C4", "output_padding", output_padding, space, 0, 0);
-    convolution.sliding = {window, {}, space_of(input, space)};
-    for (int k = 0; k < kSpace; ++k) {
-        require(added[k] < window.step[k] || added[k] < window.spread[k],
-                "C4: parameter 'output_padding' must be below the stride or the dilation");
-        require_elements(window.kernel[k] >= 1 && window.kernel[k] <= kLargestEntry,
-                         ": parameter 'weight' has no elements");
-        const int64_t positions = convolution.sliding.positions[k];
-        require_elements(positions >= 1 && positions <= kLargestEntry, ": parameter 'input' has no elements");
-        const int64_t size = (positions - 1) * window.step[k] - 2 * window.pad[k] + window.extent(k) + added[k];
-        require_elements(size >= 1, ": parameter 'padding' leaves no elements of the result");
-        convolution.sliding.size[k] = size;
+    const Dtype dtype = args.grad_weight.dtype;
+    if (dtype == image.dtype) {
+        correlate(args.grad_weight, image, response, convolution);
+        return;
     }
-    std::vector<int64_t> shape = shape_of(weight);
-    shape[0] = filters;
-    require_shape(weight, shape);
-    require_same_dtype(weight, input);
-    return convolution;
-}
-
-std::vector<int64_t> batch_of(const Tensor& like, int64_t channels, const Triple& size, int space) {
-    std::vector<int64_t> shape = with_space(like, size, space);
-    shape[1] = channels;
-    return shape;
-}
-
-struct Results {
-    diopiContextHandle_t ctx;
-    Tensor grad_input;
-    Tensor grad_weight;
-    Tensor grad_bias;
-
-    Results(diopiContextHandle_t context, diopiTensorHandle_t input, diopiTensorHandle_t weight,
-            diopiTensorHandle_t bias)
-        : ctx(context),
-          grad_input(optional_tensor("grad_input", input, kFloating)),
-          grad_weight(optional_tensor("grad_weight", weight, kFloating)),
-          grad_bias(optional_tensor("grad_bias", bias, kFloating)) {}
-
-    // `channels` counts those of the forward result.
-    void check(const Tensor& arriving, const Tensor& input, const Tensor& weight, int64_t channels,
-               const diopiSize_t* bias_sizes, const char* message) const {
-        require(bias_sizes == nullptr ||
-                    (bias_sizes->len == 1 && bias_sizes->data != nullptr && bias_sizes->data[0] == channels),
-                message);
-        require_same_dtype(arriving, input);
-        require_same_shape(grad_input, input);
-        require_same_shape(grad_weight, weight);
-        require_shape(grad_bias, {channels});
-        require_same_dtype(grad_input, input);
-        require_same_dtype(grad_bias, input);
-        const bool is_half = input.dtype == Dtype::kFloat16 || input.dtype == Dtype::kBfloat16;
-        if (!is_half || grad_weight.dtype != Dtype::kFloat32) {
-            require_same_dtype(grad_weight, input);
-        }
-        for (const Tensor* written : {&grad_input, &grad_weight, &grad_bias}) {
-            require_operands(*written, {&arriving, &input, &weight});
-        }
-        require_operands(grad_input, {&grad_weight, &grad_bias});
-        require_operands(grad_weight, {&grad_bias});
-    }
-
-    // Sums in a wider dtype, which hosts ask for beside halves, are made of operands of that dtype.
-    void find_grad_weight(const Tensor& image, const Tensor& response, const Convolution& convolution) const {
-        if (grad_weight.dtype == image.dtype) {
-            correlate(grad_weight, image, response, convolution);
-        } else if (!grad_weight.is_null()) {
-            correlate(grad_weight, widened(image), widened(response), convolution);
-        }
-    }
-
-  private:
-    Tensor widened(const Tensor& operand) const {
-        const Tensor copy = new_tensor(ctx, operand.name, shape_of(operand), grad_weight.dtype, operand);
+    const auto widened = [&](const Tensor& operand) {
+        const Tensor copy = new_tensor(args.ctx, operand.name, shape_of(operand), dtype, operand);
         copy_elements(copy, operand);
         return copy;
-    }
-};
-
-void convolve(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-              diopiConstTensorHandle_t bias, const Arguments& arguments) {
-    const Tensor out_tensor = tensor("out", out, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    const Tensor weight_tensor = tensor("weight", weight, kFloating);
-    const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-    const Convolution convolution = convolution_of(input_tensor, weight_tensor, space, arguments, "C4");
-    require_same_dtype(out_tensor, input_tensor);
-    require_same_dtype(bias_tensor, input_tensor);
-    require_shape(bias_tensor, {convolution.filters});
-    require_shape(out_tensor, batch_of(input_tensor, convolution.filters, convolution.sliding.positions, space));
-    require_operands(out_tensor, {&input_tensor, &weight_tensor, &bias_tensor});
-    respond(out_tensor, input_tensor, weight_tensor, bias_tensor, convolution);
+    };
+    correlate(args.grad_weight, widened(image), widened(response), convolution);
 }
 
-void convolve_backward(int space, const Results& results, diopiConstTensorHandle_t grad_output,
-                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight, const diopiSize_t* bias_sizes,
-                       const Arguments& arguments) {
-    const Tensor arriving = tensor("grad_output", grad_output, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    const Tensor weight_tensor = tensor("weight", weight, kFloating);
-    const Convolution convolution = convolution_of(input_tensor, weight_tensor, space, arguments, "C5");
-    require_shape(arriving, batch_of(input_tensor, convolution.filters, convolution.sliding.positions, space));
-    results.check(arriving, input_tensor, weight_tensor, convolution.filters, bias_sizes,
-                  "C4: parameter 'bias_sizes' must be null or the number of filters");
-    if (!results.grad_input.is_null()) {
-        place(results.grad_input, arriving, weight_tensor, Tensor(), convolution);
+template <typename Args>
+void convolve(int space, const Args& args) {
+    for (const Tensor* operand : {&args.input, &args.weight, &args.bias}) {
+        require_disjoint(args.out, *operand);
     }
-    results.find_grad_weight(input_tensor, arriving, convolution);
-    if (!results.grad_bias.is_null()) {
-        sum_channels(results.grad_bias, arriving);
+    respond(args.out, args.input, args.weight, args.bias, convolution_of(space, args, args.input, args.out));
+}
+
+template <typename Args>
+void convolve_backward(int space, const Args& args) {
+    check_gradients(args);
+    const Convolution convolution = convolution_of(space, args, args.input, args.grad_output);
+    if (!args.grad_input.is_null()) {
+        place(args.grad_input, args.grad_output, args.weight, Tensor(), convolution);
+    }
+    find_grad_weight(args, args.input, args.grad_output, convolution);
+    if (!args.grad_bias.is_null()) {
+        sum_channels(args.grad_bias, args.grad_output);
     }
 }
 
-void transpose(int space, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-               diopiConstTensorHandle_t bias, diopiSize_t output_padding, const Arguments& arguments) {
-    const Tensor out_tensor = tensor("out", out, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    const Tensor weight_tensor = tensor("weight", weight, kFloating);
-    const Tensor bias_tensor = optional_tensor("bias", bias, kFloating);
-    const Convolution convolution = transposed_of(input_tensor, weight_tensor, space, arguments, output_padding, "C5");
-    require_same_dtype(out_tensor, input_tensor);
-    require_same_dtype(bias_tensor, input_tensor);
-    require_shape(bias_tensor, {convolution.channels});
-    require_shape(out_tensor, batch_of(input_tensor, convolution.channels, convolution.sliding.size, space));
-    require_operands(out_tensor, {&input_tensor, &weight_tensor, &bias_tensor});
-    place(out_tensor, input_tensor, weight_tensor, bias_tensor, convolution);
+template <typename Args>
+void transpose(int space, const Args& args) {
+    for (const Tensor* operand : {&args.input, &args.weight, &args.bias}) {
+        require_disjoint(args.out, *operand);
+    }
+    place(args.out, args.input, args.weight, args.bias, convolution_of(space, args, args.out, args.input));
 }
 
-void transpose_backward(int space, const Results& results, diopiConstTensorHandle_t grad_output,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight, const diopiSize_t* bias_sizes,
-                        diopiSize_t output_padding, const Arguments& arguments) {
-    const Tensor arriving = tensor("grad_output", grad_output, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    const Tensor weight_tensor = tensor("weight", weight, kFloating);
-    const Convolution convolution = transposed_of(input_tensor, weight_tensor, space, arguments, output_padding, "C6");
-    require_shape(arriving, batch_of(input_tensor, convolution.channels, convolution.sliding.size, space));
-    results.check(arriving, input_tensor, weight_tensor, convolution.channels, bias_sizes,
-                  "C5: parameter 'bias_sizes' must be null or the number of channels of the result");
-    if (!results.grad_input.is_null()) {
-        respond(results.grad_input, arriving, weight_tensor, Tensor(), convolution);
+template <typename Args>
+void transpose_backward(int space, const Args& args) {
+    check_gradients(args);
+    const Convolution convolution = convolution_of(space, args, args.grad_output, args.input);
+    if (!args.grad_input.is_null()) {
+        respond(args.grad_input, args.grad_output, args.weight, Tensor(), convolution);
     }
-    results.find_grad_weight(arriving, input_tensor, convolution);
-    if (!results.grad_bias.is_null()) {
-        sum_channels(results.grad_bias, arriving);
+    find_grad_weight(args, args.grad_output, args.input, convolution);
+    if (!args.grad_bias.is_null()) {
+        sum_channels(args.grad_bias, args.grad_output);
     }
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                          diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
-                                          diopiSize_t dilation, int64_t groups) {
-    return guarded("diopiConvolution2d", ctx,
-                   [&] { convolve(2, out, input, weight, bias, {stride, padding, dilation, groups}); });
-}
+void kernels::convolution2d(const Convolution2dArgs& args) { convolve(2, args); }
+void kernels::convolution2d_backward(const Convolution2dBackwardArgs& args) { convolve_backward(2, args); }
+void kernels::conv_transpose2d(const ConvTranspose2dArgs& args) { transpose(2, args); }
+void kernels::conv_transpose2d_backward(const ConvTranspose2dBackwardArgs& args) { transpose_backward(2, args); }
 
-DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                                  diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                                  diopiConstTensorHandle_t weight, diopiSize_t* bias_sizes,
-                                                  diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                                                  int64_t groups) {
-    return guarded("diopiConvolution2dBackward", ctx, [&] {
-        convolve_backward(2, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
-                          {stride, padding, dilation, groups});
-    });
-}
-
-DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                            diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
-                                            diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
-    return guarded("diopiConvTranspose2d", ctx, [&] {
-        transpose(2, out, input, weight, bias, output_padding, {stride, padding, dilation, groups});
-    });
-}
-
-DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                                    diopiConstTensorHandle_t grad_output,
-                                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                                    diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
-                                                    diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
-    return guarded("diopiConvTranspose2dBackward", ctx, [&] {
-        transpose_backward(2, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
-                           output_padding, {stride, padding, dilation, groups});
-    });
-}
-
-DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                          diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
-                                          diopiSize_t dilation, int64_t groups) {
-    return guarded("diopiConvolution3d", ctx,
-                   [&] { convolve(3, out, input, weight, bias, {stride, padding, dilation, groups}); });
-}
-
-DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                                  diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                                  diopiConstTensorHandle_t weight, diopiSize_t* bias_sizes,
-                                                  diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                                                  int64_t groups) {
-    return guarded("diopiConvolution3dBackward", ctx, [&] {
-        convolve_backward(3, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
-                          {stride, padding, dilation, groups});
-    });
-}
-
-DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                            diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
-                                            diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
-    return guarded("diopiConvTranspose3d", ctx, [&] {
-        transpose(3, out, input, weight, bias, output_padding, {stride, padding, dilation, groups});
-    });
-}
-
-DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                                    diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
-                                                    diopiConstTensorHandle_t grad_output,
-                                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-                                                    diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
-                                                    diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
-    return guarded("diopiConvTranspose3dBackward", ctx, [&] {
-        transpose_backward(3, {ctx, grad_input, grad_weight, grad_bias}, grad_output, input, weight, bias_sizes,
-                           output_padding, {stride, padding, dilation, groups});
-    });
-}
+void kernels::convolution3d(const Convolution3dArgs& args) { convolve(3, args); }
+void kernels::convolution3d_backward(const Convolution3dBackwardArgs& args) { convolve_backward(3, args); }
+void kernels::conv_transpose3d(const ConvTranspose3dArgs& args) { transpose(3, args); }
+void kernels::conv_transpose3d_backward(const ConvTranspose3dBackwardArgs& args) { transpose_backward(3, args); }

@@ -1,76 +1,42 @@
 // Im2Col and Col2Im.
-#include <diopi/functions.h>
-
-#include <algorithm>
-
-#include "diopi_cpu/dense.h"
+#include "conv_pool_resample.h"
 #include "kernels.h"
-#include "unfold.h"
 
 using namespace diopi::cpu;
 
 namespace {
 
-constexpr DtypeSet kUnfolded = kFloating | kComplex | kBool;
-constexpr DtypeSet kFolded = kFloating | kComplex;
+template <typename Args>
+Window window_of(const Args& args) {
+    return {kernel_entries("kernel_size", args.kernel_size, 2), entries("stride", args.stride, 2, 1),
+            entries("padding", args.padding, 2, 0), entries("dilation", args.dilation, 2, 1)};
+}
 
-Sliding sliding_over(const Triple& size, const Window& window) {
-    Sliding sliding{window, size, {}};
+// `columns` has a column for each window; at least one fits.
+Sliding sliding_over(const Tensor& images, const Tensor& columns, const Window& window) {
+    require_countable(images);
+    require_countable(columns);
+    Sliding sliding{window, space_of(images, 2), {}};
     for (int k = 0; k < kSpace; ++k) {
-        sliding.positions[k] = window.count(k, size[k]);
+        sliding.positions[k] = window.count(k, sliding.size[k]);
+    }
+    if (sliding.positions[1] > kLargestEntry / sliding.positions[2]) {
+        fail("parameter 'padding': this library takes up to " + std::to_string(kLargestEntry) + " windows");
     }
     return sliding;
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiSize_t kernel_size, diopiSize_t dilation, diopiSize_t padding,
-                                   diopiSize_t stride) {
-    return guarded("diopiIm2Col", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kUnfolded);
-        const Tensor input_tensor = tensor("input", input, kUnfolded);
-        require_planes(input_tensor, 4);
-        const Window window{entries("C2", "kernel_size", kernel_size, 2, 1, 1),
-                            entries("C2", "stride", stride, 2, 1, 1), entries("C3", "padding", padding, 2, 0, 0),
-                            entries("C2", "dilation", dilation, 2, 1, 1)};
-        const Sliding sliding = sliding_over(space_of(input_tensor, 2), window);
-        const int64_t positions = checked_product("padding", {sliding.positions[1], sliding.positions[2]});
-        require(positions > 0, "C4: parameter 'kernel_size': at least one window must fit into the padded input");
-        const int64_t channels = input_tensor.shape[input_tensor.rank - 3];
-        std::vector<int64_t> shape(input_tensor.shape, input_tensor.shape + input_tensor.rank - 3);
-        shape.insert(shape.end(),
-                     {checked_product("kernel_size", {channels, window.kernel[1], window.kernel[2]}), positions});
-        require_same_dtype(out_tensor, input_tensor);
-        require_shape(out_tensor, shape);
-        require_operands(out_tensor, {&input_tensor});
-        unfold_images(out_tensor, input_tensor, sliding, channels);
-    });
+void diopi::kernels::im2_col(const Im2ColArgs& args) {
+    require_disjoint(args.out, args.input);
+    const Sliding sliding = sliding_over(args.input, args.out, window_of(args));
+    unfold_images(args.out, args.input, sliding, args.input.shape[args.input.rank - 3]);
 }
 
-DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                   diopiSize_t output_size, diopiSize_t kernel_size, diopiSize_t dilation,
-                                   diopiSize_t padding, diopiSize_t stride) {
-    return guarded("diopiCol2Im", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kFolded);
-        const Tensor input_tensor = tensor("input", input, kFolded);
-        require_planes(input_tensor, 3);
-        const Window window{entries("C3", "kernel_size", kernel_size, 2, 1, 1),
-                            entries("C3", "stride", stride, 2, 1, 1), entries("C4", "padding", padding, 2, 0, 0),
-                            entries("C3", "dilation", dilation, 2, 1, 1)};
-        const Sliding sliding = sliding_over(entries("C3", "output_size", output_size, 2, 1, 1), window);
-        const int64_t elements = input_tensor.shape[input_tensor.rank - 2];
-        const int64_t channels = elements / volume(window.kernel);
-        require(channels * volume(window.kernel) == elements,
-                "C2: parameter 'input': the window of kernel_size must divide the number of elements per column");
-        std::vector<int64_t> columns = shape_of(input_tensor);
-        columns.back() = checked_product("output_size", {sliding.positions[1], sliding.positions[2]});
-        require_shape(input_tensor, columns);
-        std::vector<int64_t> shape(input_tensor.shape, input_tensor.shape + input_tensor.rank - 2);
-        shape.insert(shape.end(), {channels, sliding.size[1], sliding.size[2]});
-        require_same_dtype(out_tensor, input_tensor);
-        require_shape(out_tensor, shape);
-        require_operands(out_tensor, {&input_tensor});
-        fold_images(out_tensor, input_tensor, sliding, channels, elements);
-    });
+void diopi::kernels::col2_im(const Col2ImArgs& args) {
+    require_disjoint(args.out, args.input);
+    const Sliding sliding = sliding_over(args.out, args.input, window_of(args));
+    fold_images(args.out, args.input, sliding, args.out.shape[args.out.rank - 3],
+                args.input.shape[args.input.rank - 2]);
 }

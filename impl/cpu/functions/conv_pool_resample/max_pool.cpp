@@ -1,129 +1,55 @@
 // MaxPool1d, MaxPool2d, MaxPool3d, with and without indices.
-#include <diopi/functions.h>
-
+#include "conv_pool_resample.h"
 #include "diopi_cpu/dense.h"
+#include "diopi_cpu/free_dtype.h"
 #include "pooling.h"
 
 using namespace diopi::cpu;
+namespace kernels = diopi::kernels;
 
 namespace {
 
-void pool(int space, diopiTensorHandle_t out, const Tensor& indices, diopiConstTensorHandle_t input,
-          diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
-    const Tensor out_tensor = tensor("out", out, kNumber);
-    const Tensor input_tensor = tensor("input", input, kNumber);
-    require_planes(input_tensor, space + 2);
-    const Window window = pool_window(space, "kernel_size", kernel_size, stride, padding, &dilation);
-    const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode);
-    require_pooled(out_tensor, input_tensor, space, pooling);
-    require_same_shape(indices, out_tensor);
-    require_operands(out_tensor, {&input_tensor, &indices});
-    require_operands(indices, {&input_tensor});
-    max_pool(out_tensor, indices, input_tensor, pooling);
+template <typename Args>
+Pooling pooling_of(int space, const Args& args, const Tensor& pooled) {
+    return sliding_pool(args.input, pooled, space,
+                        pool_window(space, "kernel_size", args.kernel_size, args.stride, args.padding, &args.dilation));
+}
+
+template <typename Args>
+void pool(int space, const Args& args, const Tensor& indices) {
+    require_dtype_in(indices, kIndex);
+    require_disjoint(args.out, args.input);
+    max_pool(args.out, indices, args.input, pooling_of(space, args, args.out));
 }
 
 // Where `indices` is null, the maxima are looked for again.
-void pool_backward(diopiContextHandle_t ctx, int space, diopiTensorHandle_t grad_input,
-                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode,
-                   diopiConstTensorHandle_t indices) {
-    const Tensor gradient = tensor("grad_input", grad_input, kFloating);
-    const Tensor arriving = tensor("grad_output", grad_output, kFloating);
-    const Tensor input_tensor = tensor("input", input, kFloating);
-    Tensor positions = optional_tensor("indices", indices, kIndex);
-    require_planes(input_tensor, space + 2);
-    const Window window = pool_window(space, "kernel_size", kernel_size, stride, padding, &dilation);
-    const Pooling pooling = sliding_pool(input_tensor, space, window, ceil_mode);
-    require_pooled(arriving, input_tensor, space, pooling);
-    require_same_shape(positions, arriving);
-    require_same_dtype(gradient, input_tensor);
-    require_same_shape(gradient, input_tensor);
-    require_operands(gradient, {&arriving, &input_tensor, &positions});
+template <typename Args>
+void pool_backward(int space, const Args& args) {
+    const Tensor& arriving = args.grad_output;
+    Tensor positions = args.indices;
+    require_dtype_in(positions, kIndex);
+    require_disjoint(args.grad_input, arriving);
+    require_disjoint(args.grad_input, args.input);
+    const Pooling pooling = pooling_of(space, args, arriving);
     if (positions.is_null()) {
-        positions = new_tensor(ctx, "indices", shape_of(arriving), Dtype::kInt64, input_tensor);
-        const Tensor maxima = new_tensor(ctx, "maxima", shape_of(arriving), input_tensor.dtype, input_tensor);
-        max_pool(maxima, positions, input_tensor, pooling);
+        positions = new_tensor(args.ctx, "indices", shape_of(arriving), Dtype::kInt64, args.input);
+        const Tensor maxima = new_tensor(args.ctx, "maxima", shape_of(arriving), args.input.dtype, args.input);
+        max_pool(maxima, positions, args.input, pooling);
     }
-    max_pool_backward(gradient, arriving, positions, pooling,
+    max_pool_backward(args.grad_input, arriving, positions, pooling,
                       "C5: every index is -1 or a position in its plane of input");
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                      diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool1d", ctx,
-                   [&] { pool(1, out, Tensor(), input, kernel_size, stride, padding, dilation, ceil_mode); });
-}
+void kernels::max_pool1d(const MaxPool1dArgs& args) { pool(1, args, Tensor()); }
+void kernels::max_pool1d_with_indices(const MaxPool1dWithIndicesArgs& args) { pool(1, args, args.indices); }
+void kernels::max_pool1d_backward(const MaxPool1dBackwardArgs& args) { pool_backward(1, args); }
 
-DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
-                                                 diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                                 diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool1dWithIndices", ctx, [&] {
-        pool(1, out, tensor("indices", indices, kIndex), input, kernel_size, stride, padding, dilation, ceil_mode);
-    });
-}
+void kernels::max_pool2d(const MaxPool2dArgs& args) { pool(2, args, Tensor()); }
+void kernels::max_pool2d_with_indices(const MaxPool2dWithIndicesArgs& args) { pool(2, args, args.indices); }
+void kernels::max_pool2d_backward(const MaxPool2dBackwardArgs& args) { pool_backward(2, args); }
 
-DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                              diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return guarded("diopiMaxPool1dBackward", ctx, [&] {
-        pool_backward(ctx, 1, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode,
-                      indices);
-    });
-}
-
-DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                      diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool2d", ctx,
-                   [&] { pool(2, out, Tensor(), input, kernel_size, stride, padding, dilation, ceil_mode); });
-}
-
-DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
-                                                 diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                                 diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool2dWithIndices", ctx, [&] {
-        pool(2, out, tensor("indices", indices, kIndex), input, kernel_size, stride, padding, dilation, ceil_mode);
-    });
-}
-
-DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                              diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return guarded("diopiMaxPool2dBackward", ctx, [&] {
-        pool_backward(ctx, 2, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode,
-                      indices);
-    });
-}
-
-DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                      diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                      diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool3d", ctx,
-                   [&] { pool(3, out, Tensor(), input, kernel_size, stride, padding, dilation, ceil_mode); });
-}
-
-DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
-                                                 diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                                 diopiSize_t dilation, bool ceil_mode) {
-    return guarded("diopiMaxPool3dWithIndices", ctx, [&] {
-        pool(3, out, tensor("indices", indices, kIndex), input, kernel_size, stride, padding, dilation, ceil_mode);
-    });
-}
-
-DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-                                              diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
-    return guarded("diopiMaxPool3dBackward", ctx, [&] {
-        pool_backward(ctx, 3, grad_input, grad_output, input, kernel_size, stride, padding, dilation, ceil_mode,
-                      indices);
-    });
-}
+void kernels::max_pool3d(const MaxPool3dArgs& args) { pool(3, args, Tensor()); }
+void kernels::max_pool3d_with_indices(const MaxPool3dWithIndicesArgs& args) { pool(3, args, args.indices); }
+void kernels::max_pool3d_backward(const MaxPool3dBackwardArgs& args) { pool_backward(3, args); }

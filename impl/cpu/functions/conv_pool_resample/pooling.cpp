@@ -76,7 +76,7 @@ void for_each_element(const Layout& layout, const Place& place, Visit&& visit) {
 }
 
 double divisor_of(const Place& place, const Divisor& divisor) {
-    if (divisor.fixed != nullptr) {
+    if (divisor.fixed) {
         return static_cast<double>(*divisor.fixed);
     }
     const auto length = [&](const Span& span) {

@@ -3,6 +3,7 @@
 #define DIOPI_CPU_POOLING_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "diopi_cpu/tensor.h"
 #include "windows.h"
@@ -17,14 +18,14 @@ struct Pooling {
     Window window;  // where it is not adaptive
 };
 
-// The arguments of a window, with the constraints C2 and C3 of the pooling operators. `dilation` may be null for 1.
+// The arguments of a window. `dilation` may be null for 1.
 Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                    const diopiSize_t* dilation);
-// Sliding windows; with `ceil_mode` also a last one that sticks out of the padded input, if it begins inside. `fits` is
-// the constraint that there is one.
-Pooling sliding_pool(const Tensor& input, int space, const Window& window, bool ceil_mode, const char* fits = "C4");
-// Windows that divide every dimension into nearly equal parts.
-Pooling adaptive_pool(const Tensor& input, int space, const Triple& windows);
+// Sliding windows, as many as `pooled` has elements in its last dimensions; the last ones may stick out of the padded
+// input.
+Pooling sliding_pool(const Tensor& input, const Tensor& pooled, int space, const Window& window);
+// As many windows that divide every dimension into nearly equal parts.
+Pooling adaptive_pool(const Tensor& input, const Tensor& pooled, int space);
 
 // The maximum of every window, NaN before all. `indices` may be null; it takes the place in the plane of the first of
 // equal values, of the last NaN, or -1 where a window holds padding alone.
@@ -35,16 +36,13 @@ void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
 
 // What the sum over a window is divided by.
 struct Divisor {
-    bool has_padding = true;         // whether padding counts
-    const int64_t* fixed = nullptr;  // in place of a count
+    bool has_padding = true;       // whether padding counts
+    std::optional<int64_t> fixed;  // in place of a count
 };
 
 void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, const Divisor& divisor);
 void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Pooling& pooling,
                        const Divisor& divisor);
-
-// What pooling operators ask of a tensor with a value per window.
-void require_pooled(const Tensor& pooled, const Tensor& input, int space, const Pooling& pooling);
 
 }  // namespace diopi::cpu
 

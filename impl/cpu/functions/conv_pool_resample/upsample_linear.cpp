@@ -1,17 +1,11 @@
 // UpsampleLinear, forward and backward: linear or cubic interpolation, one dimension after the other.
-#include <diopi/functions.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <vector>
 
+#include "conv_pool_resample.h"
 #include "cubic.h"
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/threads.h"
 #include "kernels.h"
-#include "resize.h"
 
 using namespace diopi::cpu;
 
@@ -39,7 +33,9 @@ Taps taps_at(double position, int64_t size, bool is_cubic) {
 }
 
 // The first `kSpace - space` dimensions are not resized.
-AllTaps taps_of(const Resize& resize, int space, bool align_corners, bool is_cubic) {
+AllTaps taps_of(const Resize& resize, int64_t rank, bool align_corners, std::string_view mode) {
+    const int64_t space = rank - 2;
+    const bool is_cubic = mode == "bicubic";
     AllTaps all;
     for (int k = 0; k < kSpace; ++k) {
         const auto from = static_cast<double>(resize.from[k]);
@@ -58,48 +54,21 @@ AllTaps taps_of(const Resize& resize, int space, bool align_corners, bool is_cub
     return all;
 }
 
-// Whether the mode is cubic; `rank` counts batch and channels.
-bool is_cubic(const char* mode, int64_t rank, const char* message) {
-    require_text("mode", mode, {"linear", "bilinear", "bicubic", "trilinear"});
-    const bool is_cubic = std::strcmp(mode, "bicubic") == 0;
-    const int64_t needed = std::strcmp(mode, "linear") == 0 ? 3 : std::strcmp(mode, "trilinear") == 0 ? 5 : 4;
-    require(rank == needed, message);
-    return is_cubic;
-}
-
 }  // namespace
 
-DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                           diopiConstTensorHandle_t input, diopiSize_t size, bool align_corners,
-                                           const char* mode) {
-    return guarded("diopiUpsampleLinear", ctx, [&] {
-        const Tensor out_tensor = tensor("out", out, kFloating);
-        const Tensor input_tensor = tensor("input", input, kFloating);
-        const bool cubic =
-            is_cubic(mode, input_tensor.rank, "C1: parameter 'mode' does not fit the number of dimensions of input");
-        const Resize resize = resize_of(out_tensor, input_tensor, size, "C2",
-                                        "C3: parameter 'input' must have elements in all dimensions but the first");
-        if (out_tensor.numel == 0) {
-            return;
-        }
-        const AllTaps taps = taps_of(resize, static_cast<int>(input_tensor.rank) - 2, align_corners, cubic);
-        interpolate(out_tensor, input_tensor, resize, taps);
-    });
+void diopi::kernels::upsample_linear(const UpsampleLinearArgs& args) {
+    require_disjoint(args.out, args.input);
+    if (args.out.numel > 0) {
+        const Resize resize = resize_of(args.input, args.out);
+        interpolate(args.out, args.input, resize, taps_of(resize, args.input.rank, args.align_corners, args.mode));
+    }
 }
 
-DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                                   diopiConstTensorHandle_t grad_output, diopiSize_t out_size,
-                                                   diopiSize_t in_size, bool align_corners, const char* mode) {
-    return guarded("diopiUpsampleLinearBackward", ctx, [&] {
-        const Tensor gradient = tensor("grad_input", grad_input, kFloating);
-        const Tensor arriving = tensor("grad_output", grad_output, kFloating);
-        require_sizes("in_size", in_size);
-        const bool cubic = is_cubic(mode, in_size.len, "C1: parameter 'mode' does not fit the length of in_size");
-        const Resize resize = resize_backward(gradient, arriving, out_size, in_size, "C3");
-        if (gradient.numel == 0) {
-            return;
-        }
-        const AllTaps taps = taps_of(resize, static_cast<int>(in_size.len) - 2, align_corners, cubic);
-        spread(gradient, arriving, resize, taps);
-    });
+void diopi::kernels::upsample_linear_backward(const UpsampleLinearBackwardArgs& args) {
+    require_disjoint(args.grad_input, args.grad_output);
+    if (args.grad_input.numel > 0) {
+        const Resize resize = resize_of(args.grad_input, args.grad_output);
+        spread(args.grad_input, args.grad_output, resize,
+               taps_of(resize, args.grad_input.rank, args.align_corners, args.mode));
+    }
 }

@@ -3,9 +3,9 @@
 #ifndef DIOPI_CPU_WINDOWS_H_
 #define DIOPI_CPU_WINDOWS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 
 #include "diopi_cpu/tensor.h"
@@ -15,40 +15,46 @@ namespace diopi::cpu {
 constexpr int kSpace = 3;
 using Triple = std::array<int64_t, kSpace>;
 
-// Entries of lists are at most this, so that products and sums of two of them stay in an int64.
+// What this library counts along one dimension, so that sums and products of two sizes, steps and windows stay in an
+// int64. Where something is larger, shape rules of contracts have no value either.
 constexpr int64_t kLargestEntry = INT32_MAX;
 
 inline int64_t volume(const Triple& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
-// A product of sizes that no tensor has vouched for yet; one that an int64 does not hold is refused.
-inline int64_t checked_product(const char* name, std::initializer_list<int64_t> factors) {
-    int64_t product = 1;
-    for (const int64_t factor : factors) {
-        if (__builtin_mul_overflow(product, factor, &product)) {
-            fail(std::string("parameter '") + name + "' makes the result larger than any tensor");
-        }
-    }
-    return product;
-}
-
-// The list of a parameter as the last `space` entries, all at least `least`; the others are `missing`. `constraint` is
-// the one that a wrong list breaks.
-inline Triple entries(const char* constraint, const char* name, diopiSize_t list, int space, int64_t least,
-                      int64_t missing) {
-    require_sizes(name, list);
-    bool is_right = list.len == space;
+// The entries of a list for the last `space` dimensions; the others are `missing`.
+inline Triple entries(const char* name, diopiSize_t list, int space, int64_t missing) {
     Triple result;
     result.fill(missing);
-    for (int64_t i = 0; is_right && i < space; ++i) {
-        is_right = list.data[i] >= least && list.data[i] <= kLargestEntry;
+    for (int i = 0; i < space; ++i) {
+        if (list.data[i] > kLargestEntry) {
+            fail(std::string("parameter '") + name + "': this library takes entries up to " +
+                 std::to_string(kLargestEntry));
+        }
         result[kSpace - space + i] = list.data[i];
     }
-    if (!is_right) {
-        fail(std::string(constraint) + ": parameter '" + name + "' must have " + std::to_string(space) +
-             (space == 1 ? " entry" : " entries, each") + " from " + std::to_string(least) + " to " +
-             std::to_string(kLargestEntry));
-    }
     return result;
+}
+
+// The same for the size of a window, whose elements are counted as well.
+inline Triple kernel_entries(const char* name, diopiSize_t list, int space) {
+    const Triple kernel = entries(name, list, space, 1);
+    if (kernel[0] > kLargestEntry / kernel[1] || kernel[0] * kernel[1] > kLargestEntry / kernel[2]) {
+        fail(std::string("parameter '") + name + "': this library takes windows of up to " +
+             std::to_string(kLargestEntry) + " elements");
+    }
+    return kernel;
+}
+
+// That every dimension can be counted, and the elements of the tensor even if those without elements had one.
+inline void require_countable(const Tensor& tensor) {
+    int64_t elements = 1;
+    for (int64_t i = 0; i < tensor.rank; ++i) {
+        if (tensor.shape[i] > kLargestEntry ||
+            __builtin_mul_overflow(elements, std::max<int64_t>(tensor.shape[i], 1), &elements)) {
+            fail(std::string("parameter '") + tensor.name +
+                 "' is larger than this library counts: " + shape_text(tensor.shape, tensor.rank));
+        }
+    }
 }
 
 // The sizes of the last `space` dimensions.
@@ -58,37 +64,6 @@ inline Triple space_of(const Tensor& tensor, int space) {
         result[kSpace - 1 - i] = tensor.shape[tensor.rank - 1 - i];
     }
     return result;
-}
-
-// The shape of a tensor with other sizes in the last `space` dimensions.
-inline std::vector<int64_t> with_space(const Tensor& tensor, const Triple& sizes, int space) {
-    std::vector<int64_t> shape(tensor.shape, tensor.shape + tensor.rank);
-    for (int i = 0; i < space; ++i) {
-        shape[shape.size() - 1 - i] = sizes[kSpace - 1 - i];
-    }
-    return shape;
-}
-
-// `batched` dimensions or one less; all but the batch have elements. `constraint` says so.
-inline void require_planes(const Tensor& tensor, int64_t batched, const char* constraint = "C1") {
-    bool is_right = tensor.rank == batched || tensor.rank == batched - 1;
-    for (int64_t i = tensor.rank - batched + 1; is_right && i < tensor.rank; ++i) {
-        is_right = tensor.shape[i] > 0;
-    }
-    if (!is_right) {
-        fail(std::string(constraint) + ": parameter '" + tensor.name + "' must have " + std::to_string(batched - 1) +
-             " or " + std::to_string(batched) + " dimensions, of which only the batch may be empty; it has the shape " +
-             shape_text(tensor.shape, tensor.rank));
-    }
-}
-
-// What operators of this family ask of a result and the operands that it is computed from; null ones are left out.
-inline void require_operands(const Tensor& written, std::initializer_list<const Tensor*> operands) {
-    require_no_overlap(written);
-    for (const Tensor* operand : operands) {
-        require_one_device({&written, operand});
-        require_disjoint(written, *operand);
-    }
 }
 
 // A window and where it is placed: at i * step - pad, elements `spread` apart.
