@@ -3,46 +3,37 @@
 // one byte per probability of what dropout kept. Probabilities themselves are not kept.
 #include "customized_flash_attention.h"
 
-#include <diopi/functions_ext.h>
-
-#include <cstring>
+#include "attention_llm_ext.h"
 
 using namespace diopi::cpu;
 using namespace diopi::cpu::attention;
 
 namespace {
 
-// The batch that arrays of a layout hold. `unlike` is the message for a k that does not go with q.
-Problem problem_of_layout(const Operands& operands, int64_t heads, const char* layout, const char* unlike) {
-    require_text("input_layout", layout, {"BSH", "SBH", "BSND", "BNSD"});
-    const auto rank = static_cast<int64_t>(std::strlen(layout));
-    require(operands.q.rank == rank && operands.k.rank == rank,
-            "C1: q, k and v have as many dimensions as input_layout has letters");
-    const char* wrong_heads = "C2: head_num is the number of query heads that the layout and the shape of q give";
-    const char* wrong_keys = "C3: the number of key heads divides head_num";
-    require(heads > 0, wrong_heads);
-    const auto place = [&](char letter) { return std::strchr(layout, letter) - layout; };
-    const int64_t* q_shape = operands.q.shape;
-    const int64_t* k_shape = operands.k.shape;
+// The batch that arrays of a layout hold.
+template <typename Args>
+Problem problem_of_layout(const Args& args) {
+    const auto place = [&](char letter) { return args.input_layout.find(letter); };
+    const int64_t rank = args.q.rank;
+    const int64_t* q_shape = args.q.shape;
+    const int64_t* k_shape = args.k.shape;
+    for (int64_t i = 0; i < rank; ++i) {
+        require_countable({q_shape[i], k_shape[i]});
+    }
+    const int64_t heads = args.head_num;
     const int64_t batch = q_shape[place('B')];
     const int64_t queries = q_shape[place('S')];
     const int64_t keys = k_shape[place('S')];
-    require(k_shape[place('B')] == batch, unlike);
     Problem problem;
     problem.heads = heads;
     if (rank == 4) {
-        require(q_shape[place('N')] == heads, wrong_heads);
         problem.kv_heads = k_shape[place('N')];
         problem.size = q_shape[3];
-        require(k_shape[3] == problem.size, unlike);
     } else {
-        require(q_shape[2] % heads == 0, wrong_heads);
         problem.size = q_shape[2] / heads;
-        const bool is_whole = problem.size == 0 ? k_shape[2] == 0 : k_shape[2] % problem.size == 0;
-        require(is_whole, wrong_keys);
+        require(problem.size > 0 || k_shape[2] == 0, "C3: the number of key heads divides head_num");
         problem.kv_heads = problem.size == 0 ? heads : k_shape[2] / problem.size;
     }
-    require(problem.kv_heads > 0 && heads % problem.kv_heads == 0, wrong_keys);
     // Where the rows of a sequence of `tokens` tokens lie among `count` heads, and where each sequence starts.
     const auto rows = [&](int64_t tokens, int64_t count) -> RowStrides {
         if (place('N') == 1 && rank == 4) {
@@ -63,261 +54,112 @@ Problem problem_of_layout(const Operands& operands, int64_t heads, const char* l
 }
 
 // The sequences between the rows that the host names.
-Problem problem_of_ends(const Operands& operands, diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, int64_t longest_q,
-                        int64_t longest_kv) {
-    require_rank(operands.q, 3, 3);
-    require_rank(operands.k, 3, 3);
-    const diopiSize_t q = require_sizes("cum_seq_q", cum_seq_q);
-    const diopiSize_t kv = require_sizes("cum_seq_kv", cum_seq_kv);
-    const char* uneven =
-        "C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at the rows of q and k";
-    const char* too_long = "C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys";
-    require(q.len == kv.len, uneven);
-    const std::vector<int64_t> query_ends(q.data, q.data + q.len);
-    const std::vector<int64_t> key_ends(kv.data, kv.data + kv.len);
-    require_ends(query_ends, operands.q.shape[0], uneven, longest_q, too_long);
-    require_ends(key_ends, operands.k.shape[0], uneven, longest_kv, too_long);
-    return joined_problem(operands, query_ends, key_ends);
+template <typename Args>
+Problem problem_of_ends(const Args& args) {
+    const auto entries = [](diopiSize_t list) { return std::vector<int64_t>(list.data, list.data + list.len); };
+    return joined_problem({args.q, args.k, args.v}, entries(args.cum_seq_q), entries(args.cum_seq_kv));
 }
 
 // A mask [rows, columns] that all sequences and heads use.
-void set_shared_mask(Scoring& scoring, const Tensor& mask, int64_t longest_q, int64_t longest_kv, const char* small) {
-    if (mask.is_null()) {
-        return;
+void set_shared_mask(Scoring& scoring, const Tensor& mask) {
+    if (!mask.is_null()) {
+        scoring.mask = static_cast<const uint8_t*>(mask.data);
+        scoring.mask_strides[2] = mask.strides[0];
+        scoring.mask_strides[3] = mask.strides[1];
     }
-    require_rank(mask, 2, 2);
-    require(mask.shape[0] >= longest_q && mask.shape[1] >= longest_kv, small);
-    scoring.mask = static_cast<const uint8_t*>(mask.data);
-    scoring.mask_strides[2] = mask.strides[0];
-    scoring.mask_strides[3] = mask.strides[1];
 }
 
-struct Allocations {
-    diopiTensorHandle_t* dropout_mask;
-    diopiTensorHandle_t* softmax_max;
-    diopiTensorHandle_t* softmax_sum;
-    diopiTensorHandle_t* softmax_out;
+template <typename Args>
+Scoring scoring_of(const Args& args) {
+    Scoring scoring;
+    scoring.scale = static_cast<double>(args.softmax_scale);
+    set_window(scoring, args.is_causal, args.window_size_left, args.window_size_right);
+    return scoring;
+}
 
-    void check() const {
-        require(dropout_mask != nullptr, "parameter 'dropout_mask' is null");
-        require(softmax_max != nullptr, "parameter 'softmax_max' is null");
-        require(softmax_sum != nullptr, "parameter 'softmax_sum' is null");
-        require(softmax_out != nullptr, "parameter 'softmax_out' is null");
-    }
-};
-
-void run_forward(diopiContextHandle_t ctx, const Problem& problem, Scoring scoring, const Operands& operands,
-                 const Tensor& out_tensor, const Allocations& allocations, const std::vector<int64_t>& statistics_shape,
-                 const StatisticsLayout& layout, const Draws& draws) {
+// `shape` is that of the statistics.
+template <typename Args>
+void run_forward(const Args& args, const Problem& problem, Scoring scoring, const std::vector<int64_t>& shape,
+                 const StatisticsLayout& layout) {
+    const Draws draws(args.gen, static_cast<double>(args.p_dropout));
+    const Input<float> slopes(args.alibi_slopes);
+    set_slopes(scoring, args.alibi_slopes, slopes);
     const int64_t kept = draws.dropout().is_active() ? probability_count(problem) : 0;
-    const Tensor mask = new_tensor(ctx, "dropout_mask", {kept}, Dtype::kUint8, operands.q);
-    const Tensor maxima = new_tensor(ctx, "softmax_max", statistics_shape, Dtype::kFloat32, operands.q);
-    const Tensor sums = new_tensor(ctx, "softmax_sum", statistics_shape, Dtype::kFloat32, operands.q);
-    const Tensor probabilities = new_tensor(ctx, "softmax_out", {0}, Dtype::kFloat32, operands.q);
+    const Tensor mask = new_tensor(args.ctx, "dropout_mask", {kept}, Dtype::kUint8, args.q);
+    const Tensor maxima = new_tensor(args.ctx, "softmax_max", shape, Dtype::kFloat32, args.q);
+    const Tensor sums = new_tensor(args.ctx, "softmax_sum", shape, Dtype::kFloat32, args.q);
+    const Tensor probabilities = new_tensor(args.ctx, "softmax_out", {0}, Dtype::kFloat32, args.q);
     record_kept(mask, draws.dropout());
     scoring.dropout = draws.dropout();
     scoring.dropout.recorded = static_cast<const uint8_t*>(mask.data);
-    forward_with_statistics(problem, scoring, operands, out_tensor, maxima, sums, layout);
+    forward_with_statistics(problem, scoring, {args.q, args.k, args.v}, args.attention_out, maxima, sums, layout);
     draws.advance();
-    *allocations.dropout_mask = mask.handle;
-    *allocations.softmax_max = maxima.handle;
-    *allocations.softmax_sum = sums.handle;
-    *allocations.softmax_out = probabilities.handle;
+    *args.dropout_mask = mask.handle;
+    *args.softmax_max = maxima.handle;
+    *args.softmax_sum = sums.handle;
+    *args.softmax_out = probabilities.handle;
 }
 
-// What the forward call returned, as the backward call gets it.
-struct Saved {
-    Tensor dropout_mask;
-    Tensor maxima;
-    Tensor sums;
-    Tensor probabilities;
-
-    Saved(diopiConstTensorHandle_t dropout_mask, diopiConstTensorHandle_t softmax_max,
-          diopiConstTensorHandle_t softmax_sum, diopiConstTensorHandle_t softmax_out)
-        : dropout_mask(optional_tensor("dropout_mask", dropout_mask, kUint8)),
-          maxima(tensor("softmax_max", softmax_max, kFloat32)),
-          sums(tensor("softmax_sum", softmax_sum, kFloat32)),
-          probabilities(optional_tensor("softmax_out", softmax_out, kFloat32)) {}
-
-    // What the constraints of an operator say of them.
-    struct Rules {
-        const char* copies;
-        const char* kept;
-    };
-
-    // `shape` is that of the statistics without their copies.
-    void check(const std::vector<int64_t>& shape, double p_dropout, const Problem& problem, const Rules& rules) const {
-        require_probability(p_dropout, "p_dropout.range: p_dropout is at least 0 and below 1");
-        const auto rank = static_cast<int64_t>(shape.size());
-        require_rank(maxima, rank + 1, rank + 1);
-        require_same_shape(sums, maxima);
-        require(std::equal(shape.begin(), shape.end(), maxima.shape) && maxima.shape[rank] >= 1, rules.copies);
-        if (p_dropout > 0) {
-            require(!dropout_mask.is_null() && dropout_mask.numel > 0,
-                    "C4: dropout_mask is neither null nor empty where p_dropout is above 0");
-            require(dropout_mask.numel == probability_count(problem), rules.kept);
-        }
-    }
-};
-
-void run_backward(const Problem& problem, Scoring scoring, const Operands& operands, const GradientTensors& tensors,
-                  const Saved& saved, double p_dropout, const StatisticsLayout& layout) {
-    const Input<Uint8> kept(saved.dropout_mask);
-    scoring.dropout.probability = p_dropout;
-    scoring.dropout.recorded = reinterpret_cast<const uint8_t*>(kept.data());
-    backward_from_statistics(problem, scoring, operands, tensors, saved.maxima, saved.sums, layout);
+// `kept` is the constraint that the tensors of the forward call come back.
+template <typename Args>
+void run_backward(const Args& args, const Problem& problem, Scoring scoring, const StatisticsLayout& layout,
+                  const char* kept) {
+    require(args.p_dropout <= 0 || args.dropout_mask.numel == probability_count(problem), kept);
+    const Input<float> slopes(args.alibi_slopes);
+    set_slopes(scoring, args.alibi_slopes, slopes);
+    const Input<Uint8> recorded(args.dropout_mask);
+    scoring.dropout.probability = static_cast<double>(args.p_dropout);
+    scoring.dropout.recorded = reinterpret_cast<const uint8_t*>(recorded.data());
+    backward_from_statistics(problem, scoring, {args.q, args.k, args.v},
+                             {args.grad_q, args.grad_k, args.grad_v, args.attention_out, args.grad_output},
+                             args.softmax_max, args.softmax_sum, layout);
 }
 
-Scoring scoring_of(float softmax_scale, bool is_causal, int32_t left, int32_t right) {
-    Scoring scoring;
-    scoring.scale = static_cast<double>(softmax_scale);
-    set_window(scoring, is_causal, left, right);
-    return scoring;
+template <typename Args>
+void require_separate_gradients(const Args& args) {
+    require_separate(
+        {&args.grad_q, &args.grad_k, &args.grad_v},
+        {&args.q, &args.k, &args.v, &args.attention_out, &args.grad_output, &args.alibi_slopes, &args.attention_mask,
+         &args.dropout_mask, &args.softmax_max, &args.softmax_sum, &args.softmax_out});
+}
+
+template <typename Args>
+int64_t queries_of(const Args& args) {
+    return args.q.shape[args.input_layout.find('S')];
 }
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiCustomizedFlashAttention(
-    diopiContextHandle_t ctx, diopiTensorHandle_t attention_out, diopiTensorHandle_t* dropout_mask,
-    diopiTensorHandle_t* softmax_max, diopiTensorHandle_t* softmax_sum, diopiTensorHandle_t* softmax_out,
-    diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k, diopiConstTensorHandle_t v,
-    diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_mask, float p_dropout,
-    float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right, int32_t head_num,
-    const char* input_layout) {
-    return guarded("diopiCustomizedFlashAttention", ctx, [&] {
-        const Tensor out = tensor("attention_out", attention_out, kHalves);
-        const Allocations allocations{dropout_mask, softmax_max, softmax_sum, softmax_out};
-        const Operands operands(q, k, v, kHalves);
-        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
-        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
-        allocations.check();
-        const Problem problem = problem_of_layout(operands, head_num, input_layout,
-                                                  "C7: q and k have the same batch and the same head_dim");
-        const auto batch = static_cast<int64_t>(problem.sequences.size());
-        const char* sequence = std::strchr(input_layout, 'S');
-        const int64_t queries = operands.q.shape[sequence - input_layout];
-        const int64_t keys = operands.k.shape[sequence - input_layout];
-        require_same_dtype(out, operands.q);
-        require_same_shape(out, operands.q);
-        require_slopes(slopes, batch, problem.heads, "C6: alibi_slopes has the shape [head_num] or [batch, head_num]");
-        require_probability(static_cast<double>(p_dropout), "p_dropout.range: p_dropout is at least 0 and below 1");
-        require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
-        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_mask(scoring, mask, {batch, problem.heads, queries, keys},
-                 "C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv]");
-        const Draws draws(gen, static_cast<double>(p_dropout));
-        const Input<float> slope_values(slopes);
-        set_slopes(scoring, slopes, slope_values);
-        run_forward(ctx, problem, scoring, operands, out, allocations, {batch, problem.heads, queries, 1},
-                    StatisticsLayout{false, queries}, draws);
-    });
+void diopi::kernels::customized_flash_attention(const CustomizedFlashAttentionArgs& args) {
+    require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
+    const Problem problem = problem_of_layout(args);
+    const auto batch = static_cast<int64_t>(problem.sequences.size());
+    Scoring scoring = scoring_of(args);
+    set_mask(scoring, args.attention_mask);
+    run_forward(args, problem, scoring, {batch, problem.heads, queries_of(args), 1}, {false, queries_of(args)});
 }
 
-DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
-    diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
-    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
-    diopiConstTensorHandle_t v, diopiConstTensorHandle_t alibi_slopes, diopiConstTensorHandle_t attention_out,
-    diopiConstTensorHandle_t attention_mask, diopiConstTensorHandle_t dropout_mask,
-    diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum, diopiConstTensorHandle_t softmax_out,
-    float p_dropout, float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right,
-    int32_t head_num, const char* input_layout) {
-    return guarded("diopiCustomizedFlashAttentionBackward", ctx, [&] {
-        const Operands operands(q, k, v, kHalves);
-        const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
-                                      tensor("grad_v", grad_v, kHalves),
-                                      tensor("attention_out", attention_out, kHalves),
-                                      tensor("grad_output", grad_output, kHalves));
-        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
-        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
-        const Saved saved(dropout_mask, softmax_max, softmax_sum, softmax_out);
-        const Problem problem = problem_of_layout(operands, head_num, input_layout,
-                                                  "C8: q and k have the same batch and the same head_dim");
-        const auto batch = static_cast<int64_t>(problem.sequences.size());
-        const char* sequence = std::strchr(input_layout, 'S');
-        const int64_t queries = operands.q.shape[sequence - input_layout];
-        const int64_t keys = operands.k.shape[sequence - input_layout];
-        require_slopes(slopes, batch, problem.heads, "C7: alibi_slopes has the shape [head_num] or [batch, head_num]");
-        saved.check(
-            {batch, problem.heads, queries}, static_cast<double>(p_dropout), problem,
-            {"C9: softmax_max and softmax_sum have the shape [batch, head_num, seq_q, copies] with at least one copy",
-             "C10: dropout_mask is that of the forward call, with one byte for each probability"});
-        require_separate({&tensors.q, &tensors.k, &tensors.v},
-                         {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &mask,
-                          &saved.dropout_mask, &saved.maxima, &saved.sums, &saved.probabilities});
-        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_mask(scoring, mask, {batch, problem.heads, queries, keys},
-                 "C6: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv]");
-        const Input<float> slope_values(slopes);
-        set_slopes(scoring, slopes, slope_values);
-        run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
-                     StatisticsLayout{false, queries});
-    });
+void diopi::kernels::customized_flash_attention_backward(const CustomizedFlashAttentionBackwardArgs& args) {
+    require_separate_gradients(args);
+    Scoring scoring = scoring_of(args);
+    set_mask(scoring, args.attention_mask);
+    run_backward(args, problem_of_layout(args), scoring, {false, queries_of(args)},
+                 "C10: dropout_mask is that of the forward call, with one byte for each probability");
 }
 
-DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
-    diopiContextHandle_t ctx, diopiTensorHandle_t attention_out, diopiTensorHandle_t* dropout_mask,
-    diopiTensorHandle_t* softmax_max, diopiTensorHandle_t* softmax_sum, diopiTensorHandle_t* softmax_out,
-    diopiGeneratorHandle_t gen, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k, diopiConstTensorHandle_t v,
-    diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
-    diopiConstTensorHandle_t attention_mask, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
-    float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiCustomizedFlashAttentionVarLen", ctx, [&] {
-        const Tensor out = tensor("attention_out", attention_out, kHalves);
-        const Allocations allocations{dropout_mask, softmax_max, softmax_sum, softmax_out};
-        const Operands operands(q, k, v, kHalves);
-        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
-        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
-        allocations.check();
-        const Problem problem = problem_of_ends(operands, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
-        require_same_dtype(out, operands.q);
-        require_same_shape(out, operands.q);
-        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads,
-                       "C6: alibi_slopes has the shape [heads] or [batch, heads]");
-        require_probability(static_cast<double>(p_dropout), "p_dropout.range: p_dropout is at least 0 and below 1");
-        require_separate({&out}, {&operands.q, &operands.k, &operands.v, &slopes, &mask});
-        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv,
-                        "C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns");
-        const Draws draws(gen, static_cast<double>(p_dropout));
-        const Input<float> slope_values(slopes);
-        set_slopes(scoring, slopes, slope_values);
-        run_forward(ctx, problem, scoring, operands, out, allocations, {operands.q.shape[0], problem.heads, 1},
-                    StatisticsLayout{true, 0}, draws);
-    });
+void diopi::kernels::customized_flash_attention_var_len(const CustomizedFlashAttentionVarLenArgs& args) {
+    require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
+    const Problem problem = problem_of_ends(args);
+    Scoring scoring = scoring_of(args);
+    set_shared_mask(scoring, args.attention_mask);
+    run_forward(args, problem, scoring, {args.q.shape[0], problem.heads, 1}, {true, 0});
 }
 
-DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
-    diopiContextHandle_t ctx, diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v,
-    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
-    diopiConstTensorHandle_t v, diopiSize_t cum_seq_q, diopiSize_t cum_seq_kv, diopiConstTensorHandle_t alibi_slopes,
-    diopiConstTensorHandle_t attention_out, diopiConstTensorHandle_t attention_mask,
-    diopiConstTensorHandle_t dropout_mask, diopiConstTensorHandle_t softmax_max, diopiConstTensorHandle_t softmax_sum,
-    diopiConstTensorHandle_t softmax_out, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
-    float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
-    return guarded("diopiCustomizedFlashAttentionVarLenBackward", ctx, [&] {
-        const Operands operands(q, k, v, kHalves);
-        const GradientTensors tensors(operands, tensor("grad_q", grad_q, kHalves), tensor("grad_k", grad_k, kHalves),
-                                      tensor("grad_v", grad_v, kHalves),
-                                      tensor("attention_out", attention_out, kHalves),
-                                      tensor("grad_output", grad_output, kHalves));
-        const Tensor slopes = optional_tensor("alibi_slopes", alibi_slopes, kFloat32);
-        const Tensor mask = optional_tensor("attention_mask", attention_mask, kBool);
-        const Saved saved(dropout_mask, softmax_max, softmax_sum, softmax_out);
-        const Problem problem = problem_of_ends(operands, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
-        require_slopes(slopes, static_cast<int64_t>(problem.sequences.size()), problem.heads,
-                       "C7: alibi_slopes has the shape [heads] or [batch, heads]");
-        saved.check({operands.q.shape[0], problem.heads}, static_cast<double>(p_dropout), problem,
-                    {"C8: softmax_max and softmax_sum have at least one copy",
-                     "C9: dropout_mask is that of the forward call, with one byte for each probability"});
-        require_separate({&tensors.q, &tensors.k, &tensors.v},
-                         {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &slopes, &mask,
-                          &saved.dropout_mask, &saved.maxima, &saved.sums, &saved.probabilities});
-        Scoring scoring = scoring_of(softmax_scale, is_causal, window_size_left, window_size_right);
-        set_shared_mask(scoring, mask, max_seqlen_q, max_seqlen_kv,
-                        "C6: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns");
-        const Input<float> slope_values(slopes);
-        set_slopes(scoring, slopes, slope_values);
-        run_backward(problem, scoring, operands, tensors, saved, static_cast<double>(p_dropout),
-                     StatisticsLayout{true, 0});
-    });
+void diopi::kernels::customized_flash_attention_var_len_backward(
+    const CustomizedFlashAttentionVarLenBackwardArgs& args) {
+    require_separate_gradients(args);
+    Scoring scoring = scoring_of(args);
+    set_shared_mask(scoring, args.attention_mask);
+    run_backward(args, problem_of_ends(args), scoring, {true, 0},
+                 "C9: dropout_mask is that of the forward call, with one byte for each probability");
 }

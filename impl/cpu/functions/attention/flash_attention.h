@@ -24,20 +24,6 @@ struct GradientTensors {
     Tensor v;
     Tensor out;
     Tensor grad_out;
-
-    // Checks dtypes and shapes against the operands. Null handles are refused.
-    GradientTensors(const Operands& operands, Tensor grad_q, Tensor grad_k, Tensor grad_v, Tensor out_tensor,
-                    Tensor grad_out_tensor)
-        : q(grad_q), k(grad_k), v(grad_v), out(out_tensor), grad_out(grad_out_tensor) {
-        for (const Tensor* tensor : {&q, &out, &grad_out}) {
-            require_same_dtype(*tensor, operands.q);
-            require_same_shape(*tensor, operands.q);
-        }
-        for (const Tensor* tensor : {&k, &v}) {
-            require_same_dtype(*tensor, operands.q);
-            require_same_shape(*tensor, operands.k);
-        }
-    }
 };
 
 void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
@@ -46,16 +32,30 @@ void backward_from_lse(const Problem& problem, const Scoring& scoring, const Ope
 // Which probabilities dropout keeps, in a dense array [batch, heads, longest_q, longest_k].
 void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, int64_t longest_q, int64_t longest_k);
 
-// The starts of joined sequences as a tensor gives them, followed by the total: checked, and made the ends of each.
-inline std::vector<int64_t> ends_from_starts(const Tensor& starts, int64_t total, int64_t longest) {
-    std::vector<int64_t> ends = indices(starts);
-    const std::string name = std::string("parameter '") + starts.name + "'";
-    const std::string message = name + " starts at 0, never falls, and ends at the number of rows";
-    require(!ends.empty() && ends.front() == 0, message.c_str());
-    ends.erase(ends.begin());
-    require_ends(ends, total, message.c_str(), longest, (name + " holds a longer sequence than the longest").c_str());
-    return ends;
-}
+// What a call with joined sequences says of them; `uneven` and `too_long` are the constraints on the starts.
+struct Starts {
+    const Tensor& q;
+    const Tensor& kv;
+    int64_t longest_q;
+    int64_t longest_kv;
+    const char* uneven;
+    const char* too_long;
+
+    Problem problem(const Operands& operands) const {
+        return joined_problem(operands, ends(q, operands.q.shape[0], longest_q),
+                              ends(kv, operands.k.shape[0], longest_kv));
+    }
+
+  private:
+    // The rows behind each sequence: all starts but the first, which is 0.
+    std::vector<int64_t> ends(const Tensor& starts, int64_t total, int64_t longest) const {
+        std::vector<int64_t> rows = indices(starts);
+        require(!rows.empty() && rows.front() == 0, uneven);
+        rows.erase(rows.begin());
+        require_ends(rows, total, uneven, longest, too_long);
+        return rows;
+    }
+};
 
 }  // namespace diopi::cpu::attention
 

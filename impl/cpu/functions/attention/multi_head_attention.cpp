@@ -1,6 +1,6 @@
 // MultiHeadAttention and its form for joined sequences, with their gradients: causal masks and dropout only.
-#include <diopi/functions_ext.h>
-
+#include "attention_llm_ext.h"
+#include "diopi_cpu/free_dtype.h"
 #include "flash_attention.h"
 
 using namespace diopi::cpu;
@@ -8,7 +8,11 @@ using namespace diopi::cpu::attention;
 
 namespace {
 
-constexpr DtypeSet kDtypes = kHalves | kFloat32;
+// What the contract leaves free.
+void require_dtypes(const Tensor& q, const Tensor& lse) {
+    require_dtype_in(q, kHalves | kFloat32);
+    require_dtype_in(lse, kFloat32);
+}
 
 Scoring scoring_of(double scale, bool is_causal, const Draws& draws) {
     Scoring scoring;
@@ -18,148 +22,76 @@ Scoring scoring_of(double scale, bool is_causal, const Draws& draws) {
     return scoring;
 }
 
-void check(double dropout_p, bool return_debug_mask, const Tensor& debug_mask) {
-    require_probability(dropout_p, "dropout_p.range: dropout_p is at least 0 and below 1");
-    require(!return_debug_mask || !debug_mask.is_null(),
-            "C3: debug_attn_mask is not null where return_debug_mask is true");
+template <typename Args>
+Starts starts_of(const Args& args, const char* uneven, const char* too_long) {
+    return {args.cum_seq_q, args.cum_seq_k, args.max_q, args.max_k, uneven, too_long};
 }
 
-struct Starts {
-    Tensor q;
-    Tensor k;
-
-    Starts(diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k)
-        : q(tensor("cum_seq_q", cum_seq_q, kIndex)), k(tensor("cum_seq_k", cum_seq_k, kIndex)) {
-        require_rank(q, 1, 1);
-        require_same_dtype(k, q);
-        require_same_shape(k, q);
-    }
-    Problem problem(const Operands& operands, int64_t max_q, int64_t max_k) const {
-        require_rank(operands.q, 3, 3);
-        require_rank(operands.k, 3, 3);
-        return joined_problem(operands, ends_from_starts(q, operands.q.shape[0], max_q),
-                              ends_from_starts(k, operands.k.shape[0], max_k));
-    }
-};
+// Gradients share memory with nothing. `longest` counts queries.
+template <typename Args>
+void backward(const Args& args, const Problem& problem, int64_t longest) {
+    const Draws draws(args.gen, args.dropout_p);
+    backward_from_lse(problem, scoring_of(args.scale, args.is_causal, draws), {args.q, args.k, args.v},
+                      {args.grad_q, args.grad_k, args.grad_v, args.out, args.grad_out}, args.softmax_lse, longest);
+    draws.advance();
+}
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle_t q, diopiTensorHandle_t k,
-                                               diopiTensorHandle_t v, double dropout_p, bool is_causal,
-                                               bool return_debug_mask, double scale, diopiTensorHandle_t out,
-                                               diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen,
-                                               diopiTensorHandle_t debug_attn_mask) {
-    return guarded("diopiMultiHeadAttention", ctx, [&] {
-        const Operands operands(q, k, v, kDtypes);
-        const Tensor out_tensor = tensor("out", out, kDtypes);
-        const Tensor lse_tensor = tensor("softmax_lse", softmax_lse, kFloat32);
-        const Tensor mask_tensor = optional_tensor("debug_attn_mask", debug_attn_mask, kBool);
-        const Problem problem = padded_problem(operands);
-        const auto batch = static_cast<int64_t>(problem.sequences.size());
-        const int64_t queries = operands.q.shape[1];
-        const int64_t keys = operands.k.shape[1];
-        require_same_dtype(out_tensor, operands.q);
-        require_same_shape(out_tensor, operands.q);
-        require_shape(lse_tensor, {batch, problem.heads, queries});
-        if (!mask_tensor.is_null()) {
-            require_shape(mask_tensor, {batch, problem.heads, queries, keys});
-        }
-        check(dropout_p, return_debug_mask, mask_tensor);
-        require_separate({&out_tensor, &lse_tensor, &mask_tensor}, {&operands.q, &operands.k, &operands.v});
-        const Draws draws(gen, dropout_p);
-        const Output<float> lse(lse_tensor);
-        forward_with_lse(problem, scoring_of(scale, is_causal, draws), operands, out_tensor, lse.data(), queries);
-        lse.store();
-        if (return_debug_mask) {
-            const Output<Bool> mask(mask_tensor);
-            record_dropout(problem, draws.dropout(), mask.data(), queries, keys);
-            mask.store();
-        }
-        draws.advance();
-    });
+void diopi::kernels::multi_head_attention(const MultiHeadAttentionArgs& args) {
+    require_dtypes(args.q, args.softmax_lse);
+    require_separate({&args.out, &args.softmax_lse, &args.debug_attn_mask}, {&args.q, &args.k, &args.v});
+    const Operands operands{args.q, args.k, args.v};
+    const Problem problem = padded_problem(operands);
+    const int64_t queries = args.q.shape[1];
+    const Draws draws(args.gen, args.dropout_p);
+    const Output<float> lse(args.softmax_lse);
+    forward_with_lse(problem, scoring_of(args.scale, args.is_causal, draws), operands, args.out, lse.data(), queries);
+    lse.store();
+    if (args.return_debug_mask) {
+        const Output<Bool> mask(args.debug_attn_mask);
+        record_dropout(problem, draws.dropout(), mask.data(), queries, args.k.shape[1]);
+        mask.store();
+    }
+    draws.advance();
 }
 
-DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiConstTensorHandle_t grad_out,
-                                                       diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
-                                                       diopiConstTensorHandle_t v, diopiConstTensorHandle_t out,
-                                                       diopiConstTensorHandle_t softmax_lse, double dropout_p,
-                                                       bool is_causal, diopiGeneratorHandle_t gen, double scale,
-                                                       diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k,
-                                                       diopiTensorHandle_t grad_v) {
-    return guarded("diopiMultiHeadAttentionBackward", ctx, [&] {
-        const Operands operands(q, k, v, kDtypes);
-        const GradientTensors tensors(operands, tensor("grad_q", grad_q, kDtypes), tensor("grad_k", grad_k, kDtypes),
-                                      tensor("grad_v", grad_v, kDtypes), tensor("out", out, kDtypes),
-                                      tensor("grad_out", grad_out, kDtypes));
-        const Tensor lse = tensor("softmax_lse", softmax_lse, kFloat32);
-        const Problem problem = padded_problem(operands);
-        const int64_t queries = operands.q.shape[1];
-        require_shape(lse, {operands.q.shape[0], problem.heads, queries});
-        require_probability(dropout_p, "dropout_p.range: dropout_p is at least 0 and below 1");
-        require_separate({&tensors.q, &tensors.k, &tensors.v},
-                         {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &lse});
-        const Draws draws(gen, dropout_p);
-        backward_from_lse(problem, scoring_of(scale, is_causal, draws), operands, tensors, lse, queries);
-        draws.advance();
-    });
+void diopi::kernels::multi_head_attention_backward(const MultiHeadAttentionBackwardArgs& args) {
+    require_dtypes(args.q, args.softmax_lse);
+    require_separate({&args.grad_q, &args.grad_k, &args.grad_v},
+                     {&args.q, &args.k, &args.v, &args.out, &args.grad_out, &args.softmax_lse});
+    backward(args, padded_problem({args.q, args.k, args.v}), args.q.shape[1]);
 }
 
-DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
-    diopiContextHandle_t ctx, diopiTensorHandle_t q, diopiTensorHandle_t k, diopiTensorHandle_t v,
-    diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
-    double dropout_p, bool is_causal, bool return_debug_mask, double scale, diopiTensorHandle_t out,
-    diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask) {
-    return guarded("diopiMultiHeadAttentionVarLen", ctx, [&] {
-        const Operands operands(q, k, v, kDtypes);
-        const Starts starts(cum_seq_q, cum_seq_k);
-        const Tensor out_tensor = tensor("out", out, kDtypes);
-        const Tensor lse_tensor = tensor("softmax_lse", softmax_lse, kFloat32);
-        const Tensor mask_tensor = optional_tensor("debug_attn_mask", debug_attn_mask, kBool);
-        const Problem problem = starts.problem(operands, max_q, max_k);
-        const auto batch = static_cast<int64_t>(problem.sequences.size());
-        require_same_dtype(out_tensor, operands.q);
-        require_same_shape(out_tensor, operands.q);
-        require_shape(lse_tensor, {batch, problem.heads, max_q});
-        if (!mask_tensor.is_null()) {
-            require_shape(mask_tensor, {batch, problem.heads, max_q, max_k});
-        }
-        check(dropout_p, return_debug_mask, mask_tensor);
-        require_separate({&out_tensor, &lse_tensor, &mask_tensor},
-                         {&operands.q, &operands.k, &operands.v, &starts.q, &starts.k});
-        const Draws draws(gen, dropout_p);
-        const Changed lse(lse_tensor, Dtype::kFloat32);
-        const Scoring scoring = scoring_of(scale, is_causal, draws);
-        forward_with_lse(problem, scoring, operands, out_tensor, lse.as<float>(), max_q);
-        lse.store();
-        if (return_debug_mask) {
-            const Changed mask(mask_tensor, Dtype::kBool);
-            record_dropout(problem, draws.dropout(), mask.as<Bool>(), max_q, max_k);
-            mask.store();
-        }
-        draws.advance();
-    });
+void diopi::kernels::multi_head_attention_var_len(const MultiHeadAttentionVarLenArgs& args) {
+    require_dtypes(args.q, args.softmax_lse);
+    require_separate({&args.out, &args.softmax_lse, &args.debug_attn_mask},
+                     {&args.q, &args.k, &args.v, &args.cum_seq_q, &args.cum_seq_k});
+    const Operands operands{args.q, args.k, args.v};
+    const Problem problem =
+        starts_of(args, "C4: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k",
+                  "C5: no sequence has more than max_q queries or max_k keys")
+            .problem(operands);
+    const Draws draws(args.gen, args.dropout_p);
+    const Changed lse(args.softmax_lse, Dtype::kFloat32);
+    forward_with_lse(problem, scoring_of(args.scale, args.is_causal, draws), operands, args.out, lse.as<float>(),
+                     args.max_q);
+    lse.store();
+    if (args.return_debug_mask) {
+        const Changed mask(args.debug_attn_mask, Dtype::kBool);
+        record_dropout(problem, draws.dropout(), mask.as<Bool>(), args.max_q, args.max_k);
+        mask.store();
+    }
+    draws.advance();
 }
 
-DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
-    diopiContextHandle_t ctx, diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
-    diopiConstTensorHandle_t v, diopiConstTensorHandle_t out, diopiConstTensorHandle_t softmax_lse,
-    diopiConstTensorHandle_t cum_seq_q, diopiConstTensorHandle_t cum_seq_k, int64_t max_q, int64_t max_k,
-    double dropout_p, bool is_causal, diopiGeneratorHandle_t gen, double scale, diopiTensorHandle_t grad_q,
-    diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) {
-    return guarded("diopiMultiHeadAttentionVarLenBackward", ctx, [&] {
-        const Operands operands(q, k, v, kDtypes);
-        const GradientTensors tensors(operands, tensor("grad_q", grad_q, kDtypes), tensor("grad_k", grad_k, kDtypes),
-                                      tensor("grad_v", grad_v, kDtypes), tensor("out", out, kDtypes),
-                                      tensor("grad_out", grad_out, kDtypes));
-        const Tensor lse = tensor("softmax_lse", softmax_lse, kFloat32);
-        const Starts starts(cum_seq_q, cum_seq_k);
-        const Problem problem = starts.problem(operands, max_q, max_k);
-        require_shape(lse, {static_cast<int64_t>(problem.sequences.size()), problem.heads, max_q});
-        require_probability(dropout_p, "dropout_p.range: dropout_p is at least 0 and below 1");
-        require_separate({&tensors.q, &tensors.k, &tensors.v}, {&operands.q, &operands.k, &operands.v, &tensors.out,
-                                                                &tensors.grad_out, &lse, &starts.q, &starts.k});
-        const Draws draws(gen, dropout_p);
-        backward_from_lse(problem, scoring_of(scale, is_causal, draws), operands, tensors, lse, max_q);
-        draws.advance();
-    });
+void diopi::kernels::multi_head_attention_var_len_backward(const MultiHeadAttentionVarLenBackwardArgs& args) {
+    require_dtypes(args.q, args.softmax_lse);
+    require_separate({&args.grad_q, &args.grad_k, &args.grad_v}, {&args.q, &args.k, &args.v, &args.out, &args.grad_out,
+                                                                  &args.softmax_lse, &args.cum_seq_q, &args.cum_seq_k});
+    const Problem problem =
+        starts_of(args, "C3: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k",
+                  "C4: no sequence has more than max_q queries or max_k keys")
+            .problem({args.q, args.k, args.v});
+    backward(args, problem, args.max_q);
 }

@@ -5,29 +5,16 @@
 
 namespace diopi::cpu::attention {
 
-Operands::Operands(diopiConstTensorHandle_t q_handle, diopiConstTensorHandle_t k_handle,
-                   diopiConstTensorHandle_t v_handle, DtypeSet allowed)
-    : Operands(tensor("q", q_handle, allowed), tensor("k", k_handle, allowed), tensor("v", v_handle, allowed)) {}
-
-Operands::Operands(const Tensor& q_tensor, const Tensor& k_tensor, const Tensor& v_tensor)
-    : q(q_tensor), k(k_tensor), v(v_tensor) {
-    require_same_dtype(k, q);
-    require_same_dtype(v, q);
-    require_same_shape(v, k);
-}
-
 namespace {
 
 Problem problem_of(const Operands& operands, int64_t rank) {
-    require_rank(operands.q, rank, rank);
-    require_rank(operands.k, rank, rank);
+    for (int64_t i = 0; i < rank; ++i) {
+        require_countable({operands.q.shape[i], operands.k.shape[i]});
+    }
     Problem problem;
     problem.heads = operands.q.shape[rank - 2];
     problem.kv_heads = operands.k.shape[rank - 2];
     problem.size = operands.q.shape[rank - 1];
-    require(operands.k.shape[rank - 1] == problem.size, "parameters 'q' and 'k' differ in the size of a head");
-    const bool divides = problem.kv_heads == 0 ? problem.heads == 0 : problem.heads % problem.kv_heads == 0;
-    require(divides, "C1: kv_heads divides heads of 'q' and 'k'");
     problem.query_rows = {problem.heads * problem.size, problem.size};
     problem.key_rows = {problem.kv_heads * problem.size, problem.size};
     return problem;
@@ -40,7 +27,6 @@ Problem padded_problem(const Operands& operands) {
     const int64_t batch = operands.q.shape[0];
     const int64_t queries = operands.q.shape[1];
     const int64_t keys = operands.k.shape[1];
-    require(operands.k.shape[0] == batch, "parameters 'q' and 'k' differ in the number of sequences");
     for (int64_t b = 0; b < batch; ++b) {
         problem.sequences.push_back(
             {queries, keys, b * queries * problem.query_rows.row, b * keys * problem.key_rows.row});
@@ -71,7 +57,10 @@ void number_rows(Problem& problem) {
         sequence.query_row = queries;
         sequence.probability_start = probabilities;
         queries += sequence.queries;
-        probabilities += problem.heads * sequence.queries * sequence.keys;
+        int64_t own = 0;
+        const bool is_large = __builtin_mul_overflow(problem.heads * sequence.queries, sequence.keys, &own) ||
+                              __builtin_add_overflow(probabilities, own, &probabilities);
+        require(!is_large, "this library cannot count so many probabilities");
     }
 }
 
@@ -99,36 +88,20 @@ void set_window(Scoring& scoring, bool is_causal, int64_t left, int64_t right) {
     scoring.right = is_causal ? 0 : right;
 }
 
-void require_slopes(const Tensor& slopes, int64_t batch, int64_t heads, const char* message) {
-    if (slopes.is_null()) {
-        return;
-    }
-    const bool fits = (slopes.rank == 1 && slopes.shape[0] == heads) ||
-                      (slopes.rank == 2 && slopes.shape[0] == batch && slopes.shape[1] == heads);
-    require(fits, message);
-}
-
 void set_slopes(Scoring& scoring, const Tensor& slopes, const Input<float>& values) {
     scoring.slopes = values.data();
     scoring.slope_stride = !slopes.is_null() && slopes.rank == 2 ? slopes.shape[1] : 0;
 }
 
-void set_mask(Scoring& scoring, const Tensor& mask, const std::vector<int64_t>& shape, const char* message) {
-    if (mask.is_null()) {
-        return;
-    }
-    const auto rank = static_cast<int64_t>(shape.size());
-    require(mask.rank <= rank, message);
+void set_mask(Scoring& scoring, const Tensor& mask) {
+    constexpr int64_t kRank = 4;
     for (int64_t i = 1; i <= mask.rank; ++i) {
-        const int64_t size = mask.shape[mask.rank - i];
-        require(size == 1 || size == shape[static_cast<size_t>(rank - i)], message);
-        scoring.mask_strides[rank - i] = size == 1 ? 0 : mask.strides[mask.rank - i];
+        scoring.mask_strides[kRank - i] = mask.shape[mask.rank - i] == 1 ? 0 : mask.strides[mask.rank - i];
     }
     scoring.mask = static_cast<const uint8_t*>(mask.data);
 }
 
 Draws::Draws(diopiGeneratorHandle_t generator, double probability) : generator_(generator) {
-    require(generator != nullptr, "parameter 'gen' is null");
     dropout_.probability = probability;
     require(diopiGeneratorGetSeedAndOffset(generator, &dropout_.seed, &dropout_.offset) == diopiSuccess,
             "parameter 'gen' gives no seed");
@@ -142,27 +115,21 @@ void Draws::advance() const {
     }
 }
 
-void require_probability(double probability, const char* message) {
-    require(probability >= 0 && probability < 1, message);
+void require_countable(std::initializer_list<int64_t> sizes) {
+    for (const int64_t size : sizes) {
+        require(size <= INT32_MAX, "this library takes dimensions up to 2147483647");
+    }
 }
 
 void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read) {
     for (const Tensor* one : written) {
-        if (one->is_null()) {
-            continue;
-        }
-        require_no_overlap(*one);
         for (const Tensor* other : written) {
-            if (other != one && !other->is_null()) {
+            if (other != one) {
                 require_disjoint(*one, *other);
-                require_one_device({one, other});
             }
         }
         for (const Tensor* other : read) {
-            if (!other->is_null()) {
-                require_disjoint(*one, *other);
-                require_one_device({one, other});
-            }
+            require_disjoint(*one, *other);
         }
     }
 }

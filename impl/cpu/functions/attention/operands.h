@@ -1,4 +1,4 @@
-// What the forms of attention share in checking their operands.
+// What the forms of attention make of their operands, which satisfy the contracts.
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_OPERANDS_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_OPERANDS_H_
 
@@ -19,11 +19,6 @@ struct Operands {
     Tensor q;
     Tensor k;
     Tensor v;
-
-    Operands(diopiConstTensorHandle_t q_handle, diopiConstTensorHandle_t k_handle, diopiConstTensorHandle_t v_handle,
-             DtypeSet allowed);
-    // Of handles that other names were given to.
-    Operands(const Tensor& q_tensor, const Tensor& k_tensor, const Tensor& v_tensor);
 };
 
 // [batch, tokens, heads, size] each.
@@ -43,15 +38,15 @@ std::vector<int64_t> indices(const Tensor& tensor);
 // `longest`.
 void require_ends(const std::vector<int64_t>& ends, int64_t total, const char* message, int64_t longest,
                   const char* longest_message);
+// The limit of this library for dimensions, with which products of two stay in an int64.
+void require_countable(std::initializer_list<int64_t> sizes);
 
 // Windows as the operators take them: `is_causal` hides all later keys.
 void set_window(Scoring& scoring, bool is_causal, int64_t left, int64_t right);
 // Slopes of shape [heads] or [batch, heads], or a null tensor.
-void require_slopes(const Tensor& slopes, int64_t batch, int64_t heads, const char* message);
 void set_slopes(Scoring& scoring, const Tensor& slopes, const Input<float>& values);
-// A mask that broadcasts to [batch, heads, queries, keys], or a null tensor; fails with `message` where it does not.
-// Its bytes are read where they lie.
-void set_mask(Scoring& scoring, const Tensor& mask, const std::vector<int64_t>& shape, const char* message);
+// A mask that broadcasts to [batch, heads, queries, keys], or a null tensor. Its bytes are read where they lie.
+void set_mask(Scoring& scoring, const Tensor& mask);
 
 // Reads the state of a generator that the constructor has found to be there; `advance` moves it on.
 class Draws {
@@ -65,9 +60,7 @@ class Draws {
     Dropout dropout_;
 };
 
-void require_probability(double probability, const char* message);
-
-// What is written shares memory with nothing else, and all lies on one device. Null tensors do not count.
+// What is written shares memory with nothing else. Null tensors do not count.
 void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read);
 
 // Rows of `width` elements each of a tensor in row-major order, converted.

@@ -1,7 +1,6 @@
 // ApplyPenalty and ApplyPenaltyV2: lower the logits of tokens that a sequence already holds. Only the logits of listed
 // tokens are read and written, where they lie.
-#include <diopi/functions_ext.h>
-
+#include "attention_llm_ext.h"
 #include "kernels.h"
 #include "operands.h"
 
@@ -18,75 +17,38 @@ void require_tokens(const std::vector<int64_t>& tokens, int64_t count, const cha
 
 }  // namespace
 
-DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
-                                         diopiConstTensorHandle_t presence_penalty,
-                                         diopiConstTensorHandle_t frequency_penalty,
-                                         diopiConstTensorHandle_t p_token_ids, diopiConstTensorHandle_t p_token_counts,
-                                         diopiConstTensorHandle_t p_cumsum_seq_len, int /*p_max_len_in_batch*/) {
-    return guarded("diopiApplyPenalty", ctx, [&] {
-        const Tensor logit_tensor = tensor("logits", logits, kFloating);
-        const Tensor presence_tensor = tensor("presence_penalty", presence_penalty, kFloating);
-        const Tensor frequency_tensor = tensor("frequency_penalty", frequency_penalty, kFloating);
-        const Tensor id_tensor = tensor("p_token_ids", p_token_ids, kIndex);
-        const Tensor count_tensor = tensor("p_token_counts", p_token_counts, kIndex);
-        const Tensor start_tensor = tensor("p_cumsum_seq_len", p_cumsum_seq_len, kIndex);
-        require_rank(logit_tensor, 2, 2);
-        require_rank(id_tensor, 1, 1);
-        const int64_t batch = logit_tensor.shape[0];
-        require_shape(presence_tensor, {batch});
-        require_shape(frequency_tensor, {batch});
-        require_same_shape(count_tensor, id_tensor);
-        require_shape(start_tensor, {batch + 1});
-        require_separate({&logit_tensor},
-                         {&presence_tensor, &frequency_tensor, &id_tensor, &count_tensor, &start_tensor});
-        const std::vector<int64_t> ids = indices(id_tensor);
-        std::vector<int64_t> ends = indices(start_tensor);
-        require_tokens(ids, logit_tensor.shape[1],
-                       "C1: every entry of p_token_ids is at least 0 and below the vocabulary");
-        const char* uneven = "C2: p_cumsum_seq_len starts at 0, never falls, and ends at the length of p_token_ids";
-        require(ends.front() == 0, uneven);
-        require_ends(ends, id_tensor.numel, uneven, id_tensor.numel, uneven);
-        const Tensor none;
-        Penalties penalties{presence_tensor, frequency_tensor, none, count_tensor, {}, {}};
-        for (int64_t b = 0; b < batch; ++b) {
-            for (int64_t i = ends[static_cast<size_t>(b)]; i < ends[static_cast<size_t>(b) + 1]; ++i) {
-                penalties.places.push_back(b * logit_tensor.shape[1] + ids[static_cast<size_t>(i)]);
-                penalties.rows.push_back(b);
-            }
+void diopi::kernels::apply_penalty(const ApplyPenaltyArgs& args) {
+    require_separate({&args.logits}, {&args.presence_penalty, &args.frequency_penalty, &args.p_token_ids,
+                                      &args.p_token_counts, &args.p_cumsum_seq_len});
+    const std::vector<int64_t> ids = indices(args.p_token_ids);
+    const std::vector<int64_t> ends = indices(args.p_cumsum_seq_len);
+    const int64_t vocabulary = args.logits.shape[1];
+    require_tokens(ids, vocabulary, "C1: every entry of p_token_ids is at least 0 and below the vocabulary");
+    const auto count = static_cast<int64_t>(ids.size());
+    const char* uneven = "C2: p_cumsum_seq_len starts at 0, never falls, and ends at the length of p_token_ids";
+    require(ends.front() == 0, uneven);
+    require_ends(ends, count, uneven, count, uneven);
+    const Tensor none;
+    Penalties penalties{args.presence_penalty, args.frequency_penalty, none, args.p_token_counts, {}, {}};
+    for (int64_t b = 0; b < args.logits.shape[0]; ++b) {
+        for (int64_t i = ends[static_cast<size_t>(b)]; i < ends[static_cast<size_t>(b) + 1]; ++i) {
+            penalties.places.push_back(b * vocabulary + ids[static_cast<size_t>(i)]);
+            penalties.rows.push_back(b);
         }
-        penalise(logit_tensor, penalties);
-    });
+    }
+    penalise(args.logits, penalties);
 }
 
-DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
-                                           diopiConstTensorHandle_t presence_penalty,
-                                           diopiConstTensorHandle_t frequency_penalty,
-                                           diopiConstTensorHandle_t repetition_penalty,
-                                           diopiConstTensorHandle_t p_token_ids,
-                                           diopiConstTensorHandle_t p_token_counts) {
-    return guarded("diopiApplyPenaltyV2", ctx, [&] {
-        const Tensor logit_tensor = tensor("logits", logits, kFloating);
-        const Tensor presence_tensor = tensor("presence_penalty", presence_penalty, kFloating);
-        const Tensor frequency_tensor = tensor("frequency_penalty", frequency_penalty, kFloating);
-        const Tensor repetition_tensor = tensor("repetition_penalty", repetition_penalty, kFloating);
-        const Tensor id_tensor = tensor("p_token_ids", p_token_ids, kIndex);
-        const Tensor count_tensor = tensor("p_token_counts", p_token_counts, kIndex);
-        require_rank(logit_tensor, 2, 2);
-        require_rank(id_tensor, 1, 1);
-        require_same_shape(count_tensor, id_tensor);
-        for (const Tensor* penalty : {&presence_tensor, &frequency_tensor, &repetition_tensor}) {
-            require_broadcastable(*penalty, id_tensor);
-        }
-        require_separate({&logit_tensor},
-                         {&presence_tensor, &frequency_tensor, &repetition_tensor, &id_tensor, &count_tensor});
-        const View presence_view = expanded(presence_tensor, shape_of(id_tensor));
-        const View frequency_view = expanded(frequency_tensor, shape_of(id_tensor));
-        const View repetition_view = expanded(repetition_tensor, shape_of(id_tensor));
-        const std::vector<int64_t> ids = indices(id_tensor);
-        require_tokens(ids, logit_tensor.numel,
-                       "C1: every entry of p_token_ids is at least 0 and below the number of logits");
-        require_positive(repetition_view.tensor(), "C2: every repetition_penalty is above 0");
-        penalise(logit_tensor,
-                 {presence_view.tensor(), frequency_view.tensor(), repetition_view.tensor(), count_tensor, ids, {}});
-    });
+void diopi::kernels::apply_penalty_v2(const ApplyPenaltyV2Args& args) {
+    require_separate({&args.logits}, {&args.presence_penalty, &args.frequency_penalty, &args.repetition_penalty,
+                                      &args.p_token_ids, &args.p_token_counts});
+    const std::vector<int64_t> ids = indices(args.p_token_ids);
+    const std::vector<int64_t> each{args.p_token_ids.numel};
+    const View presence = expanded(args.presence_penalty, each);
+    const View frequency = expanded(args.frequency_penalty, each);
+    const View repetition = expanded(args.repetition_penalty, each);
+    require_tokens(ids, args.logits.numel,
+                   "C1: every entry of p_token_ids is at least 0 and below the number of logits");
+    require_positive(repetition.tensor(), "C2: every repetition_penalty is above 0");
+    penalise(args.logits, {presence.tensor(), frequency.tensor(), repetition.tensor(), args.p_token_counts, ids, {}});
 }
