@@ -145,9 +145,7 @@ void return_means(const Layout<I>& layout, S* gradient, const S* arriving, const
     });
 }
 
-DeviceDivisor on_device(const Divisor& divisor) {
-    return {divisor.has_padding, divisor.fixed.value_or(0)};
-}
+DeviceDivisor on_device(const Divisor& divisor) { return {divisor.has_padding, divisor.fixed.value_or(0)}; }
 
 }  // namespace
 
