@@ -15,7 +15,7 @@ from diopigen.conformance.choices import lead_dtypes
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.operators import SPARSE
-from diopigen.conformance.oracles import oracles
+from diopigen.conformance.oracles import oracle_of
 from diopigen.conformance.reach import unreached
 from diopigen.conformance.refusals_memory import PARTLY_ON_HOST
 from diopigen.ir.model import Function
@@ -82,7 +82,7 @@ def coverage(functions: Sequence[Function], cases: Sequence[Case]) -> list[Funct
 
 
 def _of(function: Function, cases: Sequence[Case]) -> FunctionCoverage:
-    known = function.operator in oracles()
+    known = oracle_of(function) is not None
     reason = NOT_COVERED.get(function.header, "")
     holes = [] if known else [Hole("oracle", "no oracle knows the right values", reason)]
     for hole in (*_dtype_holes(function, cases), *_axis_holes(function, cases)):

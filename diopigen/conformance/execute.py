@@ -15,7 +15,7 @@ from diopigen.conformance.describe import describe
 from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.memory import Arena, Block
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
-from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracles
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracle_of
 from diopigen.conformance.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.contract.dtypes import category
 from diopigen.ir.model import Function, Interface, Parameter
@@ -120,7 +120,7 @@ class Executor:
         return faults
 
     def _answer(self, function: Function, ready: Prepared) -> Answer | None:
-        found = oracles().get(function.operator)
+        found = oracle_of(function)
         if found is None:
             return None
         with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Results
-from diopigen.conformance.oracles import oracles
+from diopigen.conformance.oracles import oracle_of
 from diopigen.ir.model import Function
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
@@ -27,8 +27,7 @@ def repro(case_id: str, library: str = "PATH", seed: int = 0, runtime: str = "")
 
 def uncovered(functions: Iterable[Function]) -> list[Function]:
     """The functions whose values no oracle knows."""
-    known = oracles()
-    return [function for function in functions if function.operator not in known]
+    return [function for function in functions if oracle_of(function) is None]
 
 
 def failure_text(result: CaseResult, results: Results) -> str:

@@ -80,7 +80,7 @@ def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
     names = {case.function for case in cases}
 
     def slim(function: Function) -> Function:
-        return replace(function, cases=(), constraints=(), aten=(), spans={}, kernel=None)
+        return replace(function, cases=(), constraints=(), aten=(), spans={})
 
     headers = tuple(
         Header(h.file, h.doc, (), (), tuple(slim(f) for f in h.functions if f.name in names), h.span)

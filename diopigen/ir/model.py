@@ -192,6 +192,8 @@ class Kernel:
     results: tuple[tuple[str, Formula], ...]
     span: Span
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    promoted: tuple[str, ...] = ()
+    """The operands whose dtypes are promoted to the dtype that the kernel computes in (`promotion.promoted`)."""
 
     def at(self, name: str) -> Span:
         """Where the name of an intermediate value or an output stands, or the kernel itself."""

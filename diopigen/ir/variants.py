@@ -21,6 +21,7 @@ from diopigen.ir.lower import (
     text_of,
 )
 from diopigen.ir.model import BASE, Function, Kernel, Parameter
+from diopigen.ir.promotion import promoted
 from diopigen.ir.types import TYPES
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode
 
@@ -42,6 +43,8 @@ def expand(node: MappingNode, place: Place, lowering: Lowering, sink: Sink) -> l
     """The functions of one operator entry, the base first."""
     params = list(mappings_of(node.get("params")))
     base = _function(node, node, BASE, text_of(node.get("name")), params, place, lowering)
+    if base.kernel is not None:
+        base = replace(base, kernel=replace(base.kernel, promoted=promoted(base.kernel, base.params)))
     functions = [base]
     for item in items_of(node.get("variants")):
         variant = item if isinstance(item, MappingNode) else MappingNode.empty(item.span)
@@ -54,6 +57,9 @@ def expand(node: MappingNode, place: Place, lowering: Lowering, sink: Sink) -> l
         if "inplace" in kind and function.kernel is not None and variant.get("kernel") is None:
             target = text_of(variant.get("target")) or "input"
             function = replace(function, kernel=_retarget(function.kernel, _first_output(params), target))
+        if function.kernel is not None:
+            operands = base.kernel.promoted if base.kernel is not None else promoted(function.kernel, function.params)
+            function = replace(function, kernel=replace(function.kernel, promoted=operands))
         functions.append(function)
     return functions
 

@@ -16,7 +16,7 @@ from diopigen.conformance.cases import select
 from diopigen.conformance.compare import own_error
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import SUCCESS
-from diopigen.conformance.oracles import Allocated, Answer, Expected, oracles
+from diopigen.conformance.oracles import Allocated, Answer, Expected, answer_of, oracle_of
 from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Function
@@ -41,9 +41,9 @@ def answers(globs: Sequence[str]) -> Iterator[tuple[str, Function, Answer]]:
     interface = load_interface(ROOT / "specs", Sink(), "specs").interface
     for case in select(interface, ops=globs):
         function = interface.function(case.function)
-        if function is not None and function.operator in oracles() and case.expect == SUCCESS:
+        if function is not None and oracle_of(function) is not None and case.expect == SUCCESS:
             with np.errstate(all="ignore"):
-                yield case.id, function, oracles()[function.operator](call_of(interface, case))
+                yield case.id, function, answer_of(call_of(interface, case))
 
 
 def values(function: Function, answer: Answer) -> Iterator[tuple[Array, Array]]:

@@ -52,7 +52,7 @@ diopiReluLike: no case has to be refused (axis)
 
 def test_holes_are_named(interface: Interface) -> None:
     relu = function_of(interface, "diopiRelu")
-    like = replace(relu, name="diopiReluLike", operator="ReluLike", params=tuple(relu.params[1:]))
+    like = replace(relu, name="diopiReluLike", operator="ReluLike", params=tuple(relu.params[1:]), kernel=None)
     name = like.name
     cases = [case(name, "float32", "plain"), case(name, "float32", "empty"), case(name, "uint8", "plain")]
     found = coverage([like], cases)
@@ -136,7 +136,7 @@ def test_a_new_function_without_cases_is_a_hole(interface: Interface) -> None:
     """An operator that is named counts, whether or not there are cases for it: that there are none is the finding."""
     relu = interface.function("diopiRelu")
     assert relu is not None
-    new = replace(relu, name="diopiNewOperator", operator="NewOperator", cases=())
+    new = replace(relu, name="diopiNewOperator", operator="NewOperator", cases=(), kernel=None)
     headers = tuple(replace(h, functions=(*h.functions, new)) for h in interface.headers[:1])
     (found,) = matching(replace(interface, headers=headers), ["NewOperator"], ())
     assert found is new

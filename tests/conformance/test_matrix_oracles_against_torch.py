@@ -14,7 +14,7 @@ from diopigen.conformance import cases as suite
 from diopigen.conformance.cases import cases_of
 from diopigen.conformance.compare import compare
 from diopigen.conformance.model import SUCCESS
-from diopigen.conformance.oracles import Call, Expected, oracles
+from diopigen.conformance.oracles import Call, Expected, answer_of
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
@@ -239,7 +239,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
             refused[case.id] = str(error)
             continue  # torch does not take this dtype on the CPU
         with np.errstate(all="ignore"):
-            answer = oracles()[operator](call)
+            answer = answer_of(call)
         wrong += [f"{case.id}: {fault}" for fault in _faults(call, answer, found)]
     assert len(refused) < len(cases) / 2, refused
     assert not wrong, "\n".join(wrong[:8])
@@ -250,6 +250,6 @@ def test_a_wrong_gradient_would_be_noticed(interface: Interface) -> None:
     assert function is not None
     case = next(case for case in cases_of(interface, function) if case.expect == SUCCESS)
     call = _with_true_state("NormBackward", call_of(interface, case))
-    answer = oracles()["NormBackward"](call)
+    answer = answer_of(call)
     found = {"grad_input": _norm_backward(Arguments(call))["grad_input"] * 1.01}
     assert _faults(call, answer, found)

@@ -17,7 +17,7 @@ from diopigen.conformance.cases import tested as functions_of
 from diopigen.conformance.compare import compare
 from diopigen.conformance.dtypes import encode
 from diopigen.conformance.model import SUCCESS
-from diopigen.conformance.oracles import Call, Expected, oracles
+from diopigen.conformance.oracles import Call, Expected, answer_of
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
@@ -122,7 +122,7 @@ def test_the_oracles_of_windows_agree_with_torch(interface: Interface) -> None:
                     continue  # a dtype that torch does not have, or padding above half of an undilated window
                 raise
             results = list(found) if isinstance(found, (tuple, list)) else [found]
-            for (name, expected), actual in zip(oracles()[function.operator](call).items(), results, strict=False):
+            for (name, expected), actual in zip(answer_of(call).items(), results, strict=False):
                 assert isinstance(expected, Expected)
                 stored = encode(actual.numpy(), call.dtype(name)).reshape(expected.values.shape)
                 fault = compare(stored, call.dtype(name), expected, function.tolerance, name)

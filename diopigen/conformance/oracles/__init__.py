@@ -1,7 +1,8 @@
 """Oracles: what each operator gives, in float64 or exact integers, written to be read and independent of any kernel.
 
-An oracle is registered under the operator's name and serves all its variants: it finds operands by parameter name, and
-`Call.target` is the output, or the operand that an in-place form overwrites.
+The oracle of an elementwise operator is its `kernel:` expression (`expressions.py`). Others are written by hand: such
+an oracle is registered under the operator's name and serves all its variants. It finds operands by parameter name, and
+`Call.target` is the output, or the operand that an in-place form overwrites. `oracle_of` knows both.
 """
 
 from __future__ import annotations
@@ -132,8 +133,27 @@ def oracle(*operators: str) -> Callable[[Oracle], Oracle]:
     return register
 
 
+def oracle_of(function: Function) -> Oracle | None:
+    """The oracle of a function: the handwritten one of its operator, or its kernel's expression. None: nothing knows
+    the right values."""
+    handwritten = oracles().get(function.operator)
+    if handwritten is not None:
+        return handwritten
+    from diopigen.conformance.oracles import expressions  # which needs the types of this module
+
+    return expressions.answer if expressions.serves(function) else None
+
+
+def answer_of(call: Call) -> Answer:
+    """What a call must give. Raises `LookupError` where nothing knows it."""
+    found = oracle_of(call.function)
+    if found is None:
+        raise LookupError(f"no oracle for {call.function.name}")
+    return found(call)
+
+
 def oracles() -> Mapping[str, Oracle]:
-    """All oracles by operator; the modules beside this one are read once."""
+    """All handwritten oracles by operator; the modules beside this one are read once."""
     global _loaded
     if not _loaded:
         for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):

@@ -1,4 +1,4 @@
-"""One step of an optimizer: the new weights and the new state, each with the size of what went into it."""
+"""Optimizers that are no kernel of one element: each new value with the size of what went into it."""
 
 from __future__ import annotations
 
@@ -12,44 +12,8 @@ from diopigen.conformance.oracles.reduction import vector_norm
 from diopigen.contract.dtypes import MANTISSA
 
 
-def _gradient(call: Call) -> tuple[Array, Array]:
-    """The gradient with the decayed weights in it, and the size of both."""
-    gradient, param, decay = call.wide("grad"), call.wide("param"), float(call["weight_decay"])
-    if decay == 0:
-        return gradient, np.abs(gradient)
-    return gradient + decay * param, np.abs(gradient) + abs(decay) * np.abs(param)
-
-
-@oracle("Sgd")
-def _sgd(call: Call) -> Answer:
-    param, (gradient, size) = call.wide("param"), _gradient(call)
-    rate, momentum = float(call["lr"]), float(call["momentum"])
-    answer: dict[str, Any] = {}
-    step, step_size = gradient, size
-    if momentum != 0:
-        velocity, velocity_size = gradient, size
-        if call.given("buf"):
-            share = 1 - float(call["dampening"])
-            velocity = momentum * call.wide("buf") + share * gradient
-            velocity_size = np.abs(momentum * call.wide("buf")) + abs(share) * size
-            answer["buf"] = Expected(velocity, velocity_size)
-        step, step_size = velocity, velocity_size
-        if call["nesterov"]:
-            step, step_size = gradient + momentum * velocity, size + abs(momentum) * velocity_size
-    elif call.given("buf"):
-        answer["buf"] = Expected(call.wide("buf"))
-    answer["param"] = Expected(param - rate * step, np.abs(param) + abs(rate) * step_size)
-    return answer
-
-
-@oracle("Adam")
-def _adam(call: Call) -> dict[str, Any]:
-    return _adaptive(call, call.wide("param"), *_gradient(call))
-
-
-@oracle("AdamW")
 def _adamw(call: Call) -> dict[str, Any]:
-    """As Adam, but the weights shrink apart from the gradient."""
+    """AdamW on one parameter: as Adam, but the weights shrink apart from the gradient."""
     gradient = call.wide("grad")
     shrunk = call.wide("param") * (1 - float(call["lr"]) * float(call["weight_decay"]))
     return _adaptive(call, shrunk, gradient, np.abs(gradient))
@@ -121,46 +85,3 @@ def _amp_update_scale(call: Call) -> Answer:
         "current_scale": Expected(np.where(grows & np.isfinite(grown), grown, scale)),
         "growth_tracker": Expected(np.where(grows, 0, steps)),
     }
-
-
-@oracle("Adadelta")
-def _adadelta(call: Call) -> Answer:
-    param, (gradient, size) = call.wide("param"), _gradient(call)
-    rho, eps, rate = float(call["rho"]), float(call["eps"]), float(call["lr"])
-    mean = rho * call.wide("square_avg") + (1 - rho) * gradient * gradient
-    delta = np.sqrt(call.wide("acc_delta") + eps) / np.sqrt(mean + eps) * gradient
-    delta_size = np.sqrt(call.wide("acc_delta") + eps) / np.sqrt(mean + eps) * size
-    return {
-        "param": Expected(param - rate * delta, np.abs(param) + 2 * abs(rate) * delta_size),
-        "square_avg": Expected(mean, rho * np.abs(call.wide("square_avg")) + (1 - rho) * size * size),
-        "acc_delta": Expected(
-            rho * call.wide("acc_delta") + (1 - rho) * delta * delta,
-            rho * np.abs(call.wide("acc_delta")) + 2 * (1 - rho) * delta_size * delta_size,
-        ),
-    }
-
-
-@oracle("Rmsprop")
-def _rmsprop(call: Call) -> Answer:
-    param, (gradient, size) = call.wide("param"), _gradient(call)
-    alpha, eps, rate, momentum = (float(call[name]) for name in ("alpha", "eps", "lr", "momentum"))
-    mean_square = alpha * call.wide("square_avg") + (1 - alpha) * gradient * gradient
-    square_size = alpha * np.abs(call.wide("square_avg")) + (1 - alpha) * size * size
-    answer: dict[str, Any] = {"square_avg": Expected(mean_square, square_size)}
-    under_root = mean_square
-    if call.given("grad_avg"):
-        old = call.wide("grad_avg")
-        mean = alpha * old + (1 - alpha) * gradient if call["centered"] else old
-        answer["grad_avg"] = Expected(mean, alpha * np.abs(old) + (1 - alpha) * size)
-        under_root = mean_square - mean * mean if call["centered"] else mean_square
-    denominator = np.sqrt(under_root) + eps
-    # Where the mean takes most of the mean square away, the root has the rounding errors of both.
-    loss = np.where(under_root > 0, square_size / np.where(under_root > 0, under_root, 1), 1)
-    step, step_size = gradient / denominator, size / denominator * (1 + loss)
-    if call.given("momentum_buf"):
-        old = call.wide("momentum_buf")
-        if momentum > 0:
-            step, step_size = momentum * old + step, momentum * np.abs(old) + step_size
-        answer["momentum_buf"] = Expected(step if momentum > 0 else old, step_size if momentum > 0 else None)
-    answer["param"] = Expected(param - rate * step, np.abs(param) + abs(rate) * step_size)
-    return answer

@@ -256,3 +256,9 @@ def _unordered(values: Array, dim: int, source: Array | None = None) -> Law:
         return None if np.all(same) else "these are not the elements to be taken, in whatever order"
 
     return Law(check)
+
+
+@oracle("Equal")
+def _equal(call: Call) -> Answer:
+    same_shape = call["input"].shape == call["other"].shape
+    return {"out": bool(same_shape and np.all(call["input"] == call["other"]))}

@@ -10,7 +10,7 @@ import numpy as np
 
 from diopigen.conformance.dtypes import Array, convert
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
-from diopigen.conformance.oracles.elementwise import magnitude
+from diopigen.conformance.oracles.kernel_functions import magnitude
 from diopigen.conformance.oracles.reduction import vector_norm
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, convert
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.attention import Scores, visible, weighted
 from diopigen.conformance.products import product, size_of_product
@@ -187,18 +187,3 @@ def _matmul_all_reduce(call: Call) -> Answer:
     if call.given("bias"):
         found, size = found + call.wide("bias"), size + np.abs(call.wide("bias"))
     return {"out": Expected(found, size, a.shape[-1] + 1)}
-
-
-@oracle("PlusScalarInp")
-def _plus_first(call: Call) -> Answer:
-    before = call["inoutput"]
-    added = before.astype(np.int64).ravel()
-    added[: int(call["size"])] += int(call["val"])
-    return {"inoutput": Expected(convert(added.reshape(before.shape), call.dtype("inoutput")))}
-
-
-@oracle("UpdatePaddingCount")
-def _padding(call: Call) -> Answer:
-    name = "total_padding_count"
-    missing = int(call["max_input_length"]) - call["input_lengths"].astype(np.int64)
-    return {name: Expected(convert(call[name].astype(np.int64) + missing, call.dtype(name)))}

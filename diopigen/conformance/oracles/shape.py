@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, Array, convert, encode
+from diopigen.conformance.dtypes import Array, convert
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
-from diopigen.contract.dtypes import category, kind, promote
 
 
 def _copy(call: Call, values: Any) -> Answer:
@@ -64,11 +63,6 @@ def _roll(call: Call) -> Answer:
     return _copy(call, np.roll(x, call["shifts"], axis=dims) if dims else np.roll(x, call["shifts"][0]))
 
 
-@oracle("Expand")
-def _expand(call: Call) -> Answer:
-    return _copy(call, np.broadcast_to(call.wide("input"), call.shapes["out"]))
-
-
 def _mirrored(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
     return np.pad(x, widths, mode="reflect")
 
@@ -110,12 +104,6 @@ def _unfold(call: Call) -> Answer:
     return _copy(call, np.moveaxis(np.moveaxis(windows, dim, 0)[:: call["step"]], 0, dim))
 
 
-@oracle("Tril", "Triu")
-def _triangle(call: Call) -> Answer:
-    keep = np.tril if call.function.operator == "Tril" else np.triu
-    return _copy(call, keep(call.wide("input"), call["diagonal"]))
-
-
 @oracle("Select")
 def _select(call: Call) -> Answer:
     return _copy(call, np.take(call.wide("input"), call["index"], axis=call["dim"]))
@@ -141,32 +129,6 @@ def _mesh_grid(call: Call) -> Answer:
     return {"outs": [Expected(grid) for grid in grids]}
 
 
-def _cast(call: Call, source: str, target: str) -> Answer:
-    """Real parts of complex numbers are kept; a float that an integer cannot hold may become anything."""
-    x, dtype = call.wide(source), call.dtype(target)
-    shape = call.shapes[target]
-    if kind(dtype) == "bool":
-        return {target: Expected(np.broadcast_to(x != 0, shape))}
-    real = x.real if x.dtype.kind == "c" and category(dtype) < 3 else x
-    free = None
-    if real.dtype.kind == "f" and kind(dtype) == "int":
-        info = np.iinfo(STORAGE[dtype])
-        inside = (np.trunc(real) >= float(info.min)) & (np.trunc(real) <= float(info.max))
-        free = np.broadcast_to(~inside | (np.abs(real) >= 2.0**63), shape)
-        return {target: Expected(np.broadcast_to(encode(real, dtype), shape), free=free)}
-    return {target: Expected(np.broadcast_to(convert(real, dtype), shape), free=free)}
-
-
-@oracle("CopyInp")
-def _copy_inp(call: Call) -> Answer:
-    return _cast(call, "src", "dest")
-
-
-@oracle("CastDtype")
-def _cast_dtype(call: Call) -> Answer:
-    return _cast(call, "input", "out")
-
-
 @oracle("Contiguous")
 def _contiguous(call: Call) -> Answer:
     return {"out": Allocated(Expected(call.wide("input")), call.dtype("input"))}
@@ -185,25 +147,3 @@ def _rotary(call: Call) -> Answer:
     size = np.abs(first * cos) + np.abs(second * sin)
     scale[..., places[0]], scale[..., places[1]] = size, np.abs(second * cos) + np.abs(first * sin)
     return {"out": Expected(found, scale)}
-
-
-@oracle("ForeachaddScalar", "ForeachmulScalar", "ForeachmulTensor")
-def _foreach(call: Call) -> Answer:
-    """Each tensor on its own, promoted with the one operand that all share."""
-    name = call.target
-    is_tensor = isinstance(call["other"], np.ndarray)
-    found = []
-    for place, x in enumerate(call["inputs"]):
-        rank = call["other"].ndim if is_tensor else None
-        dtype = promote([(call.dtypes["inputs"][place], x.ndim), (call.dtype("other"), rank)])
-        left, right = convert(x, dtype), convert(np.asarray(call["other"]), dtype)
-        adds = call.function.operator == "ForeachaddScalar"
-        values = (left | right if left.dtype == np.bool_ else left + right) if adds else left * right
-        out = call.dtypes[name][place]
-        scale = None
-        if left.dtype.kind in "iub" or category(out) < category(dtype):
-            values = convert(values, out)
-        elif adds:
-            scale = np.abs(left) + np.abs(right)
-        found.append(Expected(np.asarray(values).reshape(x.shape), scale))
-    return {name: found}

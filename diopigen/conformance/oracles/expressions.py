@@ -1,0 +1,96 @@
+"""The oracle of every elementwise operator: its `kernel:` expression, evaluated over NumPy arrays in a wider type.
+
+Written from docs/spec.md, independent of the emitters and of C++. That an expression is the right definition is shown
+against ATen (tests/conformance/test_oracles_against_aten.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from diopigen.conformance.dtypes import STORAGE, convert
+from diopigen.conformance.oracles import Answer, Call, Expected
+from diopigen.conformance.oracles.evaluation import ZERO_SIGN_OPEN, Evaluation
+from diopigen.conformance.oracles.latitudes import LATITUDES, Latitude
+from diopigen.contract.dtypes import MANTISSA, category, kind, real_of
+from diopigen.ir.model import DtypeList, Function
+from diopigen.spec import expression as spec
+
+
+def serves(function: Function) -> bool:
+    """Whether a function has a kernel that computes in one dtype: not in integers and floats side by side, as two
+    outputs without a common dtype do."""
+    if function.kernel is None:
+        return False
+    written = (param.dtype for param in function.params if param.is_written)
+    listed = [set(dtype.dtypes) for dtype in written if isinstance(dtype, DtypeList)]
+    return not listed or bool(set.intersection(*listed))
+
+
+def answer(call: Call) -> Answer:
+    """What a call of a function with a kernel must give."""
+    kernel = call.function.kernel
+    assert kernel is not None
+    lists = [p.name for p in call.function.params if p.type == "tensors" and p.name in call.dtypes]
+    if not lists:
+        return _answer(call)
+    found: dict[str, Any] = {name: [] for name, _ in kernel.results}
+    for place in range(len(call.dtypes[lists[0]])):
+        one = {
+            "values": {name: call.values[name][place] for name in lists if call.given(name)},
+            "dtypes": {name: call.dtypes[name][place] for name in lists},
+            "shapes": {name: call.shapes[name][place] for name in lists},
+        }
+        values, dtypes, shapes = ({**getattr(call, part), **items} for part, items in one.items())
+        for name, expected in _answer(Call(call.function, values, dtypes, shapes)).items():
+            found[name].append(expected)
+    return found
+
+
+def _answer(call: Call) -> dict[str, Any]:
+    kernel = call.function.kernel
+    assert kernel is not None
+    latitude = LATITUDES.get(call.function.operator, Latitude())
+    found: dict[str, Any] = {}
+    with np.errstate(all="ignore"):
+        for name, formula in kernel.results:
+            if name not in call.outputs:
+                continue
+            evaluation = Evaluation(call, name, dict(kernel.lets), formula.expression)
+            result = evaluation.strong(formula.expression)
+            values, scale = result.values, result.scale
+            if result.is_double and values.dtype.kind == "f":
+                values = values.astype(np.float64)
+            if latitude.scale is not None:
+                scale = latitude.scale(call)
+            expected = _cast(call, name, values, evaluation.compute, scale)
+            free = expected.free
+            used = {part.function for part in spec.walk(formula.expression) if isinstance(part, spec.Call)}
+            signed_zero = not used & ZERO_SIGN_OPEN and call.function.backward_of is None
+            if latitude.free is not None:
+                free = np.broadcast_to(latitude.free(call, evaluation.compute), call.shapes[name])
+            found[name] = replace(expected, signed_zero=signed_zero, free=free)
+    return found
+
+
+def _cast(call: Call, name: str, values: Any, compute: str, scale: Any) -> Expected:
+    """The result of a computation in a dtype, cast to the dtype and shape of an output. A float that an integer cannot
+    hold may become anything, and of a complex number that becomes a real one the real part is kept."""
+    out, shape = call.dtype(name), call.shapes[name]
+    found = np.asarray(values)
+    precision, free = None, None
+    if found.dtype.kind in "fc" and kind(out) == "int":
+        limits, whole = np.iinfo(STORAGE[out]), np.trunc(found.real)
+        inside = (whole >= float(limits.min)) & (whole <= float(limits.max)) & (np.abs(whole) < 2.0**63)
+        free = np.broadcast_to(~inside, shape)
+    if kind(compute) in ("bool", "int") or found.dtype.kind == "b" or category(out) < category(compute):
+        found = convert(found, out)
+    elif (category(out) == 2 and MANTISSA[out] > MANTISSA[real_of(compute)]) or (
+        category(out) == 3 and MANTISSA[real_of(out)] > MANTISSA[real_of(compute)]
+    ):
+        precision = real_of(compute)
+    wide = None if scale is None else np.broadcast_to(scale, shape)
+    return Expected(np.broadcast_to(found, shape), wide, 1, precision, free=free)
