@@ -1,5 +1,7 @@
 #include "validation.h"
 
+#include <algorithm>
+
 #include "arguments.h"
 #include "dtypes.h"
 #include "text.h"
@@ -14,17 +16,30 @@ std::vector<Argument>& keptArguments() {
     return memory;
 }
 
-void addOperands(const Node& node, Operands operands, std::vector<bool>& isNamed, std::string& text) {
-    if (node.op == Op::kParameter) {
-        const auto position = static_cast<size_t>(node.integer);
-        if (!isNamed[position]) {
-            isNamed[position] = true;
-            const Operand& operand = operands.first[position];
+// Whether the shape of a parameter names a dimension.
+bool namesDimension(const Parameter& rule, int64_t name) {
+    if (rule.shape != ShapeForm::kList || !rule.isRead) {
+        return false;
+    }
+    const Dimension* const entries = &dimensions[rule.shapeFirst];
+    return std::any_of(entries, entries + rule.shapeCount, [&](const Dimension& entry) { return entry.name == name; });
+}
+
+// The parameters that an expression reads, and those that dimensions in it are of, each once.
+void addOperands(const Node& node, Operands operands, const Parameter* rules, std::vector<bool>& isNamed,
+                 std::string& text) {
+    for (int64_t i = 0; i < operands.count; ++i) {
+        const bool isRead = node.op == Op::kParameter   ? node.integer == i
+                            : node.op == Op::kDimension ? namesDimension(rules[i], node.integer)
+                                                        : false;
+        if (isRead && !isNamed[static_cast<size_t>(i)]) {
+            isNamed[static_cast<size_t>(i)] = true;
+            const Operand& operand = operands.first[i];
             text += std::string(text.empty() ? "" : ", ") + operand.name + "=" + textOf(operand);
         }
     }
     for (int i = 0; i < node.count; ++i) {
-        addOperands(nodes[children[node.first + i]], operands, isNamed, text);
+        addOperands(nodes[children[node.first + i]], operands, rules, isNamed, text);
     }
 }
 
@@ -64,7 +79,7 @@ std::string Validation::textOfOperand(int i) const { return textOf(operands_.fir
 std::string Validation::textOfOperands(const Node& node) const {
     std::vector<bool> isNamed(static_cast<size_t>(operands_.count));
     std::string text;
-    addOperands(node, operands_, isNamed, text);
+    addOperands(node, operands_, rules_, isNamed, text);
     return text;
 }
 

@@ -62,7 +62,9 @@ void Validation::ruledDtype(int i, const Parameter& rule) {
         // A promoted result may be cast to a dtype of its category or a higher one.
         const bool isCast = !isSame && !rule.isRead && category(tensor.dtype) >= category(expected);
         if (tensor.dtype != expected && !isCast) {
-            fail(i, std::string("is ") + nameOf(tensor.dtype) + " and must be " + nameOf(expected),
+            const std::string source = textOfOperands(node);
+            fail(i,
+                 std::string("is ") + nameOf(tensor.dtype) + " and must be " + nameOf(expected) + " (" + source + ")",
                  diopiDtypeNotSupported);
         }
     });
