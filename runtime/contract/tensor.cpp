@@ -11,12 +11,17 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     diopiSize_t stride{};
     const void* data = nullptr;
     require(diopiGetTensorShape(tensor, &size), "diopiGetTensorShape");
-    require(diopiGetTensorStride(tensor, &stride), "diopiGetTensorStride");
+    const bool hasStorage = !isSparse(tensor);
+    if (hasStorage) {
+        require(diopiGetTensorStride(tensor, &stride), "diopiGetTensorStride");
+    }
     require(diopiGetTensorDtype(tensor, &info.dtype), "diopiGetTensorDtype");
     if (diopiGetTensorDevice != nullptr) {
         require(diopiGetTensorDevice(tensor, &info.device), "diopiGetTensorDevice");
     }
-    require(diopiGetTensorDataConst(tensor, &data), "diopiGetTensorDataConst");
+    if (hasStorage) {
+        require(diopiGetTensorDataConst(tensor, &data), "diopiGetTensorDataConst");
+    }
     info.shape.assign(size.data, size.data + size.len);
     info.strides.assign(stride.data, stride.data + stride.len);
     info.elementBytes = sizeOf(info.dtype);
@@ -24,10 +29,10 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     int64_t last = 0;
     for (int64_t i = 0; i < size.len; ++i) {
         info.numel *= size.data[i];
-        last += (size.data[i] - 1) * stride.data[i];
+        last += hasStorage ? (size.data[i] - 1) * stride.data[i] : 0;
     }
     info.address = reinterpret_cast<uintptr_t>(data);
-    info.bytes = info.numel == 0 ? 0 : static_cast<uint64_t>((last + 1) * info.elementBytes);
+    info.bytes = info.numel == 0 || !hasStorage ? 0 : static_cast<uint64_t>((last + 1) * info.elementBytes);
     return info;
 }
 
@@ -53,7 +58,7 @@ std::string describe(const TensorInfo& tensor) {
     int64_t step = 1;
     bool isRowMajor = true;
     for (size_t i = tensor.shape.size(); i-- > 0;) {
-        isRowMajor = isRowMajor && (tensor.shape[i] == 1 || tensor.strides[i] == step);
+        isRowMajor = isRowMajor && (tensor.strides.empty() || tensor.shape[i] == 1 || tensor.strides[i] == step);
         step *= tensor.shape[i];
     }
     return isRowMajor || tensor.numel == 0 ? text : text + " strides " + textOf(tensor.strides);

@@ -1,6 +1,7 @@
 #include "validation.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "arguments.h"
 #include "dtypes.h"
@@ -56,17 +57,16 @@ Validation::~Validation() { keptArguments().swap(arguments_.values); }
 std::optional<Failure> Validation::run(const Elements& elements) {
     arguments_.elements = elements;
     for (const auto check : {&Validation::presence, &Validation::values, &Validation::dtypes, &Validation::ruledDtypes,
-                             &Validation::ranks, &Validation::shapes}) {
-        for (int i = 0; i < operands_.count && !found_; ++i) {
-            (this->*check)(i);
-        }
+                             &Validation::ranks}) {
+        eachParameter(check);
     }
+    // What a parameter states of itself comes before shapes, which follow from it.
+    constraints(Stated::byKey);
+    eachParameter(&Validation::shapes);
     if (!found_) {
         devices();
     }
-    if (!found_) {
-        constraints();
-    }
+    constraints(Stated::byOperator);
     return found_;
 }
 
@@ -146,17 +146,25 @@ void Validation::devices() {
     }
 }
 
-void Validation::constraints() {
-    for (int i = 0; i < contract_.constraintsCount; ++i) {
+void Validation::eachParameter(void (Validation::*check)(int)) {
+    for (int i = 0; i < operands_.count && !found_; ++i) {
+        (this->*check)(i);
+    }
+}
+
+void Validation::constraints(Stated stated) {
+    for (int i = 0; i < contract_.constraintsCount && !found_; ++i) {
         const Constraint& constraint = contract::constraints[contract_.constraintsFirst + i];
-        if (constraint.predicate < 0 || (constraint.readsElements && !arguments_.elements)) {
+        // The id of one that a key states is `parameter.key`.
+        const bool isOfKey = std::strchr(constraint.id, '.') != nullptr;
+        if (isOfKey != (stated == Stated::byKey) || constraint.predicate < 0 ||
+            (constraint.readsElements && !arguments_.elements)) {
             continue;
         }
         if (!holds(arguments_, constraint.predicate)) {
             const std::string named = textOfOperands(nodes[constraint.predicate]);
             found_ =
                 Failure(constraint.error, std::string(constraint.id) + ": " + constraint.text + " (" + named + ")");
-            return;
         }
     }
 }

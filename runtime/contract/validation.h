@@ -50,7 +50,10 @@ class Validation {
     void noBroadcast(int i, const Node& node);
 
     void devices();
-    void constraints();
+    // Constraints that keys of parameters state (docs/spec.md, "Legal values"), and those of the operator.
+    enum class Stated : uint8_t { byKey, byOperator };
+    void constraints(Stated stated);
+    void eachParameter(void (Validation::*check)(int));
 
     void fail(int i, const std::string& text, diopiError_t status = diopiErrorOccurred);
     std::string textOfOperand(int i) const;

@@ -185,7 +185,8 @@ void Validation::ruled(int i, const Parameter& rule, const Argument& one) {
     if (mayKeepOnes && withoutOnes(shape) == withoutOnes(expected)) {
         return;
     }
-    fail(i, "is " + textOfOperand(i) + " and must have the shape " + textOf(expected));
+    fail(i,
+         "is " + textOfOperand(i) + " and must have the shape " + textOf(expected) + " (" + textOfOperands(node) + ")");
 }
 
 // The usual case without a list: the shape of a tensor, or of tensors that all have this shape.

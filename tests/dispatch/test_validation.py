@@ -105,7 +105,7 @@ def calls(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-TEXT = "'out' is float32[3] and must have the shape [2]"
+TEXT = "'out' is float32[3] and must have the shape [2] (input=float32[2])"
 
 
 @pytest.mark.parametrize(
