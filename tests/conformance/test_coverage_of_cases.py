@@ -45,8 +45,9 @@ diopiReluLike      no      3      1     0      0      0      0        0         
 diopiReluLike: no oracle knows the right values (oracle)
 diopiReluLike: input is never int8 or int16 or int32 or int64 or float16 or bfloat16 or float64 (dtype)
 diopiReluLike: no case has to be refused (axis)
+diopiReluLike: no case has gaps between its elements (axis)
 
-1 functions, 3 cases; 0 functions without a hole; holes: 1 of oracle, 1 of dtype, 1 of axis
+1 functions, 3 cases; 0 functions without a hole; holes: 1 of oracle, 1 of dtype, 2 of axis
 """
 
 
