@@ -18,6 +18,27 @@ View::View(const Tensor& base, std::vector<int64_t> shape, std::vector<int64_t> 
     }
 }
 
+namespace {
+
+View contiguous_view(const Tensor& like, Dtype dtype, const std::vector<int64_t>& shape, Buffer& memory) {
+    std::vector<int64_t> strides(shape.size());
+    int64_t numel = 1;
+    for (size_t i = shape.size(); i-- > 0;) {
+        strides[i] = numel;
+        numel *= shape[i];
+    }
+    memory.allocate(std::max<int64_t>(numel, 1) * size_of(dtype));
+    Tensor base = like;
+    base.dtype = dtype;
+    base.data = memory.data();
+    return View(base, shape, std::move(strides));
+}
+
+}  // namespace
+
+Scratch::Scratch(const std::vector<int64_t>& shape, Dtype dtype, const Tensor& like)
+    : view_(contiguous_view(like, dtype, shape, memory_)) {}
+
 View permuted(const Tensor& tensor, const std::vector<int64_t>& dims) {
     std::vector<int64_t> shape;
     std::vector<int64_t> strides;

@@ -58,11 +58,11 @@ void find_grad_weight(const Args& args, const Tensor& image, const Tensor& respo
         return;
     }
     const auto widened = [&](const Tensor& operand) {
-        const Tensor copy = new_tensor(args.ctx, operand.name, shape_of(operand), dtype, operand);
-        copy_elements(copy, operand);
+        Scratch copy(shape_of(operand), dtype, operand);
+        copy_elements(copy.tensor(), operand);
         return copy;
     };
-    correlate(args.grad_weight, widened(image), widened(response), convolution);
+    correlate(args.grad_weight, widened(image).tensor(), widened(response).tensor(), convolution);
 }
 
 template <typename Args>

@@ -26,18 +26,22 @@ void pool(int space, const Args& args, const Tensor& indices) {
 template <typename Args>
 void pool_backward(int space, const Args& args) {
     const Tensor& arriving = args.grad_output;
-    Tensor positions = args.indices;
-    require_dtype_in(positions, kIndex);
+    require_dtype_in(args.indices, kIndex);
     require_disjoint(args.grad_input, arriving);
     require_disjoint(args.grad_input, args.input);
     const Pooling pooling = pooling_of(space, args, arriving);
-    if (positions.is_null()) {
-        positions = new_tensor(args.ctx, "indices", shape_of(arriving), Dtype::kInt64, args.input);
-        const Tensor maxima = new_tensor(args.ctx, "maxima", shape_of(arriving), args.input.dtype, args.input);
-        max_pool(maxima, positions, args.input, pooling);
+    const auto spread = [&](const Tensor& positions) {
+        max_pool_backward(args.grad_input, arriving, positions, pooling,
+                          "C5: every index is -1 or a position in its plane of input");
+    };
+    if (!args.indices.is_null()) {
+        spread(args.indices);
+        return;
     }
-    max_pool_backward(args.grad_input, arriving, positions, pooling,
-                      "C5: every index is -1 or a position in its plane of input");
+    const Scratch positions(shape_of(arriving), Dtype::kInt64, args.input);
+    const Scratch maxima(shape_of(arriving), args.input.dtype, args.input);
+    max_pool(maxima.tensor(), positions.tensor(), args.input, pooling);
+    spread(positions.tensor());
 }
 
 }  // namespace

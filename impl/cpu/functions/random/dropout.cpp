@@ -18,10 +18,13 @@ void thin_out(const Args& args, const Tensor& out) {
         }
         return;
     }
-    const Tensor mask =
-        args.mask.is_null() ? new_tensor(args.ctx, "mask", shape_of(input), Dtype::kBool, input) : args.mask;
-    require_separate({&mask}, {&out, &input});
-    drop_out(out, mask, input, args.p, args.train, args.generator);
+    if (args.mask.is_null()) {
+        const Scratch mask(shape_of(input), Dtype::kBool, input);
+        drop_out(out, mask.tensor(), input, args.p, args.train, args.generator);
+        return;
+    }
+    require_separate({&args.mask}, {&out, &input});
+    drop_out(out, args.mask, input, args.p, args.train, args.generator);
 }
 
 }  // namespace

@@ -50,6 +50,18 @@ class Buffer {
     std::unique_ptr<char, Free> data_;
 };
 
+// A contiguous tensor for intermediate results, on the device of `like`, in memory of the library. The host is not
+// asked for it: the dispatch library hands over copies in host memory that still name the device.
+class Scratch {
+  public:
+    Scratch(const std::vector<int64_t>& shape, Dtype dtype, const Tensor& like);
+    const Tensor& tensor() const { return view_.tensor(); }
+
+  private:
+    Buffer memory_;
+    View view_;
+};
+
 namespace detail {
 void* dense_input(const Tensor& tensor, Dtype dtype, Buffer& buffer);
 void* dense_output(const Tensor& tensor, Dtype dtype, Buffer& buffer);
