@@ -1387,22 +1387,6 @@ diopi_configs = {
             ],
         ),
     ),
-    "cross_entropy_loss_6": dict(
-        name=["cross_entropy"],
-        interface=["torch.nn.functional"],
-        tag=["diopiCrossEntropyLoss"],
-        dtype=[np.float16, np.float32, np.float64],
-        requires_backward=[0],
-        para=dict(reduction=["none"], ignore_index=[-100], label_smoothing=[0.0]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["out"], "shape": ((2,),)},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 0),)},
-                {"ins": ["target"], "shape": ((2, 0),)},
-            ],
-        ),
-    ),
     "nll_loss": dict(
         name=["nll_loss"],
         interface=["torch.nn.functional"],

@@ -93,6 +93,11 @@ void Validation::bindSpread(int i, int16_t name, const Sizes& sizes) {
 
 void Validation::spread(int i, int16_t name, const Sizes& sizes) {
     const auto known = spreads_.find(name);
+    const auto isFree = [&](const Parameter& rule) { return rule.isRead && (rule.free & kFreeShape) != 0; };
+    // Where the shape of an operand is free, so is how many dimensions of the result are the variadic ones.
+    if (std::any_of(rules_, rules_ + operands_.count, isFree)) {
+        return;
+    }
     if (known != spreads_.end() && !isAlike(sizes, known->second)) {
         fail(i,
              "is " + textOfOperand(i) + " and must have " + textOf(known->second) + " where it has " + textOf(sizes));

@@ -73,6 +73,10 @@ def test_the_other_arguments_follow(interface: Interface) -> None:
     assert k == sizes[dim] + 1 == plain(case.arguments["values"])[dim]
 
 
+TOGETHER = frozenset({"RMSNorm normalized_shape.length"})
+"""Keys that no call violates alone: without a dimension to normalise, C3 asks for another shape of inv_rms."""
+
+
 @pytest.mark.parametrize("share", [pytest.param(8, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)])
 def test_every_key_is_violated_by_a_case(interface: Interface, share: int) -> None:
     found = [f for f in functions_of(interface) if picked(f.name, share)]
@@ -83,4 +87,4 @@ def test_every_key_is_violated_by_a_case(interface: Interface, share: int) -> No
         if constraint.key is not None
         and constraint.id not in {case.breaks for case in broken(interface, function.name).values()}
     ]
-    assert missing == []
+    assert set(missing) <= TOGETHER

@@ -128,7 +128,8 @@ def test_edge_values_reach_every_dtype(interface: Interface) -> None:
 
 def test_reductions_have_a_long_dimension(interface: Interface) -> None:
     for name, dim in (("diopiSum", (1,)), ("diopiSoftmax", 1), ("diopiCumsum", 1), ("diopiMax", 1)):
-        cases = {case.dtype: case.arguments for case in of_axis(interface, name, "large")}
+        found = [case for case in of_axis(interface, name, "large") if not case.id.endswith("large-columns")]
+        cases = {case.dtype: case.arguments for case in found}
         assert {"float16", "bfloat16", "float32", "float64"} <= set(cases), name
         for arguments in cases.values():
             assert arguments["input"].shape == (3, 70_001) and arguments["dim"] == dim  # type: ignore[union-attr]

@@ -36,7 +36,7 @@ View contiguous_view(const Tensor& like, Dtype dtype, const std::vector<int64_t>
 
 }  // namespace
 
-Scratch::Scratch(const std::vector<int64_t>& shape, Dtype dtype, const Tensor& like)
+Temporary::Temporary(const std::vector<int64_t>& shape, Dtype dtype, const Tensor& like)
     : view_(contiguous_view(like, dtype, shape, memory_)) {}
 
 View permuted(const Tensor& tensor, const std::vector<int64_t>& dims) {

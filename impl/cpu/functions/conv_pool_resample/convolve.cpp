@@ -58,7 +58,7 @@ void find_grad_weight(const Args& args, const Tensor& image, const Tensor& respo
         return;
     }
     const auto widened = [&](const Tensor& operand) {
-        Scratch copy(shape_of(operand), dtype, operand);
+        Temporary copy(shape_of(operand), dtype, operand);
         copy_elements(copy.tensor(), operand);
         return copy;
     };

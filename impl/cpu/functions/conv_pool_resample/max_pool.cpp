@@ -38,8 +38,8 @@ void pool_backward(int space, const Args& args) {
         spread(args.indices);
         return;
     }
-    const Scratch positions(shape_of(arriving), Dtype::kInt64, args.input);
-    const Scratch maxima(shape_of(arriving), args.input.dtype, args.input);
+    const Temporary positions(shape_of(arriving), Dtype::kInt64, args.input);
+    const Temporary maxima(shape_of(arriving), args.input.dtype, args.input);
     max_pool(maxima.tensor(), positions.tensor(), args.input, pooling);
     spread(positions.tensor());
 }

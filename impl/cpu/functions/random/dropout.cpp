@@ -19,7 +19,7 @@ void thin_out(const Args& args, const Tensor& out) {
         return;
     }
     if (args.mask.is_null()) {
-        const Scratch mask(shape_of(input), Dtype::kBool, input);
+        const Temporary mask(shape_of(input), Dtype::kBool, input);
         drop_out(out, mask.tensor(), input, args.p, args.train, args.generator);
         return;
     }

@@ -52,9 +52,9 @@ class Buffer {
 
 // A contiguous tensor for intermediate results, on the device of `like`, in memory of the library. The host is not
 // asked for it: the dispatch library hands over copies in host memory that still name the device.
-class Scratch {
+class Temporary {
   public:
-    Scratch(const std::vector<int64_t>& shape, Dtype dtype, const Tensor& like);
+    Temporary(const std::vector<int64_t>& shape, Dtype dtype, const Tensor& like);
     const Tensor& tensor() const { return view_.tensor(); }
 
   private:
