@@ -1,7 +1,7 @@
 """What the suite knows of single operators beyond their contracts: values that tell right results from wrong ones, and
 axes on which an operator has no agreed result.
 
-Which calls are legal, and how elements are drawn, stands in the spec alone (see `legal`, and `domain` of a parameter).
+Which calls are legal, and how elements are drawn, only the spec states (see `legal`, and `domain` of a parameter).
 A new operator needs an entry only where numbers would give nothing worth comparing.
 """
 

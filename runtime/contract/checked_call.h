@@ -14,7 +14,7 @@ namespace diopigen::contract {
 
 class CheckedCall {
   public:
-    // Asks each tensor once for what the checks, and whoever makes the call, have to know. Throws a Failure where the
+    // Asks each tensor once for what the checks and the kernel have to know. Throws a Failure where the
     // host runtime refuses. The operands must outlive this.
     CheckedCall(Id id, Operands operands);
     CheckedCall(const CheckedCall&) = delete;

@@ -36,25 +36,4 @@ Rows rows_over(const Tensor& input, const char* name, diopiSize_t dims) {
     return rows_of(input, is_reduced);
 }
 
-Rows rows_over(const Tensor& input, const char* name, const int64_t* dim) {
-    return rows_over(input, name, dim == nullptr ? diopiSize_t{nullptr, 0} : diopiSize_t{dim, 1});
-}
-
-void require_reduced(const Tensor& output, const Tensor& input, const Rows& rows, KeepDim keep) {
-    std::vector<int64_t> with = shape_of(input);
-    std::vector<int64_t> without;
-    for (const int64_t dim : rows.reduced) {
-        with[dim] = 1;
-    }
-    for (const int64_t dim : rows.kept) {
-        without.push_back(input.shape[dim]);
-    }
-    const bool is_kept = shape_of(output) == with;
-    if (keep == KeepDim::kYes || (keep == KeepDim::kEither && is_kept)) {
-        require_shape(output, with);
-    } else {
-        require_shape(output, without);
-    }
-}
-
 }  // namespace diopi::cpu

@@ -74,15 +74,6 @@ Tensor tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowe
     return result;
 }
 
-Tensor optional_tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowed) {
-    if (handle != nullptr) {
-        return tensor(name, handle, allowed);
-    }
-    Tensor result;
-    result.name = name;
-    return result;
-}
-
 Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<int64_t>& shape, Dtype dtype,
                   const Tensor& like) {
     const diopiSize_t sizes{shape.data(), static_cast<int64_t>(shape.size())};
@@ -92,29 +83,6 @@ Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<
         fail(quoted(name) + ": the host gives no tensor", status == diopiSuccess ? diopiErrorOccurred : status);
     }
     return view(name, handle);
-}
-
-Number scalar(const char* name, const diopiScalar_t* handle, DtypeSet allowed) {
-    if (handle == nullptr) {
-        fail_null(name);
-    }
-    Number number;
-    number.dtype = from_public(handle->stype);
-    if (!contains(allowed, number.dtype)) {
-        fail(quoted(name) + " has the dtype " + name_of(number.dtype) + ", not one of " + dtypes_text(allowed),
-             diopiDtypeNotSupported);
-    }
-    number.is_real = is_floating(number.dtype);
-    if (number.is_real) {
-        number.real = handle->fval;
-    } else {
-        number.integer = number.dtype == Dtype::kBool ? handle->ival != 0 : handle->ival;
-    }
-    return number;
-}
-
-Number optional_scalar(const char* name, const diopiScalar_t* handle, DtypeSet allowed, Number fallback) {
-    return handle == nullptr ? fallback : scalar(name, handle, allowed);
 }
 
 bool Number::is_whole() const { return !is_real || (std::isfinite(real) && std::trunc(real) == real); }
@@ -138,14 +106,6 @@ void require_same_dtype(const Tensor& tensor, const Tensor& like) {
     if (!tensor.is_null() && !like.is_null() && tensor.dtype != like.dtype) {
         fail(quoted(tensor.name) + " has the dtype " + name_of(tensor.dtype) + " instead of " + name_of(like.dtype) +
                  ", that of '" + like.name + "'",
-             diopiDtypeNotSupported);
-    }
-}
-
-void require_castable(const Tensor& tensor, Dtype dtype) {
-    if (!tensor.is_null() && category(tensor.dtype) < category(dtype)) {
-        fail(quoted(tensor.name) + " has the dtype " + name_of(tensor.dtype) + ", which cannot take the " +
-                 name_of(dtype) + " of the result",
              diopiDtypeNotSupported);
     }
 }
@@ -198,24 +158,6 @@ void require_rank(const Tensor& tensor, int64_t least, int64_t most) {
     }
 }
 
-void require_broadcastable(const Tensor& operand, const Tensor& result) {
-    if (operand.is_null()) {
-        return;
-    }
-    if (result.rank == 0 && operand.rank == 1 && operand.numel == 1) {
-        return;
-    }
-    bool fits = operand.rank <= result.rank;
-    for (int64_t i = 1; fits && i <= operand.rank; ++i) {
-        const int64_t size = operand.shape[operand.rank - i];
-        fits = size == 1 || size == result.shape[result.rank - i];
-    }
-    if (!fits) {
-        fail(quoted(operand.name) + " has the shape " + shape_text(operand.shape, operand.rank) +
-             ", which does not broadcast to " + shape_text(result.shape, result.rank) + " of " + quoted(result.name));
-    }
-}
-
 void require_broadcast(const Tensor& result, std::initializer_list<const Tensor*> operands) {
     int64_t shape[kMaxRank];
     int64_t rank = 0;
@@ -255,18 +197,6 @@ void require_one_device(std::initializer_list<const Tensor*> tensors) {
             fail(quoted(tensor->name) + " lies on " + where + ", but '" + first->name + "' does not");
         }
     }
-}
-
-void require_text(const char* name, const char* text, std::initializer_list<const char*> allowed) {
-    if (text == nullptr) {
-        fail_null(name);
-    }
-    for (const char* candidate : allowed) {
-        if (std::strcmp(candidate, text) == 0) {
-            return;
-        }
-    }
-    fail(quoted(name) + " is '" + text + "', which is not one of its values");
 }
 
 diopiSize_t require_sizes(const char* name, diopiSize_t value) {

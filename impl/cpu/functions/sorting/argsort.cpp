@@ -1,4 +1,5 @@
 // Argsort. The order of equal elements is kept in any case.
+#include "diopi_cpu/arguments.h"
 #include "kernels.h"
 #include "sorted_rows.h"
 #include "sorting.h"
@@ -7,8 +8,7 @@ using namespace diopi::cpu;
 
 void diopi::kernels::argsort(const ArgsortArgs& args) {
     require_disjoint(args.out, args.input);
-    const int64_t dim = wrap_dim(args.dim.value_or(-1), args.input.rank);
-    const Rows rows = rows_over(args.input, "dim", &dim);
+    const Rows rows = rows_over(args.input, args.dim.value_or(-1));
     const View from = permuted(args.input, rows.order());
     const View to = permuted(args.out, rows.order());
     argsort_rows_of(to.tensor(), from.tensor(), rows, args.descending);

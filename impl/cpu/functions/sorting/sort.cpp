@@ -1,4 +1,5 @@
 // Sort: vectors of values and indices along one dimension. The order of equal elements is kept in any case.
+#include "diopi_cpu/arguments.h"
 #include "kernels.h"
 #include "pick.h"
 #include "sorted_rows.h"
@@ -8,8 +9,7 @@ using namespace diopi::cpu;
 
 void diopi::kernels::sort(const SortArgs& args) {
     require_picks_apart(args.values, args.indices, args.input);
-    const int64_t dim = wrap_dim(args.dim, args.input.rank);
-    const Rows rows = rows_over(args.input, "dim", &dim);
+    const Rows rows = rows_over(args.input, args.dim);
     const View from = permuted(args.input, rows.order());
     const View to_values = permuted(args.values, rows.order());
     const View to_indices = permuted(args.indices, rows.order());

@@ -1,4 +1,5 @@
 // Topk: the first elements of each row in order, without sorting the others. Of equal elements the first are taken.
+#include "diopi_cpu/arguments.h"
 #include "kernels.h"
 #include "pick.h"
 #include "sorted_rows.h"
@@ -11,8 +12,7 @@ void diopi::kernels::topk(const TopkArgs& args) {
     if (args.values.numel == 0) {
         return;
     }
-    const int64_t dim = wrap_dim(args.dim, args.input.rank);
-    const Rows rows = rows_over(args.input, "dim", &dim);
+    const Rows rows = rows_over(args.input, args.dim);
     const View from = permuted(args.input, rows.order());
     const View to_values = permuted(args.values, rows.order());
     const View to_indices = permuted(args.indices, rows.order());

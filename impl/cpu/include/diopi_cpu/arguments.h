@@ -21,7 +21,7 @@ inline Around around(const Tensor& tensor, int64_t dim) {
 inline Rows rows_over(const Tensor& input, diopiSize_t dims) { return rows_over(input, "dim", dims); }
 // All dimensions where there is no `dim`.
 inline Rows rows_over(const Tensor& input, std::optional<int64_t> dim) {
-    return rows_over(input, "dim", dim ? &*dim : nullptr);
+    return rows_over(input, dim ? diopiSize_t{&*dim, 1} : diopiSize_t{nullptr, 0});
 }
 
 }  // namespace diopi::cpu

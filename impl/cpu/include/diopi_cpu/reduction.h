@@ -23,13 +23,6 @@ struct Rows {
 
 // All dimensions where `dims` is empty; checks range and repetition of `dims`, negative ones count from the end.
 Rows rows_over(const Tensor& input, const char* name, diopiSize_t dims);
-// One dimension, or all where `dim` is null.
-Rows rows_over(const Tensor& input, const char* name, const int64_t* dim);
-
-enum class KeepDim { kYes, kNo, kEither };
-
-// The shape of `output` must be that of `input` without the reduced dimensions, or with size 1 there.
-void require_reduced(const Tensor& output, const Tensor& input, const Rows& rows, KeepDim keep);
 
 // How many rows of this length make a part that is worth a thread.
 inline int64_t row_grain(int64_t length) { return 1 + 16384 / (length + 1); }

@@ -42,8 +42,6 @@ struct Tensor {
 
 // A view of a handle that must not be null, with a dtype of `allowed` (else diopiDtypeNotSupported).
 Tensor tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowed);
-// The same where null is allowed.
-Tensor optional_tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowed);
 // A tensor that the operator allocated through diopiRequireTensor; contiguous, on the device of `like`.
 Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<int64_t>& shape, Dtype dtype,
                   const Tensor& like);
@@ -69,17 +67,10 @@ struct Number {
     bool is_whole() const;
 };
 
-// A scalar that must not be null, with a dtype of `allowed`.
-Number scalar(const char* name, const diopiScalar_t* handle, DtypeSet allowed);
-// The same where null is allowed: then `fallback`.
-Number optional_scalar(const char* name, const diopiScalar_t* handle, DtypeSet allowed, Number fallback = Number());
-
 // ---- Checks ----
 
 void require_same_dtype(const Tensor& tensor, const Tensor& like);
 void require_dtype(const Tensor& tensor, Dtype dtype);
-// The tensor must be able to take values of `dtype`: no floating value in an integer, no complex one in a real number.
-void require_castable(const Tensor& tensor, Dtype dtype);
 void require_same_shape(const Tensor& tensor, const Tensor& like);
 void require_shape(const Tensor& tensor, std::initializer_list<int64_t> shape);
 void require_shape(const Tensor& tensor, const std::vector<int64_t>& shape);
@@ -87,15 +78,10 @@ void require_shape(const Tensor& tensor, diopiSize_t shape);
 void require_rank(const Tensor& tensor, int64_t least, int64_t most = kMaxRank);
 // The tensor's shape must be what the operands (null ones left out) broadcast to together.
 void require_broadcast(const Tensor& result, std::initializer_list<const Tensor*> operands);
-void require_broadcastable(const Tensor& operand, const Tensor& result);
 // All on one device; a 0-d tensor may lie on the host.
 void require_one_device(std::initializer_list<const Tensor*> tensors);
-// `written` must not have one element twice, and must not overlap `other` but for being the same elements.
-void require_no_overlap(const Tensor& written);
-void require_no_overlap(const Tensor& written, const Tensor& other);
-// As above, where not even the same elements are allowed.
+// The tensors must share no memory, not even as the same elements.
 void require_disjoint(const Tensor& written, const Tensor& other);
-void require_text(const char* name, const char* text, std::initializer_list<const char*> allowed);
 // `value`, which must not be null.
 diopiSize_t require_sizes(const char* name, diopiSize_t value);
 // A dimension in [0, rank), counted from the end where negative; 0-d tensors have one dimension, as in PyTorch.
