@@ -9,19 +9,19 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
 
 help:
-	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a judged library"
+	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
 	@echo "make demo-torch train a ResNet and a decoder with PyTorch on droplet, beside the CPU"
 	@echo "make build      compile once what the tests run (PRESET=plain, released, address, ...; docs/building.md)"
 	@echo "make unit       the tests that need no compiler, in under a minute"
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
 	@echo "make nightly    everything that needs no GPU: hours"
-	@echo "make conformance  judge the released CPU library by every case, those of models included"
+	@echo "make conformance  run every case over the released CPU library, those of models included"
 	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
-	@echo "make conformance-cuda  judge the CUDA library by every case; needs a GPU"
+	@echo "make conformance-cuda  run every case over the CUDA library; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   runtime and simulated device under the address sanitizer; all sanitizers in make nightly"
-	@echo "make lint       ruff and clang-format"
+	@echo "make lint       ruff, clang-format and the list of words (tools/words.yaml)"
 	@echo "make types      mypy"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
@@ -50,7 +50,7 @@ build: $(VENV)/ready
 unit: $(VENV)/ready
 	@$(PYTEST) -m "not build and not suite and not torch and not slow and not sanitize and not heavy"
 
-# tests/pytorch is a run of its own: whoever links libraries of other tests must not find the functions that a loaded
+# tests/pytorch is a run of its own: what links libraries of other tests must not find the functions that a loaded
 # backend offers.
 test: $(VENV)/ready
 	@if $(BIN)/python -c 'import torch' 2>/dev/null; \
@@ -74,7 +74,7 @@ demo-torch: $(VENV)/torch
 
 MODELS := $(basename $(notdir $(wildcard specs/models/*.yaml)))
 RELEASED := build/tests/released
-JUDGED := --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so -j $(JOBS)
+UNDER_TEST := --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopirt.so -j $(JOBS)
 
 # The library as it is released, for every processor, and the tests that only it can pass.
 released: $(VENV)/ready
@@ -87,8 +87,8 @@ conformance: $(VENV)/ready
 	@$(BUILD) released
 	@$(BUILD) --target diopigen_runtime_shared --target diopi_impl --target shims_over_cpu --target pool_std --target pool_openmp --target philox_program
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu
-	@$(BIN)/diopigen conformance run $(JUDGED)
-	@$(BIN)/diopigen conformance run $(JUDGED) --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
+	@$(BIN)/diopigen conformance run $(UNDER_TEST)
+	@$(BIN)/diopigen conformance run $(UNDER_TEST) --time-limit 300 --memory-limit 0 $(MODELS:%=--model %)
 
 cuda: $(VENV)/ready
 	@$(BIN)/python tools/build_cuda.py --jobs $(JOBS)
@@ -99,7 +99,7 @@ cuda-sample: $(VENV)/ready
 # Everything that a machine with a GPU can show: all cases, those of models, streams, the memory of the device, and the
 # speed beside PyTorch's.
 conformance-cuda: $(VENV)/ready
-	@$(BIN)/python tools/judge_cuda.py --jobs $(JOBS)
+	@$(BIN)/python tools/verify_cuda.py --jobs $(JOBS)
 
 # The runtime and the simulated device. Shims, the CPU library and the thread sanitizer follow in `make nightly`.
 sanitize: $(VENV)/ready
@@ -117,6 +117,7 @@ lint: $(VENV)/ready
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python tools/check_format.py
+	@$(BIN)/python tools/check_words.py
 
 types: $(VENV)/ready
 	@$(BIN)/mypy
@@ -138,14 +139,14 @@ bench: released
 		--sample --seconds 360
 
 mutation: released
-	@$(BIN)/diopigen conformance mutate $(JUDGED) --json build/mutation.json
+	@$(BIN)/diopigen conformance mutate $(UNDER_TEST) --json build/mutation.json
 
 # A run that was cut off goes on where it ended (build/source-faults).
 mutation-sources: $(VENV)/ready
 	@$(BIN)/diopigen conformance mutate-sources -j $(JOBS) --json build/source-faults.json
 
 variants: released
-	@$(BIN)/diopigen conformance variants $(JUDGED) --json build/variants.json
+	@$(BIN)/diopigen conformance variants $(UNDER_TEST) --json build/variants.json
 
 # docs/portability.md. The whole takes hours of two cores where nothing is built yet; rows that are good are kept.
 portability: $(VENV)/ready

@@ -2,7 +2,7 @@
 
 Each command runs several times in a process of its own (what a user waits for); load and check also inside one process.
 The fastest run counts: it is the one that the rest of the machine disturbed least. Where more processes want to run
-than there are processors, the time that a run has spent on processors is judged in place of the time that passed.
+than there are processors, the time that a run has spent on processors is compared instead of the time that passed.
 
 The suite is measured with the library in build/cpu and the runtime in build/runtime, or with those that are named:
 `python -m benchmarks.generator [LIBRARY RUNTIME]`.
@@ -46,7 +46,7 @@ class Measurement:
     promised: float
     parallel: int = 1
 
-    def judged(self, busy: bool) -> float:
+    def seconds(self, busy: bool) -> float:
         """The seconds to hold against the promise."""
         return self.times.processors / self.parallel if busy else self.times.passed
 
@@ -167,7 +167,7 @@ def main() -> int:
     width = max(len(item.name) for item in found)
     print(f"{'':<{width}}  {'seconds':>8}  {'on processors':>13}  {'promised':>8}  {'ratio':>6}")
     for item in found:
-        ratio = item.judged(busy) / item.promised
+        ratio = item.seconds(busy) / item.promised
         times = item.times
         print(
             f"{item.name:<{width}}  {times.passed:>8.3f}  {times.processors:>13.3f}  "
@@ -175,7 +175,7 @@ def main() -> int:
         )
     if busy:
         print("the machine is busy: ratios are those of the time on processors")
-    return int(any(item.judged(busy) > item.promised for item in found))
+    return int(any(item.seconds(busy) > item.promised for item in found))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def vendor_name(directory: Path) -> str:
 def resolved_config(
     interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink
 ) -> ResolvedConfig | None:
-    """The table of a vendor, judged by every rule; None where its folder or configuration cannot be read.
+    """The table of a vendor, checked by every rule; None where its folder or configuration cannot be read.
 
     Without `prelude` the public headers are made from the spec for the time of the scan.
     """
@@ -67,22 +67,22 @@ def resolved_config(
 
 
 def read_vendor(
-    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink, judged: Sink
+    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink, rule_sink: Sink
 ) -> tuple[tuple[VendorFunction, ...] | None, ResolvedConfig | None]:
     """The operators that a vendor's sources define, exported or in `impl::VENDOR`, and its table, from one scan; None
-    for what cannot be read. Findings of the scan go to `sink`, what the rules say to `judged`."""
+    for what cannot be read. Findings of the scan go to `sink`, those of the rules to `rule_sink`."""
     expected = c_interface(interface)
     sources = _scan(interface, expected, where, vendor, prelude, sink)
-    config = _config(vendor, judged) if vendor.directory.is_dir() else None
+    config = _config(vendor, rule_sink) if vendor.directory.is_dir() else None
     if sources is None:
         return None, None
     operators = {function.name for function in interface.functions if function.family != "runtime"}
     definitions = tuple(found for found in sources.functions if found.function.name in operators)
     if config is None:
         return definitions, None
-    own = _own_functions(vendor, sources, judged)
-    implemented = check_impl(expected, replace(sources, functions=own), judged)
-    return definitions, resolved_for(interface, vendor.name, config, implemented, judged)
+    own = _own_functions(vendor, sources, rule_sink)
+    implemented = check_impl(expected, replace(sources, functions=own), rule_sink)
+    return definitions, resolved_for(interface, vendor.name, config, implemented, rule_sink)
 
 
 def resolved_for(

@@ -173,7 +173,7 @@ def _shims(
 def _look(root: Path, vendor: str) -> _Tree:
     """What is at `root`. Raises `Failure` where something else is there."""
     if not root.is_dir():
-        return _Tree(True)  # what else may be in the way is found by whoever writes
+        return _Tree(True)  # what else may be in the way is found when files are written
     with disk.faults(root, "read"):
         names = sorted(path.name for path in root.iterdir())
     names = [name for name in names if name != ".git" and not name.startswith(RESERVED_PREFIX)]

@@ -30,9 +30,9 @@ for shared in ("header", "host_calls"):  # the facts of the interface and call f
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What commands work out of the spec is kept while the tests of a change run: the first command does the work, the
-    others find it in a cache that is empty at the start. The whole run, with `slow` tests, does without (tests/output
-    has those of the cache itself)."""
+    """What commands derive from the spec is cached while the tests of a change run: the first command does the work,
+    the others find it in a cache that is empty at the start. The whole run, with `slow` tests, does without
+    (tests/output has those of the cache itself)."""
     sampling.RUNS_ALL = "not slow" not in str(config.option.markexpr)
     if hasattr(config, "workerinput"):
         return  # the controller's folder comes with the environment

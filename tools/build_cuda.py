@@ -1,6 +1,6 @@
 """Compiles and links the CUDA library where nvcc is at hand, and checks what it shows.
 
-No GPU is needed: whether the kernels are right is judged in emulation (tests/cuda). One architecture is compiled
+No GPU is needed: whether the kernels are right is checked in emulation (tests/cuda). One architecture is compiled
 unless others are named; the release has those of impl/cuda/CMakeLists.txt.
 """
 
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--sample", action="store_true", help=f"compile {' and '.join(SAMPLE)} alone, link nothing")
     options = parser.parse_args()
     if shutil.which("nvcc") is None and not Path("/usr/local/cuda/bin/nvcc").exists():
-        print("no nvcc here: the CUDA library is not compiled; its kernels are judged in emulation (make test)")
+        print("no nvcc here: the CUDA library is not compiled; its kernels are checked in emulation (make test)")
         return 0
     start = time.monotonic()
     architectures = (

@@ -60,10 +60,10 @@ def summary(found: Iterable[Kernel]) -> list[str]:
     found = list(found)
     stacked = [kernel for kernel in found if kernel.stack > MOST_STACK]
     spilling = [kernel for kernel in found if kernel.spilled > MOST_STACK]
-    judged = sum(any(engine in kernel.name for engine in ENGINES) for kernel in found)
+    engines = sum(any(engine in kernel.name for engine in ENGINES) for kernel in found)
     lines = [
         f"{len(found)} kernels: {len(stacked)} with more than {MOST_STACK} bytes of stack, "
-        f"{len(spilling)} that spill as much, {judged} that must do neither"
+        f"{len(spilling)} that spill as much, {engines} that must do neither"
     ]
     for kernel in found:
         if kernel.is_wrong:

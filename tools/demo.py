@@ -1,4 +1,4 @@
-"""droplet from an empty folder to a judged library: scaffold, kernels, shims, build, conformance, coverage, a trace.
+"""droplet from an empty folder to a verified library: scaffold, kernels, shims, build, conformance, coverage, a trace.
 
 `make demo` runs it. Everything is written below build/, and a second run starts the tree from nothing again.
 """
@@ -33,7 +33,7 @@ JOBS = str(os.cpu_count() or 2)
 
 
 def main() -> int:
-    """Runs the steps; the exit code is that of the judgements. The last line of a failure names the step."""
+    """Runs the steps; the exit code is that of the conformance runs. The last line of a failure names the step."""
     started = time.monotonic()
     shutil.rmtree(LOGS, ignore_errors=True)
     say("spec       is read and checked")
@@ -63,17 +63,17 @@ def main() -> int:
     known = ["--exceptions", str(EXAMPLE / "exceptions.yaml")]
     chosen = [word for name in kernels for word in ("--ops", name)]
     say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
-    native = judge("native", dispatch, libraries, [*known, *chosen])
+    native = conformance("native", dispatch, libraries, [*known, *chosen])
     say(f"\nsample     all functions, at most {SAMPLE} cases of each, on a device with random delays\n")
     delayed = {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}
-    sample = judge("sample", dispatch, delayed, [*known, "--sample", SAMPLE])
+    sample = conformance("sample", dispatch, delayed, [*known, "--sample", SAMPLE])
     say("")
     subprocess.run(
         [DIOPIGEN, "coverage", "impl/droplet", "--next", "5"], cwd=TREE, stderr=subprocess.DEVNULL, check=False
     )
     trace = TREE / "build/trace.json"
     traced = {**libraries, "DIOPI_SIM_TRACE": str(trace)}
-    judge("trace", dispatch, traced, ["--ops", "Softmax", "--ops", "Mm"], quiet=True)
+    conformance("trace", dispatch, traced, ["--ops", "Softmax", "--ops", "Mm"], quiet=True)
     found = sorted(trace.parent.glob("trace*.json"))
     say(f"\ntrace      {short(found[0])}: open it in chrome://tracing" if found else "\ntrace      MISSING")
     say(f"All of it in {time.monotonic() - started:.0f} s. Look around: {short(TREE)}/README.md")
@@ -146,7 +146,7 @@ def build_reference() -> Path:
     return REFERENCE
 
 
-def judge(
+def conformance(
     step: str, library: Path, environment: Mapping[str, str], chosen: Sequence[str], *, quiet: bool = False
 ) -> int:
     """Conformance through the dispatch library; gives the exit code."""

@@ -55,7 +55,7 @@ def all_cases(device: Device, group: str, seconds: float) -> Iterator[tuple[Case
 
 
 def main() -> int:
-    """Measures, prints, judges."""
+    """Measures, prints, and checks the limits."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu")
     parser.add_argument("--lib", type=Path, required=True)
     parser.add_argument("--runtime", type=Path, required=True)

@@ -30,7 +30,7 @@ def measure(library: Path, runtime: Path) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measures, prints, judges."""
+    """Measures, prints, and checks the limits."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu.overhead")
     parser.add_argument("--lib", type=Path, required=True)
     parser.add_argument("--runtime", type=Path, required=True)

@@ -63,7 +63,7 @@ def seconds(call: Callable[[], object], ahead: Callable[[], object], repeats: in
 
 
 def main() -> int:
-    """Checks, or measures, prints and judges."""
+    """Checks results only, or measures, prints and compares with the limits."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda")
     parser.add_argument("--lib", type=Path, required=True)
     parser.add_argument("--runtime", type=Path, required=True)

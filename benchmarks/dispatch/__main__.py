@@ -1,4 +1,4 @@
-"""`python -m benchmarks.dispatch`: builds both sides, measures them in one run, and judges the promise."""
+"""`python -m benchmarks.dispatch`: builds both sides, measures them in one run, and checks the promise."""
 
 from __future__ import annotations
 

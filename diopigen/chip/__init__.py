@@ -1,1 +1,1 @@
-"""What a chip can do: its YAML file, read and judged with positions, and the table that launches are held to."""
+"""What a chip can do: its YAML file, read and validated with positions, and the table that launches are held to."""

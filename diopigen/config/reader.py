@@ -1,4 +1,4 @@
-"""convert_config.yaml to a `ConfigFile`: the form of the file is judged here, what its words mean is not."""
+"""convert_config.yaml to a `ConfigFile`: checks the form of the file, not what its words mean."""
 
 from __future__ import annotations
 

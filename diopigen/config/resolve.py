@@ -1,4 +1,4 @@
-"""A configuration judged by every rule, and resolved to a table for every function of the interface."""
+"""A configuration checked by every rule, and resolved to a table for every function of the interface."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ the last place at worst (8 roundings), or a few single operations."""
 
 
 _NUMBERS = 4
-"""Roundings of float64 in the numbers that Python works out before: 1 - momentum, a mean's divisor, a root's exponent.
+"""Roundings of float64 in the numbers that Python computes before: 1 - momentum, a mean's divisor, a root's exponent.
 The classes exact, rounding and transcendental have none."""
 
 

@@ -24,7 +24,7 @@ from diopigen.ir.types import INTEGERS
 Arguments = dict[str, Value]
 _MADE = frozenset({"context", "generator", "generators", "stream", "opaque", "new_tensor", "new_tensors"})
 _FOLLOWS = "follows from its rule"
-"""Stands for a tensor until its shape is worked out."""
+"""Stands for a tensor until its shape is inferred."""
 
 
 def number(value: Any, param: Parameter) -> Number:

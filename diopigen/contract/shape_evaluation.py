@@ -109,7 +109,7 @@ class Evaluator:
         return tuple(sizes)
 
     def known(self, name: str) -> Any:
-        """The value of a parameter; an output's shape is worked out where it was not given."""
+        """The value of a parameter; an output's shape is inferred where it was not given."""
         if name not in self.values:
             param = self.params.get(name)
             if param is None:

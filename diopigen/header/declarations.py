@@ -79,7 +79,7 @@ class DeclarationReader:
         self._source_of = source_of
         self._top = list(self._flat(unit.cursor)) if renamed is None else []
         self.renamed = self._typedef_names() if renamed is None else renamed
-        # Each way to write a type, a parameter or a return type is worked out once.
+        # Each way to write a type, a parameter or a return type is resolved once.
         self._types: dict[str, tuple[str, str]] = {}
         self._pieces: dict[str, tuple[str, str, str]] = {}
         self._outsides: dict[tuple[str, str], tuple[str, str, bool, bool]] = {}
@@ -214,7 +214,7 @@ class DeclarationReader:
         return known
 
     def _type(self, spelling: str, clang_type: Callable[[], Any]) -> tuple[str, str]:
-        """Canonical and resolved spelling, worked out once for each way to write a type.
+        """Canonical and resolved spelling, computed once for each way to write a type.
 
         Parameters of array type become the pointers that they decay to, as in the function's type.
         """

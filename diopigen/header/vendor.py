@@ -1,7 +1,7 @@
 """Finds the functions that a vendor implements, without the vendor's SDK, and checks them against the interface.
 
 Clang goes on after an include that it cannot find. Bodies are skipped, so that only signatures need their types;
-where one of those is unknown, the function is marked and its signature is not judged.
+where one of those is unknown, the function is marked and its signature is not checked.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Model:
 def load_models(root: Path, sink: Sink, display: str) -> tuple[Model, ...]:
     """The tables in the folder `models` of a spec, by name; `display` stands for the spec's folder in spans.
 
-    What breaks the grammar is reported, and its file left out. Whether the rest fits the interface is judged by
+    What breaks the grammar is reported, and its file left out. Whether the rest fits the interface is checked by
     `conformance.models`.
     """
     folder = root / "models"

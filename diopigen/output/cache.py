@@ -1,4 +1,4 @@
-"""What was worked out before, kept in the user's cache folder: always right, or not used.
+"""Results cached in the user's cache folder under a digest of their inputs: always right, or not used.
 
 An entry is found by a digest over every byte that it follows from, so that nothing has to be invalidated. It is
 written beside its place and renamed, so that runs side by side see whole entries; a digest over its content stands in

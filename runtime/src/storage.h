@@ -11,7 +11,7 @@
 
 namespace diopigen {
 
-/// Memory on the host or the device. The destructor frees it at once: whoever drops the last reference has called
+/// Memory on the host or the device. The destructor frees it at once: the owner of the last reference has called
 /// prepareToFree() before.
 class Storage {
   public:

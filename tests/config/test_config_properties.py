@@ -52,7 +52,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-def judged(text: str) -> Sink:
+def findings_of(text: str) -> Sink:
     """A run over a text; every finding has a place in it."""
     resolved, sink = run(text, the_interface(), implemented=frozenset(VENDOR_FUNCTIONS["camb"]))
     lines = BREAKS.split(text)
@@ -72,13 +72,13 @@ def judged(text: str) -> Sink:
 @relaxed
 @given(text=mutated())
 def test_a_mutated_file_never_raises(text: str) -> None:
-    judged(text)
+    findings_of(text)
 
 
 @relaxed
 @given(pieces=st.lists(PIECES, max_size=25))
 def test_any_sequence_of_pieces_never_raises(pieces: list[str]) -> None:
-    judged("".join(pieces))
+    findings_of("".join(pieces))
 
 
 @relaxed
@@ -87,7 +87,7 @@ def test_any_sequence_of_pieces_never_raises(pieces: list[str]) -> None:
 @example(value=")->)->", key="dtype")
 @example(value="NCHW(NCHW(NCHW", key="layout")
 def test_any_text_as_a_value_never_raises(value: str, key: str) -> None:
-    judged(f"- diopiAdd:\n    {key}: {json.dumps(value)}\n")
+    findings_of(f"- diopiAdd:\n    {key}: {json.dumps(value)}\n")
 
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
@@ -127,11 +127,11 @@ def test_what_is_written_is_what_is_read(
 
 @pytest.mark.parametrize("depth", [40, 10_000])
 def test_depth_is_bounded(depth: int) -> None:
-    assert [finding.code for finding in judged("[" * depth).sorted()] == ["yaml-too-deep"]
+    assert [finding.code for finding in findings_of("[" * depth).sorted()] == ["yaml-too-deep"]
 
 
 def test_a_large_file_is_read_in_good_time() -> None:
     names = [function.name for function in the_interface().functions if function.family != "runtime"]
     entry = "- {name}:\n    dtype: (int63)->int32, (float64)->float32\n    layout: NHWC, NHCW, iput(ND)\n"
-    sink = judged("".join(entry.format(name=name) for name in names))
+    sink = findings_of("".join(entry.format(name=name) for name in names))
     assert sink.count(Severity.ERROR) > 2 * len(names)

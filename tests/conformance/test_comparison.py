@@ -15,7 +15,7 @@ from diopigen.conformance.values import draw
 from diopigen.ir.recipe import Drawn
 
 
-def judge(actual: object, expected: object, dtype: str, tolerance: str, **options: object) -> Fault | None:
+def fault_of(actual: object, expected: object, dtype: str, tolerance: str, **options: object) -> Fault | None:
     """The comparison of two lists, the expected one in the type in which oracles compute."""
     wanted = Expected(widest(np.asarray(expected)), **options)  # type: ignore[arg-type]
     return compare(encode(np.asarray(actual), dtype), dtype, wanted, tolerance, "out")
@@ -35,11 +35,11 @@ EXACT = [
 
 @pytest.mark.parametrize(("actual", "expected", "right"), EXACT)
 def test_exact_floats_are_compared_bit_by_bit(actual: list[float], expected: list[float], right: bool) -> None:
-    assert (judge(actual, expected, "float32", "exact") is None) is right
+    assert (fault_of(actual, expected, "float32", "exact") is None) is right
 
 
 def test_the_sign_of_zero_may_be_open() -> None:
-    assert judge([0.0], [-0.0], "float32", "exact", signed_zero=False) is None
+    assert fault_of([0.0], [-0.0], "float32", "exact", signed_zero=False) is None
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
@@ -47,9 +47,9 @@ def test_the_sign_of_zero_may_be_open() -> None:
 def test_a_float_is_held_to_its_bound(dtype: str, tolerance: str) -> None:
     bound = bound_of(tolerance, dtype)
     limit = bound.relative + bound.scaled
-    assert judge([1 + 0.9 * limit], [1.0], dtype, tolerance) is None
-    assert judge([1 + 2.5 * limit], [1.0], dtype, tolerance) is not None
-    assert judge([1 - 2.5 * limit], [1.0], dtype, tolerance) is not None
+    assert fault_of([1 + 0.9 * limit], [1.0], dtype, tolerance) is None
+    assert fault_of([1 + 2.5 * limit], [1.0], dtype, tolerance) is not None
+    assert fault_of([1 - 2.5 * limit], [1.0], dtype, tolerance) is not None
 
 
 def test_bounds_by_number() -> None:
@@ -64,9 +64,9 @@ def test_bounds_by_number() -> None:
 
 
 def test_the_scale_widens_the_bound_where_terms_cancel() -> None:
-    assert judge([1e-7], [0.0], "float32", "rounding") is not None
-    assert judge([1e-7], [0.0], "float32", "rounding", scale=np.array([1.0])) is None
-    assert judge([1e-3], [0.0], "float32", "rounding", scale=np.array([1.0])) is not None
+    assert fault_of([1e-7], [0.0], "float32", "rounding") is not None
+    assert fault_of([1e-7], [0.0], "float32", "rounding", scale=np.array([1.0])) is None
+    assert fault_of([1e-3], [0.0], "float32", "rounding", scale=np.array([1.0])) is not None
 
 
 @pytest.mark.parametrize(("dtype", "half_epsilon"), [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
@@ -74,56 +74,56 @@ def test_attention_may_round_one_factor_to_the_dtype_of_the_operands(dtype: str,
     # Terms of the size 64 that cancel to 1: one rounding of a factor of each is allowed to attention alone.
     options = {"scale": np.array([64.0]), "narrowed": np.array([64.0])}
     once = 1 + 64 * half_epsilon
-    assert judge([once], [1.0], dtype, "attention", **options) is None
-    assert judge([once], [1.0], dtype, "reduction", **options) is not None
-    assert judge([1 + 4 * 64 * half_epsilon], [1.0], dtype, "attention", **options) is not None
+    assert fault_of([once], [1.0], dtype, "attention", **options) is None
+    assert fault_of([once], [1.0], dtype, "reduction", **options) is not None
+    assert fault_of([1 + 4 * 64 * half_epsilon], [1.0], dtype, "attention", **options) is not None
 
 
 def test_nan_and_infinity_must_stand_where_they_stand() -> None:
     for wanted in (1.0, math.inf, -math.inf, math.nan):
         for actual in (1.0, math.inf, -math.inf, math.nan):
             same = actual == wanted or (math.isnan(actual) and math.isnan(wanted))
-            assert (judge([actual], [wanted], "float32", "reduction") is None) is same
+            assert (fault_of([actual], [wanted], "float32", "reduction") is None) is same
 
 
 def test_beyond_the_largest_number_infinity_is_right() -> None:
-    assert judge([math.inf], [1e39], "float32", "rounding") is None
-    assert judge([3.4028235e38], [1e39], "float32", "rounding") is not None
-    assert judge([-math.inf], [1e39], "float32", "rounding") is not None
-    assert judge([math.inf], [65504.0], "float16", "rounding") is None
-    assert judge([math.inf], [60000.0], "float16", "rounding") is not None
+    assert fault_of([math.inf], [1e39], "float32", "rounding") is None
+    assert fault_of([3.4028235e38], [1e39], "float32", "rounding") is not None
+    assert fault_of([-math.inf], [1e39], "float32", "rounding") is not None
+    assert fault_of([math.inf], [65504.0], "float16", "rounding") is None
+    assert fault_of([math.inf], [60000.0], "float16", "rounding") is not None
 
 
 def test_integers_and_bools_are_exact() -> None:
-    assert judge([1, 2], [1, 2], "int64", "reduction") is None
-    assert judge([1, 2**53 + 1], [1, 2**53], "int64", "reduction") is not None
+    assert fault_of([1, 2], [1, 2], "int64", "reduction") is None
+    assert fault_of([1, 2**53 + 1], [1, 2**53], "int64", "reduction") is not None
     fault = compare(np.array([1, 255], dtype=np.uint8), "bool", Expected(np.array([True, True])), "exact", "out")
     assert fault == Fault("bool byte", "out", "element [1]: a bool is 0 or 1", "0 or 1", "255")
 
 
-def test_complex_numbers_are_judged_by_distance() -> None:
-    assert judge([1 + 1j], [1 + 1j], "complex64", "exact") is None
-    assert judge([1 + 1.000001j], [1 + 1j], "complex64", "exact") is not None
-    assert judge([1 + 1e-7j], [1 + 0j], "complex64", "rounding") is None
-    assert judge([1 + 1e-5j], [1 + 0j], "complex64", "rounding") is not None
+def test_complex_numbers_are_compared_by_distance() -> None:
+    assert fault_of([1 + 1j], [1 + 1j], "complex64", "exact") is None
+    assert fault_of([1 + 1.000001j], [1 + 1j], "complex64", "exact") is not None
+    assert fault_of([1 + 1e-7j], [1 + 0j], "complex64", "rounding") is None
+    assert fault_of([1 + 1e-5j], [1 + 0j], "complex64", "rounding") is not None
 
 
 def test_the_worst_element_is_shown() -> None:
-    fault = judge([[1.0, 2.1], [3.5, 4.0]], [[1.0, 2.0], [3.0, 4.0]], "float32", "rounding")
+    fault = fault_of([[1.0, 2.1], [3.5, 4.0]], [[1.0, 2.0], [3.0, 4.0]], "float32", "rounding")
     assert fault is not None
     assert fault.message == "2 of 4 elements differ; worst [1, 0]: off by 0.5, allowed 7.15e-07"
     assert (fault.expected, fault.actual) == ("3.0", "3.5")
 
 
 def test_another_shape_is_a_fault_and_free_elements_are_none() -> None:
-    assert judge([[1.0]], [1.0], "float32", "exact") == Fault("shape", "out", "wrong shape", "(1,)", "(1, 1)")
-    assert judge([5, 2], [1, 2], "int32", "exact", free=np.array([True, False])) is None
-    assert judge([5, 3], [1, 2], "int32", "exact", free=np.array([True, False])) is not None
+    assert fault_of([[1.0]], [1.0], "float32", "exact") == Fault("shape", "out", "wrong shape", "(1,)", "(1, 1)")
+    assert fault_of([5, 2], [1, 2], "int32", "exact", free=np.array([True, False])) is None
+    assert fault_of([5, 3], [1, 2], "int32", "exact", free=np.array([True, False])) is not None
 
 
 def test_a_computation_in_half_precision_is_not_asked_for_more() -> None:
-    assert judge([1.0005], [1.0], "float32", "rounding", precision="float16") is None
-    assert judge([1.0005], [1.0], "float32", "rounding") is not None
+    assert fault_of([1.0005], [1.0], "float32", "rounding", precision="float16") is None
+    assert fault_of([1.0005], [1.0], "float32", "rounding") is not None
 
 
 # ---- large tensors --------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_a_computation_in_half_precision_is_not_asked_for_more() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "bool", "complex64"])
 @pytest.mark.parametrize("wrong", [None, 0, 9, 10, 23])
-def test_large_outputs_are_judged_part_by_part(dtype: str, wrong: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_outputs_are_compared_in_chunks(dtype: str, wrong: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrong in any part is found, and a scale that is broadcast counts in all of them."""
     values = np.arange(24).reshape(4, 6) % 2
     stored = encode(values, dtype)

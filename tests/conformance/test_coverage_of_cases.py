@@ -118,12 +118,12 @@ def test_nothing_else_is_a_hole(interface: Interface) -> None:
     cases = [case for function in functions for case in cases_of(interface, function)]
     found = coverage(functions, cases)
     assert [f"{row.function}: {hole.message}" for row in found for hole in row.unknown] == []
-    judged = [row for row in found if row.has_oracle]
+    with_oracle = [row for row in found if row.has_oracle]
     headers = {function.name: function.header for function in functions}
     whole = {name for name, header in headers.items() if header not in NOT_COVERED}
-    assert whole <= {row.function for row in judged} and len(whole) == 424
+    assert whole <= {row.function for row in with_oracle} and len(whole) == 424
     # 94 functions of mmcv and 20 of lmdeploy, of which two have oracles.
-    assert len(found) - len(judged) == 112 == sum(bool(row.holes) for row in found if not row.has_oracle)
+    assert len(found) - len(with_oracle) == 112 == sum(bool(row.holes) for row in found if not row.has_oracle)
 
 
 def test_the_summary_counts(interface: Interface) -> None:

@@ -1,4 +1,4 @@
-"""dtype rules, promotion and the bytes of elements against values worked out by hand."""
+"""dtype rules, promotion and the bytes of elements against values computed by hand."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
     assert not wrong, "\n".join(wrong[:8])
 
 
-def test_distinct_elements_in_any_order_are_still_judged(interface: Interface) -> None:
+def test_distinct_elements_in_any_order_are_still_checked(interface: Interface) -> None:
     function = interface.function("diopiUnique")
     assert function is not None
     case = next(case for case in cases_of(interface, function) if case.id == "diopiUnique/int32/recipe-1")

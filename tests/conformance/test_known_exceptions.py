@@ -166,7 +166,7 @@ def test_dead_entries_are_findings(content: str, finding: str, interface: Interf
     assert findings == finding
 
 
-def judged(
+def run_with(
     interface: Interface, library: Path, runtime: Path, folder: Path, content: str, *names: str
 ) -> tuple[tuple[CaseResult, ...], str, str]:
     """The results of a run with exceptions, the report, and the findings afterwards."""
@@ -184,7 +184,7 @@ def test_skipped_cases_are_counted_and_not_called(
 ) -> None:
     monkeypatch.setenv("TINY_FAULT", "nothing written")
     content = "skip:\n  - cases: diopiRelu/*\n    reason: not planned\n"
-    results, report, _ = judged(interface, tiny_library, runtime, tmp_path, content, "Relu")
+    results, report, _ = run_with(interface, tiny_library, runtime, tmp_path, content, "Relu")
     assert {result.outcome for result in results} == {"excepted"}
     assert all(result.seconds == 0 for result in results)
     count = len(results)
@@ -196,7 +196,7 @@ def test_a_looser_tolerance_excuses_what_it_needs_to_and_is_reported_where_it_is
     interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = "tolerance:\n  - cases: diopiAdd/float32/*\n    factor: 1.5\n    reason: r\n"
-    results, _, findings = judged(interface, tiny_library, runtime, tmp_path, content, "Add")
+    results, _, findings = run_with(interface, tiny_library, runtime, tmp_path, content, "Add")
     assert {result.outcome for result in results if "/device-" not in result.case.id} == {"passed"}
     assert findings == (
         "known.yaml:2:12: warning[exception-unneeded]: all cases of 'diopiAdd/float32/*' pass without a looser "
@@ -204,12 +204,12 @@ def test_a_looser_tolerance_excuses_what_it_needs_to_and_is_reported_where_it_is
     )
     # A fault that is far beyond the bound stays one.
     monkeypatch.setenv("TINY_FAULT", "alpha ignored")
-    results, _, findings = judged(interface, tiny_library, runtime, tmp_path, content, "Add")
+    results, _, findings = run_with(interface, tiny_library, runtime, tmp_path, content, "Add")
     assert "failed" in {result.outcome for result in results if result.case.dtype == "float32"}
     assert findings == ""
     wide = content.replace("1.5", "10000")
     monkeypatch.setenv("TINY_FAULT", "float32 off by 50 units")
-    results, report, findings = judged(interface, tiny_library, runtime, tmp_path, wide, "Add")
+    results, report, findings = run_with(interface, tiny_library, runtime, tmp_path, wide, "Add")
     outcomes = {result.case.id: result.outcome for result in results}
     assert outcomes["diopiAdd/float32/plain"] == "excepted"
     assert outcomes["diopiAdd/int32/plain"] == "passed"

@@ -121,7 +121,7 @@ def test_a_fault_that_acts_and_is_not_found_survives(
     assert "acts in 1 functions, not found in Add" in text(report)
 
 
-def test_cases_that_fail_without_a_fault_judge_nothing(
+def test_cases_that_fail_without_a_fault_do_not_count(
     interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TINY_FAULT", "alpha ignored")

@@ -1,4 +1,4 @@
-"""Oracles against small results worked out by hand."""
+"""Oracles against small results computed by hand."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ pytest.importorskip("torch", reason="torch is an optional extra: pip install 'di
 from aten_binding import Unbound, bind, stored
 
 from diopigen.conformance.cases import cases_of
-from diopigen.conformance.cases import tested as judged_functions
+from diopigen.conformance.cases import tested as tested_functions
 from diopigen.conformance.compare import compare
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import SUCCESS, Case
@@ -59,7 +59,7 @@ ENOUGH = 300
 
 def _functions(interface: Interface) -> list[Function]:
     """The functions with an overload whose values an oracle knows; random ones have laws instead."""
-    known = [f for f in judged_functions(interface) if f.aten and oracle_of(f) is not None]
+    known = [f for f in tested_functions(interface) if f.aten and oracle_of(f) is not None]
     return [f for f in known if f.tolerance != "random" and f.operator not in NOT_COMPARED]
 
 
@@ -70,7 +70,7 @@ def _cases(interface: Interface, function: Function) -> list[Case]:
 
 
 def _pairs(call: Call, name: str, wanted: Any, actual: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Expectations with torch's tensors and the dtype that they are judged in."""
+    """Expectations with torch's tensors and the dtype that they are compared in."""
     if isinstance(wanted, (list, tuple)):
         yield from zip(wanted, actual, call.dtypes[name], strict=True)
     elif isinstance(wanted, Allocated):
@@ -137,7 +137,7 @@ def test_every_oracle_agrees_with_aten(interface: Interface, part: int) -> None:
 
 def test_what_is_not_compared_has_an_overload(interface: Interface) -> None:
     """An entry of the tables that nothing needs is a mistake."""
-    named = {function.operator for function in judged_functions(interface) if function.aten}
+    named = {function.operator for function in tested_functions(interface) if function.aten}
     assert set(NOT_COMPARED) | WIDENED | set(OTHER_EDGES) <= named
     assert not set(NOT_COMPARED) & (WIDENED | set(OTHER_EDGES))
 
@@ -145,7 +145,7 @@ def test_what_is_not_compared_has_an_overload(interface: Interface) -> None:
 def test_every_expression_with_an_overload_is_compared(interface: Interface) -> None:
     """The kernels of the reference library come from the same expressions, so that only ATen can show them right: no
     elementwise operator may be left out. Special values and integers are among the cases."""
-    with_kernel = [f for f in judged_functions(interface) if f.kernel is not None and f.aten]
+    with_kernel = [f for f in tested_functions(interface) if f.kernel is not None and f.aten]
     compared = {function.name for function in _functions(interface)}
     assert {function.name for function in with_kernel} - compared == set()
     cases = [case for function in with_kernel for case in _cases(interface, function)]

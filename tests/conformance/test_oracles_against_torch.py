@@ -161,7 +161,7 @@ def _cases(interface: Interface, operator: str) -> list[Case]:
 @pytest.mark.parametrize("operator", sorted(TORCH))
 def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> None:
     wrong: list[str] = []
-    judged = 0
+    compared = 0
     for case in _cases(interface, operator):
         call = call_of(interface, case)
         try:
@@ -184,19 +184,19 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
             if isinstance(expected, Law):
                 complaint = expected.check(decode(stored(actual, dtype), dtype))
                 wrong += [f"{case.id}: {name} {complaint}"] if complaint else []
-                judged += 1
+                compared += 1
                 continue
             assert isinstance(expected, Expected)
             if case.axis == "cast" and actual.dtype != getattr(torch, dtype):
                 actual = actual.to(getattr(torch, dtype))
-            judged += 1
+            compared += 1
             elements = stored(actual.reshape(expected.values.shape), dtype)
             fault = compare(elements, dtype, expected, call.function.tolerance, name)
             if fault is not None:
                 wrong.append(
                     f"{case.id}: {fault.parameter} {fault.message}: oracle {fault.expected}, torch {fault.actual}"
                 )
-    assert judged > 0
+    assert compared > 0
     assert not wrong, "\n".join(wrong[:8])
 
 

@@ -1,4 +1,4 @@
-"""Every shape rule against shapes worked out by hand; they are what the torch function of that name gives."""
+"""Every shape rule against shapes computed by hand; they are what the torch function of that name gives."""
 
 from __future__ import annotations
 

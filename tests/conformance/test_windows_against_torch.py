@@ -108,9 +108,9 @@ def reference(operator: str, a: Arguments) -> Any:
 
 def test_the_oracles_of_windows_agree_with_torch(interface: Interface) -> None:
     wrong: list[str] = []
-    judged: dict[str, int] = {}
+    compared: dict[str, int] = {}
     for function in (f for f in functions_of(interface) if f.family == "conv_pool_resample"):
-        judged[function.name] = 0
+        compared[function.name] = 0
         for case in cases_of(interface, function):
             if case.expect != SUCCESS or case.dtype in ("float16", "bfloat16"):
                 continue
@@ -126,8 +126,8 @@ def test_the_oracles_of_windows_agree_with_torch(interface: Interface) -> None:
                 assert isinstance(expected, Expected)
                 stored = encode(actual.numpy(), call.dtype(name)).reshape(expected.values.shape)
                 fault = compare(stored, call.dtype(name), expected, function.tolerance, name)
-                judged[function.name] += 1
+                compared[function.name] += 1
                 if fault is not None:
                     wrong.append(f"{case.id}: {name} {fault.message}: {fault.expected}, torch {fault.actual}")
-    assert not [name for name, count in judged.items() if not count]
+    assert not [name for name, count in compared.items() if not count]
     assert not wrong, "\n".join(wrong[:8])

@@ -1,4 +1,4 @@
-"""The cases that the tiny library can be judged by."""
+"""The cases that the tiny library can be tested by."""
 
 from __future__ import annotations
 

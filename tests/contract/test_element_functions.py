@@ -1,4 +1,4 @@
-"""Functions of predicates over the elements of tensors and over lists, against values worked out by hand."""
+"""Functions of predicates over the elements of tensors and over lists, against values computed by hand."""
 
 from __future__ import annotations
 

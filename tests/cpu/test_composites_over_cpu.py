@@ -1,4 +1,4 @@
-"""Composite operators over the CPU library, judged as a vendor's library is: by the conformance cases of the spec."""
+"""Composite operators over the CPU library, checked as a vendor's library is: by the conformance cases of the spec."""
 
 from __future__ import annotations
 

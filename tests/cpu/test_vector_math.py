@@ -101,7 +101,7 @@ def test_every_length(cpu: CpuLibrary, allowed: Callable[[str], float], name: st
 
 
 def test_the_inverse_of_erf(cpu: CpuLibrary) -> None:
-    """Judged by the function that it inverts: a step of Newton in float64 from the result leads to the exact one."""
+    """Checked by the function that it inverts: a step of Newton in float64 from the result leads to the exact one."""
     x = numbers(np.float32)
     x = np.concatenate([x[np.abs(x) < 1], np.linspace(-1, 1, 4001)[1:-1].astype(np.float32)])
     out = np.zeros_like(x)

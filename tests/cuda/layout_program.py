@@ -99,7 +99,7 @@ def drawn(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> Array:
     return (np.round(4 * (values + 1j * values[::-1])) if dtype.kind == "c" else values).astype(dtype)
 
 
-class Judge:
+class Checker:
     """Calls, and what was wrong with their results."""
 
     def __init__(self, library: LayoutLibrary, share: int) -> None:
@@ -305,15 +305,15 @@ def scattered(target: Array, source: Array, index: Array, dim: int, reduce: str)
 def main() -> None:
     runtime, library, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
-    judge = Judge(LayoutLibrary(Path(runtime), Path(library), interface), share)
+    checker = Checker(LayoutLibrary(Path(runtime), Path(library), interface), share)
     parts: Iterator[Callable[[], None]] = iter(
-        (judge.elements, judge.reductions, judge.running_sums, judge.copies, judge.positions)
+        (checker.elements, checker.reductions, checker.running_sums, checker.copies, checker.positions)
     )
     for part in parts:
-        before = judge.calls
+        before = checker.calls
         part()
-        assert judge.calls - before > 100 // share, part
-    print("\n".join(judge.wrong), end="")
+        assert checker.calls - before > 100 // share, part
+    print("\n".join(checker.wrong), end="")
 
 
 if __name__ == "__main__":

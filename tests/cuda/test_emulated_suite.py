@@ -1,4 +1,4 @@
-"""The conformance suite over the emulated CUDA library: its kernels, judged on the host."""
+"""The conformance suite over the emulated CUDA library: its kernels, run on the host."""
 
 from __future__ import annotations
 

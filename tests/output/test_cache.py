@@ -1,4 +1,4 @@
-"""The cache of what was worked out: found again for the same bytes, never for others, and never broken."""
+"""The cache of results: found again for the same bytes, never for others, and never broken."""
 
 from __future__ import annotations
 

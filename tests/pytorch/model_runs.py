@@ -1,7 +1,7 @@
 """Models in training: which, on what data, with which optimizer; and how near two runs are.
 
-Every run starts from the same weights and reads the same data. The judge is a run on the CPU in float64: a device may
-be as far from it as the CPU's own run in the same precision is, times `FACTOR`.
+Every run starts from the same weights and reads the same data. The reference is a run on the CPU in float64: a device
+may be as far from it as the CPU's own run in the same precision is, times `FACTOR`.
 """
 
 from __future__ import annotations

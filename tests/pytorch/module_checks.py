@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from judging import differences
+from differences import differences
 from opinfo_checks import Way, brief, float64_by_default
 from sample_runs import CPU, Outcome, first, moved, one_policy, tensors, weighted, widened_leaf
 from torch.testing._internal.common_modules import ModuleErrorEnum

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from judging import differences
+from differences import differences
 from sample_runs import CPU, DTYPES, Outcome, called, first, gradients, moved, place, tensors, widened
 from ties import settled, settled_gradients
 

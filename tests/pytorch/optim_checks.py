@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from judging import differences
+from differences import differences
 from opinfo_checks import brief
 from sample_runs import CPU, WIDE, moved
 

@@ -63,7 +63,7 @@ def test_decoder_continues_with_its_cache(droplet: Any, nothing_left: None, fall
 
 @pytest.mark.skipif("DIOPI_SIM_DELAY" in os.environ, reason="this is the delayed run")
 def test_training_on_a_slow_device(backend: Any, tmp_path: Path) -> None:
-    """The same with random delays before kernels and copies, which show whoever does not wait for a stream."""
+    """The same with random delays before kernels and copies, which show what does not wait for a stream."""
     variables = {"DIOPI_SIM_DELAY": "1,50", "DIOPI_SIM_ORDER_CHECK": "1"}
     chosen = "" if WHOLE else "(mlp or unet or llama or lstm) and float32"
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen or "test_"]

@@ -163,7 +163,7 @@ def replaced(document: Any, path: tuple[Any, ...], new: Any) -> Any:
 @pytest.mark.parametrize(
     "file", ["types.yaml", "headers.yaml", "runtime.yaml", "aten/miniature.yaml", "ops/arithmetic.yaml"]
 )
-def test_both_judge_every_replaced_value_alike(file: str) -> None:
+def test_both_accept_or_reject_every_replaced_value_alike(file: str) -> None:
     """Every value of a file in turn becomes something of another kind; JSON is YAML, so our reader reads the result."""
     document = plain(root_of(MINIATURE / file))
     kind = kind_of_file(MINIATURE / file)

@@ -111,7 +111,7 @@ def test_what_is_not_written_needs_more_than_a_loop_over_floats(interface: Inter
 @pytest.mark.build
 @pytest.mark.suite
 def test_every_kernel_computes_what_the_suite_says(tmp_path: Path) -> None:
-    """All of them over a loop on the host, behind shims without a configuration, judged by conformance."""
+    """All of them over a loop on the host, behind shims without a configuration, verified by conformance."""
     tree = tmp_path / "impl/plain"
     tree.mkdir(parents=True)
     for path in LOOP.iterdir():
@@ -137,6 +137,6 @@ def test_every_kernel_computes_what_the_suite_says(tmp_path: Path) -> None:
     cases = json.loads(report.read_text())["cases"]
     expected = {"passed", "unimplemented", "inapplicable"}  # what the loop leaves; two devices, which a host has not
     assert [case["id"] for case in cases if case["outcome"] not in expected] == []
-    judged = Counter(case["function"] for case in cases if case["outcome"] == "passed" and case["axis"] != "error")
+    verified = Counter(case["function"] for case in cases if case["outcome"] == "passed" and case["axis"] != "error")
     # The others are those of which every call was left to a fallback.
-    assert [name for name in names if judged[name] == 0] == []
+    assert [name for name in names if verified[name] == 0] == []

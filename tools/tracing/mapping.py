@@ -174,7 +174,7 @@ _ROWS = 4096
 
 
 def _reduced(function: Function, given: Mapping[str, Any]) -> str:
-    """Why the shapes of an elementwise call are cut: each element is worked out alone, and the oracle needs eight bytes
+    """Why the shapes of an elementwise call are cut: each element is computed alone, and the oracle needs eight bytes
     for each of several operands."""
     sizes = [value.shape for value in given.values() if isinstance(value, Seen)]
     largest = max(sizes, key=math.prod, default=())

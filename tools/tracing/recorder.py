@@ -1,6 +1,6 @@
 """Records every ATen call below autograd, with shapes, dtypes and plain arguments.
 
-Networks run on the meta device: shapes and dtypes are worked out, no number is computed and no memory is taken.
+Networks run on the meta device: shapes and dtypes are inferred, no number is computed and no memory is taken.
 """
 
 from __future__ import annotations

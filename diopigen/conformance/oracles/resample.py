@@ -70,7 +70,7 @@ def _linear(distance: Array) -> Array:
 
 
 def _matrix(size: int, out: int, align_corners: bool, cubic: bool, number: Any) -> Array:
-    """The weight of each element in each result, worked out in a type; the border is repeated outwards."""
+    """The weight of each element in each result, computed in a type; the border is repeated outwards."""
     places = np.arange(out).astype(number)
     if align_corners:
         positions = places * (size - 1) / (out - 1) if out > 1 else 0 * places

@@ -4,7 +4,7 @@
   the expression divides, or takes a floating parameter or function. All tensors are cast to it and then widened
   (`dtypes.widest`). Scalars are cast to it as well, or to float32 where it is half precision and they are not promoted;
   a `double` of the C interface stays what it is.
-- What depends on no element is worked out once, in long double, and only the branch that it selects is evaluated.
+- What depends on no element is computed once, in long double, and only the branch that it selects is evaluated.
 """
 
 from __future__ import annotations

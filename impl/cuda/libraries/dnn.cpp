@@ -70,7 +70,7 @@ Key key_of(const Handle& handle, ConvolutionProduct product, Dtype dtype, Layout
     return key;
 }
 
-// What was chosen for convolutions before. Whoever holds a handle has it alone.
+// What was chosen for convolutions before. Owning a handle is exclusive.
 std::map<Key, Choice>& choices() {
     static std::map<Key, Choice> all;
     return all;

@@ -38,28 +38,28 @@ diopiError_t Comparison::callReference(Function reference, Caller call) {
     for (const Made& made : made_) {
         made.operand->handles() = made.original;
     }
-    numberDifference_ = judgeNumbers();
+    numberDifference_ = compareNumbers();
     for (const Number& number : numbers_) {
         std::memcpy(number.place, number.after.data(), number.width);
     }
     return status;
 }
 
-std::optional<std::string> Comparison::judge(Function reference, Caller call, diopiError_t status) {
+std::optional<std::string> Comparison::compare(Function reference, Caller call, diopiError_t status) {
     const diopiError_t expected = callReference(reference, call);
     std::optional<std::string> found;
     if (status != expected) {
         found = std::string("answers ") + nameOf(status) + ", reference " + nameOf(expected);
     } else if (status == diopiSuccess) {
-        found = judgeTensors();
+        found = compareTensors();
         found = found ? found : numberDifference_;
-        found = found ? found : judgeMade();
+        found = found ? found : compareAllocated();
     }
     releaseMade();
     return found;
 }
 
-std::optional<std::string> Comparison::judgeTensors() {
+std::optional<std::string> Comparison::compareTensors() {
     after_.emplace(ctx_, operands_, Fetch::all);
     for (size_t i = 0; i < copy_.tensors().size(); ++i) {
         const HostTensor& own = after_->tensors()[i];
@@ -72,7 +72,7 @@ std::optional<std::string> Comparison::judgeTensors() {
     return std::nullopt;
 }
 
-std::optional<std::string> Comparison::judgeNumbers() const {
+std::optional<std::string> Comparison::compareNumbers() const {
     for (const Number& number : numbers_) {
         if (std::memcmp(number.place, number.after.data(), number.width) != 0) {
             return std::string(number.name) + " differs";
@@ -81,7 +81,7 @@ std::optional<std::string> Comparison::judgeNumbers() const {
     return std::nullopt;
 }
 
-std::optional<std::string> Comparison::judgeMade() {
+std::optional<std::string> Comparison::compareAllocated() {
     for (Made& made : made_) {
         for (size_t i = 0; i < made.reference.size(); ++i) {
             diopiTensorHandle_t own = made.original[i];

@@ -20,7 +20,7 @@ class Comparison {
 
     // After the vendor's function, which answered `status`. The first difference; nothing where all is equal. The
     // caller's results stay those of the vendor.
-    std::optional<std::string> judge(Function reference, Caller call, diopiError_t status);
+    std::optional<std::string> compare(Function reference, Caller call, diopiError_t status);
 
     // The operands before the call, the vendor's results, and those of the reference.
     void keep(Dump& dump) const;
@@ -42,9 +42,9 @@ class Comparison {
     };
 
     diopiError_t callReference(Function reference, Caller call);
-    std::optional<std::string> judgeTensors();
-    std::optional<std::string> judgeNumbers() const;
-    std::optional<std::string> judgeMade();
+    std::optional<std::string> compareTensors();
+    std::optional<std::string> compareNumbers() const;
+    std::optional<std::string> compareAllocated();
     void releaseMade();
 
     diopiContextHandle_t ctx_;

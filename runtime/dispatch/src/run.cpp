@@ -112,7 +112,7 @@ diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, 
     const Clock::duration time = Clock::now() - start;
     entry.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(time).count()));
     if (comparison) {
-        if (const auto found = comparison->judge(entry.reference, call, status)) {
+        if (const auto found = comparison->compare(entry.reference, call, status)) {
             Dump kept(loaded.switches.dumpFolder, entry.name, operands);
             comparison->keep(kept);
             kept.finish(status);

@@ -73,7 +73,7 @@ void Queue::wait() {
     const auto isDone = [&] { return done_ >= until; };
     lookFor(isDone);
     std::unique_lock<std::mutex> lock(mutex_);
-    ++waiting_;  // before it looks: whoever finishes a task either sees it, or is seen
+    ++waiting_;  // before it looks: a thread that finishes a task sees the count, or its task is seen here
     finished_.wait(lock, isDone);
     --waiting_;
 }
@@ -109,7 +109,7 @@ void Queue::work() {
         if (waiting_ > 0) {
             {
                 const std::lock_guard<std::mutex> lock(mutex_);
-            }  // whoever counted itself now sleeps
+            }  // the thread that counted itself now sleeps
             finished_.notify_all();
         }
     }

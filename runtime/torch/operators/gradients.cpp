@@ -1,4 +1,4 @@
-// Gradients of products and of pooling, for whoever asks for them by name, and weights that are normalised.
+// Gradients of products and of pooling, for callers that ask for them by name, and weights that are normalised.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>

@@ -27,7 +27,7 @@ struct Tolerance {
     double absolute;
 };
 
-// Half of the digits of a dtype: kernels add up in other orders, and each call is judged by itself.
+// Half of the digits of a dtype: kernels add up in other orders, and each call is compared by itself.
 Tolerance toleranceOf(at::ScalarType type) {
     switch (c10::toRealValueType(type)) {
         case at::kHalf:
@@ -221,8 +221,8 @@ Comparison::Comparison(const c10::OperatorHandle& op, const torch::jit::Stack& a
     }
 }
 
-void Comparison::judge(const torch::jit::Stack& arguments, const torch::jit::Stack& results,
-                       const std::string& folder) {
+void Comparison::compare(const torch::jit::Stack& arguments, const torch::jit::Stack& results,
+                         const std::string& folder) {
     if (!isRun_) {
         return;
     }

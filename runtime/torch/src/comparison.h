@@ -17,7 +17,7 @@ class Comparison {
 
     /// Compares results, arguments that were to be written, and those that were not. What differs is reported on
     /// standard error with the worst element, and the call is kept in `folder`.
-    void judge(const torch::jit::Stack& arguments, const torch::jit::Stack& results, const std::string& folder);
+    void compare(const torch::jit::Stack& arguments, const torch::jit::Stack& results, const std::string& folder);
 
   private:
     const c10::OperatorHandle& op_;

@@ -175,7 +175,7 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         isInside = true;
         op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
         if (comparison.has_value()) {
-            comparison->judge(arguments, *stack, folder);
+            comparison->compare(arguments, *stack, folder);
         }
     }
     if (level > 0) {

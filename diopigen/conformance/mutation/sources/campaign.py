@@ -107,7 +107,7 @@ class Campaign:
         if failing is None and not self.thorough:
             failing = process.first_failing(number, cases[_FIRST:])
         elif failing is None:
-            process.renew()  # what is worked out once, when the library loads, shows in a new process alone
+            process.renew()  # what is computed once, when the library loads, shows in a new process alone
             failing = process.first_failing(number, cases)
         seconds = round(time.monotonic() - started, 3)
         if failing is None:

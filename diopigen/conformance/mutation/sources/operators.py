@@ -1,4 +1,4 @@
-"""The operators of mutation: what is changed in an expression or statement, worked out from a libclang cursor.
+"""The operators of mutation: what is changed in an expression or statement, derived from a libclang cursor.
 
 Each returns edits: offsets, the new text, the kind of the fault. Whatever does not read as expected, as what comes out
 of a macro, gives none.

@@ -21,7 +21,7 @@ struct Taps {
     std::array<double, 4> weight{{1, 0, 0, 0}};
 };
 
-// `coordinate` is a position where -1 and 1 are the outer edges of `size` elements. It is worked out in T, as PyTorch
+// `coordinate` is a position where -1 and 1 are the outer edges of `size` elements. It is computed in T, as PyTorch
 // does, which decides which element is the nearest.
 template <typename T>
 DIOPI_SHARED Taps taps_at(T coordinate, int64_t size, SampleMode mode) {

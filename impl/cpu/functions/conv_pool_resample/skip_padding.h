@@ -7,7 +7,7 @@
 
 namespace diopi::cpu {
 
-// Works out again, in double and without the padding, the elements of `responses` (of `weights`) that are not finite.
+// Computes again, in double and without the padding, the elements of `responses` (of `weights`) that are not finite.
 // All three are row-major. For float and double.
 template <typename T>
 void respond_without_padding(const Convolution& convolution, const T* images, const T* weights, T* responses);

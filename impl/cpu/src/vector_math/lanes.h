@@ -97,7 +97,7 @@ Doubles widened(Doubles value, Function function) {
     return function(value);
 }
 
-// The lanes of `result` where `mask` is not zero, worked out again by a function of numbers.
+// The lanes of `result` where `mask` is not zero, computed again by a scalar function.
 template <typename Vector, typename Function, typename... Vectors>
 __attribute__((noinline)) Vector corrected(Vector result, MaskOf<Vector> mask, Function function, Vectors... values) {
     for (int lane = 0; lane < kLanes<Vector>; ++lane) {

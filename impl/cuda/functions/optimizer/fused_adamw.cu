@@ -1,4 +1,4 @@
-// FusedAdamW. What depends on the number of the step is worked out on the device, so that nothing waits for it.
+// FusedAdamW. What depends on the number of the step is computed on the device, so that nothing waits for it.
 #include <cmath>
 
 #include "diopi_cpu/dense.h"

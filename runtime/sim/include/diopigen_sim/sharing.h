@@ -9,7 +9,7 @@
 namespace diopigen::sim {
 
 /// Whether every tensor that is written shares no memory among its own elements, nor with another buffer. It may be
-/// read in the same launch as a whole: same memory, dtype, shape and strides. Overlap is judged by address ranges, and
+/// read in the same launch as a whole: same memory, dtype, shape and strides. Overlap is decided by address ranges, and
 /// within a tensor by its strides; a tensor whose dimensions interleave counts as overlapping.
 bool resultsAreApart(const std::vector<Buffer>& buffers);
 

@@ -3,7 +3,7 @@
 `make conformance-cuda` runs it. Steps, each of which `--only` may name: `build`, `cases` (the whole suite, by several
 processes that share the GPU), `models` (their calls), `streams` (several in one process), `sanitizer` (the fast share
 under compute-sanitizer) and `speed` (beside PyTorch). What cannot run here is said, not passed over; the exit code is 1
-where a step failed. With `--lib` and `--runtime` other libraries are judged, such as the emulated one for a rehearsal.
+where a step failed. With `--lib` and `--runtime` other libraries are verified, such as the emulated one.
 """
 
 from __future__ import annotations
@@ -74,14 +74,26 @@ def run(step: Step, show: Callable[[str], None]) -> Done:
 
 
 def steps(options: argparse.Namespace) -> list[Step]:
-    """All steps, for the libraries that are judged."""
+    """All steps, for the libraries under test."""
     python = Path(sys.executable)
     build = ROOT / "build"
     library: Path = options.lib or build / "cuda/libdiopi_impl_cuda.so"
     runtime: Path = options.runtime or build / "cuda-runtime/libdiopirt.so"
     registry = options.out / "libregistry.so"
-    judge = [python, "-m", "diopigen", "conformance", "run", "--lib", library, "--runtime", runtime, "--device", "cuda"]
-    judge += ["--memory-limit", "0", "--failures", "5"]
+    conformance = [
+        python,
+        "-m",
+        "diopigen",
+        "conformance",
+        "run",
+        "--lib",
+        library,
+        "--runtime",
+        runtime,
+        "--device",
+        "cuda",
+    ]
+    conformance += ["--memory-limit", "0", "--failures", "5"]
     cmake = ["-S", ROOT / "runtime", "-B", build / "cuda-runtime", "-G", "Ninja"]
     includes = [f"-I{ROOT / 'generated/include'}", f"-I{ROOT / 'runtime/include'}"]
     is_built_here = options.lib is None
@@ -109,9 +121,20 @@ def steps(options: argparse.Namespace) -> list[Step]:
         ),
         Step(
             "cases",
-            [[*judge, "-j", str(options.jobs), "--time-limit", "60", "--json", options.out / "cases.json", *families]],
+            [
+                [
+                    *conformance,
+                    "-j",
+                    str(options.jobs),
+                    "--time-limit",
+                    "60",
+                    "--json",
+                    options.out / "cases.json",
+                    *families,
+                ]
+            ],
         ),
-        Step("models", [[*judge, "-j", "1", "--time-limit", "300", "--model", model] for model in MODELS]),
+        Step("models", [[*conformance, "-j", "1", "--time-limit", "300", "--model", model] for model in MODELS]),
         Step(
             "streams",
             [
@@ -121,7 +144,7 @@ def steps(options: argparse.Namespace) -> list[Step]:
         ),
         Step(
             "sanitizer",
-            [[*checked, *judge, "-j", "1", "--time-limit", "600", *fast, *families]],
+            [[*checked, *conformance, "-j", "1", "--time-limit", "600", *fast, *families]],
             "" if sanitizer else "no compute-sanitizer here: memory is not checked on the device",
         ),
         Step(
@@ -184,13 +207,15 @@ def main() -> int:
     parser.add_argument("--architecture", default="native", help="what to build for, as CMAKE_CUDA_ARCHITECTURES")
     parser.add_argument("--torch-python", default=sys.executable, help="a Python with a CUDA build of PyTorch")
     parser.add_argument("--jobs", type=int, default=4, help="processes that share the GPU, and compilers")
-    parser.add_argument("--out", type=Path, default=ROOT / "build/cuda-judged", help="folder for the page and results")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "build/cuda-verified", help="folder for the page and results"
+    )
     options = parser.parse_args()
     if (options.lib is None) != (options.runtime is None):
         parser.error("--lib and --runtime belong together")
     if options.lib is None and device_name() == "no GPU":
         print(
-            "no GPU here (nvidia-smi finds none): the CUDA library is not judged on one; "
+            "no GPU here (nvidia-smi finds none): the CUDA library is not verified on one; "
             "its kernels are in emulation (make test)"
         )
         return 1

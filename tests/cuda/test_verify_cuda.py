@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from cpu_build import ROOT, shared_libraries
 
-TOOL = ROOT / "tools/judge_cuda.py"
+TOOL = ROOT / "tools/verify_cuda.py"
 
 
-def judge(out: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def verify(out: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, TOOL, "--out", out, "--jobs", "1", *words]
     return subprocess.run([str(word) for word in command], capture_output=True, text=True)
 
@@ -29,7 +29,7 @@ def test_a_page_says_what_was_shown(emulated: tuple[Path, Path], tmp_path: Path)
     """All steps but the large ones; what cannot run is named with its reason."""
     libraries = ("--runtime", emulated[0], "--lib", emulated[1])
     steps = [word for step in ("build", "cases", "streams", "sanitizer") for word in ("--only", step)]
-    done = judge(tmp_path, *libraries, *steps, "--family", "activation_fwd")
+    done = verify(tmp_path, *libraries, *steps, "--family", "activation_fwd")
     assert done.returncode == 0, done.stdout + done.stderr
     found = rows(tmp_path)
     assert list(found) == ["build", "cases", "streams", "sanitizer"]
@@ -43,9 +43,9 @@ def test_a_page_says_what_was_shown(emulated: tuple[Path, Path], tmp_path: Path)
 
 
 def test_a_step_that_fails_is_the_exit_code(emulated: tuple[Path, Path], generated: Path, tmp_path: Path) -> None:
-    """The CPU library is not judged as one for a GPU."""
+    """The CPU library is not accepted as one for a GPU."""
     runtime, library = shared_libraries()
-    done = judge(tmp_path, "--runtime", runtime, "--lib", library, "--only", "cases", "--family", "activation_fwd")
+    done = verify(tmp_path, "--runtime", runtime, "--lib", library, "--only", "cases", "--family", "activation_fwd")
     assert done.returncode == 1
     assert rows(tmp_path)["cases"][0] == "FAILED"
     assert "the library is of 'cpu'" in done.stdout
@@ -53,7 +53,7 @@ def test_a_step_that_fails_is_the_exit_code(emulated: tuple[Path, Path], generat
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="a GPU may be there")
 def test_a_machine_without_a_gpu_is_told_so(tmp_path: Path) -> None:
-    done = judge(tmp_path / "none")
+    done = verify(tmp_path / "none")
     assert done.returncode == 1
     assert done.stdout.startswith("no GPU here")
     assert not (tmp_path / "none").exists()

@@ -1,0 +1,78 @@
+"""tools/check_words.py: what it finds, where, and what a waiver does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = ROOT / "tools/check_words.py"
+
+
+def check(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(TOOL), str(path)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a judge",
+        "Judge",
+        "judge_all()",
+        "int judgeAll;",
+        "class TheJudge:",
+        "kJudged",
+        "JUDGED_BY",
+        "_judge",
+        "v1Judge",
+    ],
+)
+def test_a_word_is_found_in_prose_and_in_names(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(f"first line\n  {text}\n")
+    done = check(path)
+    column = 3 + text.lower().index("judge")
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"{path}:2:{column}: 'judge") and done.stdout.count("\n") == 1
+    assert "use check" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["prejudge", "misjudged", "adjudge", "judgemental", "PREJUDGE", "workout"])
+def test_a_part_of_another_word_is_not(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(f"{text}\n")
+    done = check(path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["worked out", "Worked out", "worked_out", "worked\nout", "worked\n    // out", "workedOut"]
+)
+def test_a_phrase_is_found_over_the_end_of_a_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "code.cpp"
+    path.write_text(f"x {text}\n")
+    done = check(path)
+    assert done.stdout == f"{path}:1:3: 'worked out': use compute, derive or infer\n"
+
+
+def test_a_waiver_holds_for_its_word_on_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    path.write_text("judge  # words: allow judge\n")
+    assert check(path).returncode == 0
+    path.write_text("judged  # words: allow judge\njudge\n")
+    found = [line.removeprefix(f"{path}:").split(":", 2)[:2] for line in check(path).stdout.splitlines()]
+    assert found == [["1", "1"], ["1", "11"], ["2", "1"]]
+
+
+def test_the_name_of_a_file_counts(tmp_path: Path) -> None:
+    path = tmp_path / "judging.py"
+    path.write_text("")
+    assert check(path).stdout == f"{path}: the file's name has 'judging'; use check, compare, validate or verify\n"
+
+
+def test_files_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+    done = check(tmp_path / "none.md")
+    assert done.returncode == 2 and "No such file" in done.stderr
