@@ -26,7 +26,7 @@ help:
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
-	@echo "make mutation   plant faults into the CPU library and count those that the conformance suite finds"
+	@echo "make mutation   inject faults into the CPU library and count those that the conformance suite finds"
 	@echo "make mutation-sources  the same with faults in the sources of its kernels"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"

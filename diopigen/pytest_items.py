@@ -11,7 +11,7 @@ import pytest
 
 from diopigen import api
 from diopigen.conformance.cases import select
-from diopigen.conformance.exceptions import excused, read
+from diopigen.conformance.exceptions import read, with_waivers
 from diopigen.conformance.locate import library_and_runtime
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
 from diopigen.conformance.report import ending_text, failure_text, why_not_tested
@@ -126,7 +126,7 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case]]:
     )
     file = option("--diopi-exceptions")
     if file and not sink.has_errors:
-        cases = excused(cases, read(Path(file), file, sink), interface, sink)
+        cases = with_waivers(cases, read(Path(file), file, sink), interface, sink)
     if sink.has_errors:
         raise Failure(*sink.sorted())
     return interface, cases

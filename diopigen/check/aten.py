@@ -61,7 +61,7 @@ def _check_fit(function: Function, overload: Overload, text: str, sink: Sink) ->
         schema = parse_schema(text)
     except ValueError as error:
         message = f"{function.name}: the schema of '{overload.name}' cannot be read: {error}"
-        sink.error("bad-schema", message, overload.span, fix="mend it in the files of aten/")
+        sink.error("bad-schema", message, overload.span, fix="fix it in the files of aten/")
         return
     problem = _problem(function, schema)
     if problem:

@@ -121,7 +121,7 @@ def run(
     prefix = _words("--launcher", launcher)
     cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)
     known = _known_exceptions(session, exceptions_file)
-    cases = _excused(session, cases, known)
+    cases = _waived(session, cases, known)
     results = replace(
         _run(session, cases, libraries, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix),
         shard=shard or "",
@@ -235,10 +235,10 @@ def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
     return known
 
 
-def _excused(session: Session, cases: list[Case], known: Sequence[Known]) -> list[Case]:
-    from diopigen.conformance.exceptions import excused
+def _waived(session: Session, cases: list[Case], known: Sequence[Known]) -> list[Case]:
+    from diopigen.conformance.exceptions import with_waivers
 
-    found = excused(cases, known, session.load().interface, session.sink) if known else cases
+    found = with_waivers(cases, known, session.load().interface, session.sink) if known else cases
     if session.sink.has_errors:
         session.finish()
     return found

@@ -1,4 +1,4 @@
-"""The command that measures the suite itself: plant faults into a library that passes, and count those it finds."""
+"""The command that measures the suite itself: inject faults into a library that passes, and count those it finds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from diopigen.commands.conformance_options import (
     family_option,
     finish,
     ops_option,
-    planted_around,
+    passing_library_options,
     show_mutants,
 )
 from diopigen.console import Session
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@planted_around("faults")
+@passing_library_options("faults")
 @click.option("--fault", multiple=True, metavar="GLOB", help="Faults by name or kind (may be repeated).")
 @ops_option
 @family_option
-@campaign_options("build/mutant", "Where it is built.", "List the faults and plant none.")
+@campaign_options("build/mutant", "Where it is built.", "List the faults and inject none.")
 def mutate(
     lib: str,
     runtime: str | None,
@@ -41,7 +41,7 @@ def mutate(
     only_list: bool,
     spec: str | None,
 ) -> None:
-    """Plant faults into a library, one at a time, and let the suite look for them.
+    """Inject faults into a library, one at a time, and let the suite look for them.
 
     A library that forwards every function to the true one is built once. The exit code is 1 where fewer than 95 per
     cent of the faults are found, or of all places in which they act. Ctrl-C ends the run: what is known by then is

@@ -78,12 +78,12 @@ def library_options(command: _Command) -> _Command:
 # ---- campaigns: mutate, mutate-sources, variants --------------------------------------------------------------------
 
 
-def planted_around(what: str) -> Callable[[_Command], _Command]:
-    """The options that name a library which passes; `what` is planted around it."""
+def passing_library_options(what: str) -> Callable[[_Command], _Command]:
+    """The options that name a library which passes; `what` is wrapped around it."""
     return lambda command: _with(
         command,
         click.option(
-            "--lib", required=True, metavar="PATH", help=f"A library that passes: {what} are planted around it."
+            "--lib", required=True, metavar="PATH", help=f"A library that passes: {what} are wrapped around it."
         ),
         click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
     )
@@ -108,7 +108,7 @@ def _processors(_context: click.Context, _param: click.Parameter, jobs: int | No
 
 
 def show_mutants(found: Iterable[Mutant]) -> None:
-    """What a campaign would plant, one a line."""
+    """What a campaign would inject, one a line."""
     for mutant in found:
         click.echo(f"{mutant.name} ({mutant.kind}): {mutant.sentence}; in {len(mutant.functions)} functions")
 

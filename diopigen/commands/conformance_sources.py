@@ -1,4 +1,4 @@
-"""The command that plants faults into the sources of a library, and counts those that the cases find."""
+"""The command that injects faults into the sources of a library, and counts those that the cases find."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diopigen.console import Session
     "--sources", multiple=True, default=("impl/cpu", "generated/cpu"), show_default=True, metavar="DIR",
     help="Folders whose sources may be changed (may be repeated).",
 )  # fmt: skip
-@click.option("--sample", type=click.IntRange(0), default=640, show_default=True, help="Faults to plant; 0 for all.")
+@click.option("--sample", type=click.IntRange(0), default=640, show_default=True, help="Faults to inject; 0 for all.")
 @click.option("--seed", type=click.IntRange(0), default=14, show_default=True, help="Seed of the choice.")
 @click.option("--family", multiple=True, metavar="F", help="A folder of functions, common or generated.")
 @click.option("--unit", multiple=True, metavar="GLOB", help="Sources: 'impl/cpu/src/*' (may be repeated).")
@@ -27,10 +27,10 @@ from diopigen.console import Session
 @click.option(
     "--quick", is_flag=True, help="Each case in one of its dtypes; survivors are not compiled to see if they matter."
 )
-@click.option("--only-named", is_flag=True, help="Plant the faults of the list alone.")
+@click.option("--only-named", is_flag=True, help="Inject the faults of the list alone.")
 @click.option("--named", metavar="FILE", help="Faults with a name (default: PROJECT/faults/named.yaml).")
 @click.option("--waivers", metavar="FILE", help="Changes that are no faults (default: PROJECT/faults/waivers.yaml).")
-@campaign_options("build/source-faults", "Where to work.", "List the faults and plant none.")
+@campaign_options("build/source-faults", "Where to work.", "List the faults and inject none.")
 def mutate_sources(
     root: str,
     project: str,
@@ -51,7 +51,7 @@ def mutate_sources(
     only_list: bool,
     spec: str | None,
 ) -> None:
-    """Plant faults into the sources of a library, one at a time, and let the cases that reach them look for them.
+    """Inject faults into the sources of a library, one at a time, and let the cases that reach them look for them.
 
     All faults are compiled into one library, each behind a switch. A run that was cut off goes on where it ended. The
     exit code is 1 where fewer than 92 per cent are found of those that are not shown to change nothing.

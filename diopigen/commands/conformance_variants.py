@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import campaign_options, finish, ops_option, planted_around, show_mutants
+from diopigen.commands.conformance_options import (
+    campaign_options,
+    finish,
+    ops_option,
+    passing_library_options,
+    show_mutants,
+)
 from diopigen.console import Session
 
 if TYPE_CHECKING:
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@planted_around("variants")
+@passing_library_options("variants")
 @click.option("--variant", multiple=True, metavar="GLOB", help="Variants by name or kind (may be repeated).")
 @ops_option
 @campaign_options("build/variants", "Where to build.", "List the variants and run none.")

@@ -78,7 +78,7 @@ def doctor(
     output_format: str,
     strict: bool,
 ) -> None:
-    """Find out why a vendor's tree (impl/NAME) does not work, each finding with the command that mends it.
+    """Find out why a vendor's tree (impl/NAME) does not work, each finding with the command that fixes it.
 
     Looks at what the library exports and calls, at its device functions, and at headers, configuration and shims.
     """
@@ -124,7 +124,7 @@ def sync(
 ) -> None:
     """Show, as a diff, what a vendor's definitions (impl/NAME) need where the interface changed their signatures.
 
-    Parameters are replaced, bodies are left alone: what they used of old parameters is for a person to mend. Exit code
+    Parameters are replaced, bodies are left alone: what they used of old parameters is left to a person. Exit code
     1 where something differs. New operators come from `diopigen scaffold`.
     """
     from diopigen import proto as protocol
@@ -150,6 +150,6 @@ def sync(
     if write:
         for change in made:
             write_file(change.path, change.after.encode())
-        session.finish(f"{directory}: {count} signatures mended in {len(made)} files; bodies are yours to mend")
+        session.finish(f"{directory}: {count} signatures updated in {len(made)} files; bodies are yours to adapt")
     click.echo("".join(change.diff() for change in made), nl=False)
     raise SystemExit(1)

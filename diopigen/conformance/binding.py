@@ -167,7 +167,7 @@ class Library:
         if start is not None and start() != 0:
             text = self.text("diopiGetLastErrorString")
             message = f"initLibrary of {path} failed{': ' + text if text else ''}"
-            raise failure("library-init", message, fix="mend the library's initialisation")
+            raise failure("library-init", message, fix="fix the library's initialisation")
 
     def _symbol(self, name: str) -> Any:
         try:

@@ -46,9 +46,9 @@ def device_configs(interface: Interface, known: Sequence[Known], file: str, sink
         if entry is not None:
             configs[group.key] = entry
     for exception in known:
-        if exception.excuse.where not in carried:
+        if exception.waiver.where not in carried:
             message = f"'{exception.glob}' has no counterpart in device_configs.py"
-            fix = "excuse a function, a dtype or a recipe as a whole, or keep the entry for diopigen alone"
+            fix = "waive a function, a dtype or a recipe as a whole, or keep the entry for diopigen alone"
             sink.warning("exception-not-carried", message, exception.span, fix=fix)
     text = _HEAD.format(file=Path(file).name) + assignment("device_configs", configs)
     return text if "Skip(" in text else text.replace("from skip import Skip\n", "")
@@ -61,7 +61,7 @@ def _entry(group: Group, known: Sequence[Known], cases: dict[str, Case], carried
         for number, _ in group.recipes
         for dtype in group.dtypes
     }
-    left_out = {place for place, claim in claims.items() if claim is not None and claim.excuse.kind != "tolerance"}
+    left_out = {place for place, claim in claims.items() if claim is not None and claim.waiver.kind != "tolerance"}
     keywords: dict[str, Literal] = {"name": [reference(group.function)[0]]}
     if not any(claims.values()):
         return None
@@ -79,10 +79,10 @@ def _entry(group: Group, known: Sequence[Known], cases: dict[str, Case], carried
         used = {(number, dtype) for number, dtype in left_out if number in recipes or dtype in dtypes}
         kept = {place: claim for place, claim in claims.items() if place not in left_out}
         if kept and all(claim is not None for claim in kept.values()):
-            factor = max(claim.excuse.factor for claim in kept.values() if claim is not None)
+            factor = max(claim.waiver.factor for claim in kept.values() if claim is not None)
             keywords |= {name: _product(bound, factor) for name, bound in _DEFAULTS.items()}
             used |= set(kept)
-    carried.update(claim.excuse.where for place, claim in claims.items() if place in used and claim is not None)
+    carried.update(claim.waiver.where for place, claim in claims.items() if place in used and claim is not None)
     return CallText("dict", (), keywords) if len(keywords) > 1 else None
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from diopigen.conformance.cases import cases_of, tested
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Excuse, operands_of
+from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Waiver, operands_of
 from diopigen.contract.dtypes import category
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
@@ -82,9 +82,9 @@ SHAPE = RecordShape(
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One entry: what it excuses, the glob that says of which cases, and where it stands."""
+    """One entry: what it waives, the glob that says of which cases, and where it stands."""
 
-    excuse: Excuse
+    waiver: Waiver
     glob: str
     span: Span
     dtypes: frozenset[str] = frozenset()
@@ -147,8 +147,8 @@ def _entry(kind: str, entry: MappingNode, sink: Sink) -> Known | None:
             fix = did_you_mean(str(dtype.value), STORAGE) or f"dtypes: {', '.join(STORAGE)}"
             sink.error("exception-dtype", f"there is no dtype '{dtype.value}'", dtype.span, fix=fix)
             good = False
-    excuse = Excuse(kind, str(reason.value).strip(), f"{where.file}:{where.line}", factor)
-    return Known(excuse, text, glob.span, frozenset(str(d.value) for d in dtypes)) if good else None
+    waiver = Waiver(kind, str(reason.value).strip(), f"{where.file}:{where.line}", factor)
+    return Known(waiver, text, glob.span, frozenset(str(d.value) for d in dtypes)) if good else None
 
 
 def _scalar(entry: MappingNode, key: str) -> ScalarNode:
@@ -163,8 +163,8 @@ def _dtypes(node: Node | None) -> Iterator[ScalarNode]:
         yield item
 
 
-def excused(cases: Sequence[Case], known: Sequence[Known], interface: Interface, sink: Sink) -> list[Case]:
-    """The cases with their excuses; of several entries the first counts. Dead entries and such as loosen what has no
+def with_waivers(cases: Sequence[Case], known: Sequence[Known], interface: Interface, sink: Sink) -> list[Case]:
+    """The cases with their waivers; of several entries the first counts. Dead entries and such as loosen what has no
     bound go to `sink`."""
     claims: dict[int, list[Case]] = {place: [] for place in range(len(known))}
     found = []
@@ -174,20 +174,20 @@ def excused(cases: Sequence[Case], known: Sequence[Known], interface: Interface,
             found.append(case)
         else:
             claims[place].append(case)
-            found.append(_excused(case, known[place].excuse))
+            found.append(_waived(case, known[place].waiver))
     for place, entry in enumerate(known):
         if not claims[place]:
             _explain_unused(entry, known[:place], interface, sink)
-        elif entry.excuse.kind == "tolerance":
+        elif entry.waiver.kind == "tolerance":
             _check_bounds(entry, claims[place], interface, sink)
     return found
 
 
-def _excused(case: Case, excuse: Excuse) -> Case:
-    if excuse.kind != "unsupported":
-        return replace(case, excuse=excuse)
-    about = f"{excuse.where} calls its dtype unsupported"
-    return replace(case, excuse=excuse, expect=ANY_FAILURE, about=about)
+def _waived(case: Case, waiver: Waiver) -> Case:
+    if waiver.kind != "unsupported":
+        return replace(case, waiver=waiver)
+    about = f"{waiver.where} calls its dtype unsupported"
+    return replace(case, waiver=waiver, expect=ANY_FAILURE, about=about)
 
 
 def _explain_unused(entry: Known, earlier: Sequence[Known], interface: Interface, sink: Sink) -> None:
@@ -220,16 +220,16 @@ def _check_bounds(entry: Known, cases: Sequence[Case], interface: Interface, sin
         if floating and functions[case.function].tolerance != "exact" and case.axis != "error":
             return
     message = f"'{entry.glob}' has exact results only, which a factor does not change"
-    sink.error("exception-exact", message, entry.span, fix="mend the library, or move the entry to skip")
+    sink.error("exception-exact", message, entry.span, fix="fix the library, or move the entry to skip")
 
 
 def unneeded(known: Sequence[Known], results: Sequence[CaseResult], sink: Sink) -> None:
     """Warns of looser tolerances that no case of a run needed."""
     ran: dict[str, set[str]] = {}
     for result in results:
-        if result.case.excuse is not None:
-            ran.setdefault(result.case.excuse.where, set()).add(result.outcome)
+        if result.case.waiver is not None:
+            ran.setdefault(result.case.waiver.where, set()).add(result.outcome)
     for entry in known:
-        if entry.excuse.kind == "tolerance" and ran.get(entry.excuse.where) == {"passed"}:
+        if entry.waiver.kind == "tolerance" and ran.get(entry.waiver.where) == {"passed"}:
             message = f"all cases of '{entry.glob}' pass without a looser tolerance"
             sink.warning("exception-unneeded", message, entry.span, fix="remove the entry")

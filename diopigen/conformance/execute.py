@@ -50,13 +50,13 @@ class Executor:
             return CaseResult(case, "inapplicable", time.perf_counter() - started)
         self.values: Mapping[str, Any] = {}
         self.reason = ""
-        self.factor = case.excuse.factor if case.excuse is not None else 1.0
+        self.factor = case.waiver.factor if case.waiver is not None else 1.0
         self.loosened = False
         try:
             outcome, faults = self._check(case, function, target)
         finally:
             self.arena.clear()
-        if outcome == "passed" and (self.loosened or (case.excuse is not None and case.excuse.kind == "unsupported")):
+        if outcome == "passed" and (self.loosened or (case.waiver is not None and case.waiver.kind == "unsupported")):
             outcome = "excepted"
         operands = describe(case, self.values) if faults else ()
         return CaseResult(case, outcome, time.perf_counter() - started, tuple(faults), operands, self.reason)

@@ -98,9 +98,9 @@ def page_data(results: Results, interface: Interface) -> dict[str, Any]:
         ],
         "exceptions": [
             {
-                "where": use.excuse.where,
-                "kind": f"tolerance ×{use.excuse.factor:g}" if use.excuse.kind == "tolerance" else use.excuse.kind,
-                "reason": use.excuse.reason,
+                "where": use.waiver.where,
+                "kind": f"tolerance ×{use.waiver.factor:g}" if use.waiver.kind == "tolerance" else use.waiver.kind,
+                "reason": use.waiver.reason,
                 "cases": use.cases,
                 "excepted": use.excepted,
             }

@@ -55,7 +55,7 @@ def operands_of(values: Iterable[Value]) -> Iterator[Operand]:
 
 
 @dataclass(frozen=True, slots=True)
-class Excuse:
+class Waiver:
     """What a vendor's file of known exceptions says of a case.
 
     `kind` is `skip`, `tolerance` or `unsupported`; `where` the entry as file:line; `factor` widens the bound.
@@ -81,8 +81,8 @@ class Case:
     about: str = ""
     """What the case is for, where the id does not say it: the constraint that it breaks."""
     blames: str = ""
-    """The parameter that is spoilt in a case that must be refused; empty where several are at fault together."""
-    excuse: Excuse | None = None
+    """The parameter that is invalid in a case that must be rejected; empty where several are at fault together."""
+    waiver: Waiver | None = None
     breaks: str = ""
     """The id of the constraint that the case violates, alone of all."""
 

@@ -67,7 +67,7 @@ class ModelReader:
         for name, message in wrong_shapes(function, arguments):
             span = call.recipe.key_spans.get(name, call.recipe.span)
             sink.error(
-                "model-shape", f"{function.name}: {message}", span, fix="mend the shape, or trace the model again"
+                "model-shape", f"{function.name}: {message}", span, fix="correct the shape, or trace the model again"
             )
             good = False
         return arguments if good else None

@@ -38,11 +38,11 @@ def cases(
     seen: set[str] = set()
     for dtype, arguments in _good(function, resolver, recipes):
         maker = _Maker(interface, function, dtype, arguments)
-        spoilt = itertools.chain(
+        invalid = itertools.chain(
             maker.nulls(), maker.wrong_dtypes(), maker.wrong_shapes(), maker.enums(),
             refusals_memory.cases(function, dtype, arguments),
         )  # fmt: skip
-        for case in spoilt:
+        for case in invalid:
             if case.id not in seen:
                 seen.add(case.id)
                 yield case
@@ -88,8 +88,8 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
 def _good(
     function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]
 ) -> list[tuple[str, Arguments]]:
-    """Arguments that a library accepts, to be spoilt in one place: with several elements in every tensor where there
-    are such, never without any. And those with the most tensors, where optional ones are null in the first."""
+    """Arguments that a library accepts, to be made invalid in one place: with several elements in every tensor where
+    there are such, never without any. And those with the most tensors, where optional ones are null in the first."""
     plains = [case for case in axis_cases(function, resolver) if case.axis == "plain"]
     plain = next((case for case in plains if case.dtype == "float32"), next(iter(plains), None))
     found: list[tuple[str, Arguments]] = []
@@ -176,8 +176,8 @@ class _Maker:
                 if strange is not None:
                     about = f"'{param.name}' must not be {strange}"
                     for place, one in _ends(value):
-                        spoilt = replace(one, dtype=strange, values=0)
-                        yield self._case(f"dtype{place}", param, about, {param.name: _exchanged(value, place, spoilt)})
+                        wrong = replace(one, dtype=strange, values=0)
+                        yield self._case(f"dtype{place}", param, about, {param.name: _exchanged(value, place, wrong)})
 
     def _strange(self, param: Parameter, operand: Operand) -> str | None:
         if isinstance(param.dtype, DtypeList):

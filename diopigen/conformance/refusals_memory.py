@@ -27,7 +27,7 @@ def cases(function: Function, dtype: str, arguments: Arguments) -> Iterator[Case
         )  # fmt: skip
 
 
-_Spoilt = tuple[str, str, str, dict[str, Value]]
+_Invalid = tuple[str, str, str, dict[str, Value]]
 """Name of a case, parameter at fault, what is wrong, and the arguments that change."""
 
 
@@ -51,7 +51,7 @@ def _tensors(function: Function, arguments: Arguments) -> list[tuple[Parameter, 
     return found
 
 
-def _devices(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
+def _devices(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
     """One tensor on the host, all others on the device. A tensor without dimensions may lie there, as a number may."""
     tensors = _tensors(function, arguments)
     for param, operand in tensors:
@@ -63,7 +63,7 @@ def _devices(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
             yield f"device-{param.name}", param.name, about, {param.name: changed}
 
 
-def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Spoilt]:
+def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
     """An output that begins one element behind the start of another tensor's memory, or the other way round; and each
     output once where it meets no more than the last elements of another."""
     tensors = _tensors(function, arguments)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Waiver
 from diopigen.conformance.oracles import oracle_of
 from diopigen.ir.model import Function
 
@@ -90,20 +90,20 @@ def text(results: Results, *, colour: bool = False, failures: int = 20, by: str 
 class ExceptionUse:
     """What one known exception did in a run: `cases` it is about, of which `excepted` did not pass by themselves."""
 
-    excuse: Excuse
+    waiver: Waiver
     cases: int
     excepted: int
 
 
 def exception_uses(results: Iterable[CaseResult]) -> list[ExceptionUse]:
     """The known exceptions that cases of a run have, in order of first use."""
-    groups: dict[Excuse, list[CaseResult]] = defaultdict(list)
+    groups: dict[Waiver, list[CaseResult]] = defaultdict(list)
     for result in results:
-        if result.case.excuse is not None:
-            groups[result.case.excuse].append(result)
+        if result.case.waiver is not None:
+            groups[result.case.waiver].append(result)
     return [
-        ExceptionUse(excuse, len(members), sum(result.outcome == "excepted" for result in members))
-        for excuse, members in groups.items()
+        ExceptionUse(waiver, len(members), sum(result.outcome == "excepted" for result in members))
+        for waiver, members in groups.items()
     ]
 
 
@@ -114,11 +114,11 @@ def _exceptions_text(results: Results) -> list[str]:
     excepted, total = sum(use.excepted for use in uses), len(results.results)
     share = 100 * excepted / total
     lines = [f"known exceptions: {excepted} of {total} cases ({share:.1f} %) are not counted as passed"]
-    width = max(len(use.excuse.where) for use in uses)
+    width = max(len(use.waiver.where) for use in uses)
     for use in uses:
-        kind = f"tolerance x{use.excuse.factor:g}" if use.excuse.kind == "tolerance" else use.excuse.kind
+        kind = f"tolerance x{use.waiver.factor:g}" if use.waiver.kind == "tolerance" else use.waiver.kind
         needed = "" if use.excepted == use.cases else f", {use.excepted} of them excepted"
-        lines.append(f"  {use.excuse.where:<{width}}  {kind}  {use.cases} cases{needed}: {use.excuse.reason}")
+        lines.append(f"  {use.waiver.where:<{width}}  {kind}  {use.cases} cases{needed}: {use.waiver.reason}")
     return ["\n".join(lines)]
 
 
@@ -174,10 +174,10 @@ def to_json(results: Results) -> str:
             record["repeat"] = repro(result.case.id, results.library, results.seed, results.runtime)
         if result.reason:
             record["reason"] = result.reason
-        if result.case.excuse is not None:
-            excuse = result.case.excuse
+        if result.case.waiver is not None:
+            waiver = result.case.waiver
             record["exception"] = {
-                "kind": excuse.kind, "where": excuse.where, "reason": excuse.reason, "factor": excuse.factor,
+                "kind": waiver.kind, "where": waiver.where, "reason": waiver.reason, "factor": waiver.factor,
             }  # fmt: skip
         records.append(record)
     whole = {
@@ -257,9 +257,9 @@ _NOT_TESTED = ("excepted", "unimplemented", "missing", "uncovered", "inapplicabl
 
 def why_not_tested(result: CaseResult) -> str:
     """Why a case counts neither as passed nor as failed."""
-    excuse = result.case.excuse
-    if result.outcome == "excepted" and excuse is not None:
-        return f"known exception ({excuse.kind}, {excuse.where}): {excuse.reason}"
+    waiver = result.case.waiver
+    if result.outcome == "excepted" and waiver is not None:
+        return f"known exception ({waiver.kind}, {waiver.where}): {waiver.reason}"
     return OUTCOMES[result.outcome]
 
 

@@ -72,7 +72,7 @@ def weight(case: Case) -> int:
 
 def is_skipped(case: Case) -> bool:
     """Whether a known exception keeps a case from being called at all."""
-    return case.excuse is not None and case.excuse.kind == "skip"
+    return case.waiver is not None and case.waiver.kind == "skip"
 
 
 def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:

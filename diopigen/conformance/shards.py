@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Fault, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Fault, Results, Waiver
 from diopigen.diagnostics import Sink, Span, failure
 from diopigen.spec.json_form import Form, FormFault, read_json
 
@@ -97,15 +97,15 @@ def _results(whole: Form) -> Results:
 
 
 def _result(record: Form) -> CaseResult:
-    excuse = None
+    waiver = None
     if "exception" in record:
         given = record["exception"]
         kind, reason, where = (given[name].text() for name in ("kind", "reason", "where"))
-        excuse = Excuse(kind, reason, where, given["factor"].number())
+        waiver = Waiver(kind, reason, where, given["factor"].number())
     case_id, function, family, dtype, axis = (
         record[name].text() for name in ("id", "function", "family", "dtype", "axis")
     )
-    case = Case(case_id, function, family, dtype, axis, {}, excuse=excuse)
+    case = Case(case_id, function, family, dtype, axis, {}, waiver=waiver)
     outcome = record["outcome"]
     if outcome.text() not in OUTCOMES:
         raise outcome.fault("an outcome")

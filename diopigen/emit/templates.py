@@ -46,7 +46,7 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
         raise failure("template-missing", message, Span(f"templates/{name}"), "restore it from the package") from None
     except jinja2.TemplateSyntaxError as error:
         span = Span(f"templates/{error.name or name}", error.lineno)
-        raise failure("template-fault", error.message or "syntax error", span, "mend the template") from None
+        raise failure("template-fault", error.message or "syntax error", span, "correct the template") from None
     except jinja2.UndefinedError as error:
         span = Span(f"templates/{name}")
-        raise failure("template-fault", error.message or "undefined value", span, "mend the template") from None
+        raise failure("template-fault", error.message or "undefined value", span, "correct the template") from None

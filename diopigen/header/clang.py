@@ -104,7 +104,7 @@ def parse_clean(
     unit = _parse(names, language, arguments, options)
     if not _errors(unit):
         return unit
-    # In one unit a header that is cut off spoils the next one. So add them one by one to those that parse, and
+    # In one unit a header that is cut off breaks the next one. So add them one by one to those that parse, and
     # hold back what follows from a header that is already known to be broken.
     good: list[str] = []
     broken: set[str] = set()

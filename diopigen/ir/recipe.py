@@ -178,7 +178,7 @@ class RecipeReader:
                 return self._fault(f"the values of '{param.name}' are numbers or truth values", values_node.span)
             if isinstance(values, tuple) and _shape_of(values) != shape:
                 message = f"the values of '{param.name}' do not have the shape {list(shape)}"
-                return self._fault(message, values_node.span, "leave 'shape' out, or mend the values")
+                return self._fault(message, values_node.span, "leave 'shape' out, or correct the values")
         dtype_node = node.get("dtype")
         if dtype_node is None:
             return TensorRecipe(shape, None, values)

@@ -73,7 +73,7 @@ def _written(text: str, bare: str) -> Written:
     return Written(c_type, name[0] if name else "", commented[1] if commented else "", attributes)
 
 
-def mended_params(written: Sequence[Written], wanted: Sequence[CParam]) -> list[str]:
+def updated_params(written: Sequence[Written], wanted: Sequence[CParam]) -> list[str]:
     """The parameters that a definition should have, each as its vendor would write it.
 
     A parameter that is there already keeps its name, or goes on without one. A new one is named, so that a compiler

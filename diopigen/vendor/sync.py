@@ -11,12 +11,12 @@ from pathlib import Path
 from diopigen.diagnostics import Diagnostic, Span
 from diopigen.emit.c_text import call_lines
 from diopigen.header.cdecl import CFunction
-from diopigen.vendor.parameters import mended_params, plain, written_params
+from diopigen.vendor.parameters import plain, updated_params, written_params
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file with the signatures mended; bodies are left as they are."""
+    """A file with the signatures updated; bodies are left as they are."""
 
     path: Path
     functions: tuple[str, ...]
@@ -50,7 +50,7 @@ def changes(findings: Iterable[Diagnostic], declared: Mapping[str, CFunction]) -
     for file, places in sorted(wrong.items()):
         text = texts[file]
         for offset, name in sorted(places, reverse=True):
-            text = _mended(text, offset, declared[name])
+            text = _updated(text, offset, declared[name])
         names = tuple(name for _, name in sorted(places))
         if text != texts[file]:
             made.append(Change(Path(file), names, texts[file], text))
@@ -62,7 +62,7 @@ def _offset(text: str, span: Span) -> int:
     return sum(len(line) + 1 for line in lines[: span.line - 1]) + span.column - 1
 
 
-def _mended(text: str, offset: int, function: CFunction) -> str:
+def _updated(text: str, offset: int, function: CFunction) -> str:
     """The text with the parameters of one definition replaced; unchanged where they cannot be found."""
     bare = plain(text)  # parentheses in comments and strings do not count
     start = bare.find(function.name, max(0, offset - 1))
@@ -78,6 +78,6 @@ def _mended(text: str, offset: int, function: CFunction) -> str:
         return text
     line = text.rfind("\n", 0, start) + 1
     rest = text[closing + 1 : text.find("\n", closing)] if "\n" in text[closing:] else text[closing + 1 :]
-    params = mended_params(written_params(text[opening + 1 : closing]), function.params)
+    params = updated_params(written_params(text[opening + 1 : closing]), function.params)
     head = call_lines(text[line:opening], params, rest)
     return text[:line] + head + text[closing + 1 + len(rest) :]

@@ -61,7 +61,7 @@ def test_modes_that_write_nothing(mode: str, vendor: Path, adaptors: Adaptors) -
     assert "vendor.json" in said
 
 
-def test_check_says_which_command_mends_it(vendor: Path, adaptors: Adaptors) -> None:
+def test_check_says_which_command_fixes_it(vendor: Path, adaptors: Adaptors) -> None:
     adaptors(vendor)
     (vendor / "convert_config.yaml").write_text("- common_config: {dtype: (int8)->int16}\n")
     _, err = adaptors(vendor, "--check", code=1)

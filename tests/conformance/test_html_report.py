@@ -14,7 +14,7 @@ import pytest
 
 from diopigen.api import workspace
 from diopigen.conformance.html import MAX_FAILURES, to_html
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Excuse, Fault, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results, Waiver
 from diopigen.ir.model import Interface
 
 TEMPLATES = workspace().templates
@@ -25,7 +25,7 @@ def result(case_id: str, outcome: str = "passed", family: str = "elementwise_bin
     function, dtype, axis = case_id.split("/")
     fault = Fault("values", "out", more.get("message", "1 of 6 elements differ"), "2.0", "2.5")
     failed = outcome in ("failed", "crashed", "hung")
-    case = Case(case_id, function, family, dtype, axis, {}, excuse=more.get("excuse"))
+    case = Case(case_id, function, family, dtype, axis, {}, waiver=more.get("waiver"))
     return CaseResult(case, outcome, 0.25, (fault,) if failed else (), ("out = int8[2, 3]",) if failed else ())
 
 
@@ -47,7 +47,7 @@ BAD = (
     result("diopiAdd/int8/empty", "failed", message=EVIL),
     result("diopiSub/int8/plain", "missing"),
     result("diopiNew/odd/thing", "crashed", "sorting"),
-    result("diopiSub/int8/empty", "excepted", excuse=Excuse("skip", "not <planned>", "known.yaml:3")),
+    result("diopiSub/int8/empty", "excepted", waiver=Waiver("skip", "not <planned>", "known.yaml:3")),
 )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_planted_faults import tiny_cases
+from test_injected_faults import tiny_cases
 
 from diopigen.conformance.cases import select
-from diopigen.conformance.exceptions import Known, excused, read, unneeded
+from diopigen.conformance.exceptions import Known, read, unneeded, with_waivers
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult
 from diopigen.conformance.report import text
 from diopigen.conformance.runner import run
@@ -48,14 +48,14 @@ def parsed(content: str, folder: Path) -> tuple[tuple[Known, ...], str]:
 def test_a_good_file(tmp_path: Path) -> None:
     found, findings = parsed(GOOD.replace("1e9", "4"), tmp_path)
     assert findings == ""
-    assert [(known.excuse.kind, known.glob, known.excuse.where) for known in found] == [
+    assert [(known.waiver.kind, known.glob, known.waiver.where) for known in found] == [
         ("skip", "diopiRelu/float32/*", "known.yaml:2"),
         ("tolerance", "diopiSoftmax/float32/*", "known.yaml:5"),
         ("unsupported", "diopiAdd", "known.yaml:9"),
     ]
-    assert found[1].excuse.factor == 4.0
+    assert found[1].waiver.factor == 4.0
     assert found[2].dtypes == {"float64"}
-    assert found[2].excuse.reason == "no float64 units"
+    assert found[2].waiver.reason == "no float64 units"
 
 
 BAD = """\
@@ -111,27 +111,27 @@ def test_files_of_another_form(content: str, finding: str, tmp_path: Path) -> No
     assert finding in findings
 
 
-def excuses_of(interface: Interface, content: str, folder: Path, *names: str) -> tuple[list[Case], str]:
+def waivers_of(interface: Interface, content: str, folder: Path, *names: str) -> tuple[list[Case], str]:
     known, findings = parsed(content, folder)
     assert findings == ""
     sink = Sink()
-    cases = excused(select(interface, ops=names), known, interface, sink)
+    cases = with_waivers(select(interface, ops=names), known, interface, sink)
     return cases, shown(sink)
 
 
 def test_entries_claim_their_cases_and_no_others(interface: Interface, tmp_path: Path) -> None:
-    cases, findings = excuses_of(interface, GOOD.replace("1e9", "4"), tmp_path, "Add", "Relu", "Softmax")
+    cases, findings = waivers_of(interface, GOOD.replace("1e9", "4"), tmp_path, "Add", "Relu", "Softmax")
     assert findings == ""
     for case in cases:
         if case.id.startswith("diopiRelu/float32/"):
-            assert case.excuse is not None and case.excuse.kind == "skip"
+            assert case.waiver is not None and case.waiver.kind == "skip"
         elif case.id.startswith("diopiSoftmax/float32/"):
-            assert case.excuse is not None and case.excuse.factor == 4.0
+            assert case.waiver is not None and case.waiver.factor == 4.0
         elif case.id == "diopiAdd/float64/plain":
-            assert case.excuse is not None and case.excuse.kind == "unsupported"
+            assert case.waiver is not None and case.waiver.kind == "unsupported"
             assert case.expect == ANY_FAILURE
         elif case.id in ("diopiAdd/float32/plain", "diopiRelu/int32/plain"):
-            assert case.excuse is None
+            assert case.waiver is None
 
 
 @pytest.mark.parametrize(
@@ -155,14 +155,14 @@ def test_entries_claim_their_cases_and_no_others(interface: Interface, tmp_path:
         (
             "tolerance:\n  - cases: diopiLogicalNot/*\n    factor: 2\n    reason: r\n",
             "known.yaml:2:12: error[exception-exact]: 'diopiLogicalNot/*' has exact results only, which a factor does "
-            "not change\n  fix: mend the library, or move the entry to skip",
+            "not change\n  fix: fix the library, or move the entry to skip",
         ),
         # An entry about what was not selected is none of this run's business.
         ("skip:\n  - cases: diopiNeg/*\n    reason: r\n", ""),
     ],
 )
 def test_dead_entries_are_findings(content: str, finding: str, interface: Interface, tmp_path: Path) -> None:
-    _, findings = excuses_of(interface, content, tmp_path, "Relu", "LogicalNot")
+    _, findings = waivers_of(interface, content, tmp_path, "Relu", "LogicalNot")
     assert findings == finding
 
 
@@ -172,7 +172,7 @@ def run_with(
     """The results of a run with exceptions, the report, and the findings afterwards."""
     known, findings = parsed(content, folder)
     assert findings == ""
-    cases = excused(tiny_cases(interface, *names), known, interface, Sink())
+    cases = with_waivers(tiny_cases(interface, *names), known, interface, Sink())
     results = run(cases, interface, library, runtime)
     sink = Sink()
     unneeded(known, results.results, sink)
@@ -192,7 +192,7 @@ def test_skipped_cases_are_counted_and_not_called(
     assert f"known.yaml:2  skip  {count} cases: not planned\n" in report
 
 
-def test_a_looser_tolerance_excuses_what_it_needs_to_and_is_reported_where_it_is_not_needed(
+def test_a_looser_tolerance_waives_what_it_needs_to_and_is_reported_where_it_is_not_needed(
     interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = "tolerance:\n  - cases: diopiAdd/float32/*\n    factor: 1.5\n    reason: r\n"
@@ -223,11 +223,11 @@ def test_an_unsupported_dtype_has_to_be_refused(
     content = "unsupported:\n  - functions: diopiAdd\n    dtypes: [DTYPE]\n    reason: r\n"
     known, _ = parsed(content.replace("DTYPE", "int16"), tmp_path)
     cases = [case for case in select(interface, ops=["Add"]) if case.id == "diopiAdd/int16/plain"]
-    results = run(excused(cases, known, interface, Sink()), interface, tiny_library, runtime)
+    results = run(with_waivers(cases, known, interface, Sink()), interface, tiny_library, runtime)
     assert [result.outcome for result in results.results] == ["excepted"]
     # The tiny library does float32, so that this entry does not tell the truth.
     known, _ = parsed(content.replace("DTYPE", "float32"), tmp_path)
     cases = [case for case in select(interface, ops=["Add"]) if case.id == "diopiAdd/float32/plain"]
-    results = run(excused(cases, known, interface, Sink()), interface, tiny_library, runtime)
+    results = run(with_waivers(cases, known, interface, Sink()), interface, tiny_library, runtime)
     assert [result.outcome for result in results.results] == ["failed"]
     assert results.results[0].faults[0].message == ("the call is accepted: known.yaml:2 calls its dtype unsupported")

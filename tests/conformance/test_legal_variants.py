@@ -104,8 +104,8 @@ def test_what_the_library_fails_itself_is_no_false_alarm(
 ) -> None:
     monkeypatch.setenv("TINY_FAULT", "alpha ignored")
     cases: list[Case] = tiny_cases(interface, "Add")
-    spoilt = Campaign(cases, interface, tiny_library, variants_library, runtime)
-    report = spoilt.run(["one-of-two"])
+    campaign = Campaign(cases, interface, tiny_library, variants_library, runtime)
+    report = campaign.run(["one-of-two"])
     assert not report.verdicts[0].failures
     assert "diopiAdd/float32/recipe-1" in report.unsound
     assert "cases fail without any variant" in text(report)

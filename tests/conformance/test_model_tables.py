@@ -179,7 +179,7 @@ FAULTS = {
     ),
     "an output of another shape": (
         GOOD.replace("other: [3]", "other: [3], out: [3, 2]"),
-        ["5:117: model-shape: diopiBlend: 'out' is [3, 2], the spec asks for [2, 3]; mend the shape"],
+        ["5:117: model-shape: diopiBlend: 'out' is [3, 2], the spec asks for [2, 3]; correct the shape"],
     ),
     "reduced without a reason": (
         GOOD.replace("arguments", "scale: reduced, arguments"),

@@ -1,4 +1,4 @@
-"""Faults planted around the tiny library: those that the suite looks for are found, and what is not found is named."""
+"""Faults injected into the tiny library: those that the suite looks for are found, and what is not found is named."""
 
 from __future__ import annotations
 
@@ -126,15 +126,15 @@ def test_cases_that_fail_without_a_fault_do_not_count(
 ) -> None:
     monkeypatch.setenv("TINY_FAULT", "alpha ignored")
     cases = tiny_cases(interface, "Add")
-    spoilt = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
-    assert "diopiAdd/float32/recipe-1" in spoilt.unsound
-    sound = {case.id for case in spoilt.cases["diopiAdd"]}
-    assert sound and sound.isdisjoint(spoilt.unsound)
+    campaign = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
+    assert "diopiAdd/float32/recipe-1" in campaign.unsound
+    sound = {case.id for case in campaign.cases["diopiAdd"]}
+    assert sound and sound.isdisjoint(campaign.unsound)
     # The tiny library has no second device, and cases about shared memory are left out.
     left_out = {case.id for case in cases if "/device-" in case.id or "/overlap-" in case.id}
-    assert sound | set(spoilt.unsound) == {case.id for case in cases} - left_out
-    report = spoilt.run(chosen(spoilt.found, ["first-element-wrong"]))
-    assert f"{len(spoilt.unsound)} cases fail without any fault" in text(report)
+    assert sound | set(campaign.unsound) == {case.id for case in cases} - left_out
+    report = campaign.run(chosen(campaign.found, ["first-element-wrong"]))
+    assert f"{len(campaign.unsound)} cases fail without any fault" in text(report)
 
 
 def test_the_json_names_the_case_that_found_a_fault(campaign: Campaign) -> None:

@@ -13,7 +13,7 @@ from test_damaged_json import damaged
 
 from diopigen.cli import cli
 from diopigen.conformance.cases import select
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Excuse, Fault, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Fault, Results, Waiver
 from diopigen.conformance.report import to_json, to_junit
 from diopigen.conformance.shards import Shard, merge, parse_shard, part, read_results, sample
 from diopigen.diagnostics import Failure, Sink
@@ -21,13 +21,13 @@ from diopigen.ir.model import Interface
 from diopigen.render import render
 
 WRONG = Fault("values", "out", "1 of 6 elements differ; worst [0, 2]", "2.0", "2.5")
-EXCUSE = Excuse("tolerance", "few bits", "known.yaml:3", 4.0)
+WAIVER = Waiver("tolerance", "few bits", "known.yaml:3", 4.0)
 
 
-def result(case_id: str, outcome: str = "passed", family: str = "binary", excuse: Excuse | None = None) -> CaseResult:
+def result(case_id: str, outcome: str = "passed", family: str = "binary", waiver: Waiver | None = None) -> CaseResult:
     function, dtype, axis = case_id.split("/")
     faults, operands = ((WRONG,), ("out = int8[2, 3]",)) if outcome == "failed" else ((), ())
-    return CaseResult(Case(case_id, function, family, dtype, axis, {}, excuse=excuse), outcome, 0.25, faults, operands)
+    return CaseResult(Case(case_id, function, family, dtype, axis, {}, waiver=waiver), outcome, 0.25, faults, operands)
 
 
 def results(*of: CaseResult, shard: str = "", seed: int = 0) -> Results:
@@ -37,7 +37,7 @@ def results(*of: CaseResult, shard: str = "", seed: int = 0) -> Results:
 
 
 WHOLE = (
-    result("diopiAdd/float32/plain", "excepted", excuse=EXCUSE),
+    result("diopiAdd/float32/plain", "excepted", waiver=WAIVER),
     result("diopiAdd/int8/plain", "failed"),
     result("diopiSub/int8/plain", "missing"),
     result("diopiSort/int8/plain", family="sorting"),

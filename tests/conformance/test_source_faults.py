@@ -17,7 +17,7 @@ from diopigen.conformance.mutation.sources.points import points_of
 from diopigen.conformance.mutation.sources.report import summary, text, to_json
 from diopigen.conformance.mutation.sources.run import Outcome, Plan, Workshop
 from diopigen.conformance.mutation.sources.sampling import chosen, one_dtype_each, sample
-from diopigen.conformance.mutation.sources.switches import planted, switched
+from diopigen.conformance.mutation.sources.switches import injected, switched
 from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.header.libclang import load
 from diopigen.ir.model import Interface
@@ -133,7 +133,7 @@ def test_faults_stand_behind_switches_within_one_another(points: list[Point]) ->
         "(x[i] + (::diopi_fault::on(4) ? (factor) : (factor * y[i]))))); } }"
     ) in text
     assert text.count("\n") == source.count(b"\n")
-    assert b"static_cast<float>(x[i] + (factor))" in planted(source, inner)
+    assert b"static_cast<float>(x[i] + (factor))" in injected(source, inner)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 /* A kernel library of seven operators, small enough to be read, for the tests of the suite itself.
  *
- * The environment variable TINY_FAULT names one fault that is planted; without it the library is right. */
+ * The environment variable TINY_FAULT names one fault that is injected; without it the library is right. */
 #include <diopi/functions.h>
 #include <diopigen/host_device.h>
 #include <math.h>

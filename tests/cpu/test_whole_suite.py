@@ -40,7 +40,7 @@ def check_outcomes(results: Results, interface: Interface) -> None:
 
 
 def check_refusals(results: Results, interface: Interface) -> None:
-    """The library's text starts with the function and names the parameter that was spoilt; where a constraint ties
+    """The library's text starts with the function and names the invalid parameter; where a constraint ties
     several together, at least one."""
     silent = []
     refused = [result for result in results.results if result.case.expect != SUCCESS and result.outcome == "passed"]

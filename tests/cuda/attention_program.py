@@ -42,7 +42,7 @@ class Case:
     left: int = -1
     right: int = -1
     has_slopes: bool = False
-    spoilt: str = ""
+    nan_in: str = ""
     """An operand with NaN where few see it: the last key or value, or the gradient of the first query."""
     gradient: float = 1
     """How large incoming gradients are."""
@@ -63,8 +63,8 @@ class Case:
         }
         made = {name: generator.standard_normal(shape).astype(self.dtype) for name, shape in shapes.items()}
         made["grad"] = (made["grad"] * self.gradient).astype(self.dtype)
-        if self.spoilt:
-            made[self.spoilt][:, 0 if self.spoilt == "grad" else -1] = np.nan
+        if self.nan_in:
+            made[self.nan_in][:, 0 if self.nan_in == "grad" else -1] = np.nan
         made["slopes"] = np.linspace(0.01, 0.1, self.heads, dtype=np.float32)
         return made
 
@@ -83,9 +83,9 @@ CASES = (
     Case("few queries over many keys", BFLOAT16, 2, 2, 2500, 4, 2, 16),
     Case("few queries with a window", HALF, 1, 3, 2500, 2, 2, 16, is_causal=True, left=1500),
     Case("single precision", SINGLE, 2, 90, 100, 4, 2, 16, is_causal=True),
-    Case("a hidden value that is NaN", HALF, 1, 80, 80, 2, 1, 16, is_causal=True, spoilt="v"),
-    Case("a hidden key that is NaN", BFLOAT16, 2, 80, 80, 2, 2, 16, is_causal=True, spoilt="k"),
-    Case("a gradient that is NaN", HALF, 2, 80, 80, 4, 2, 16, is_causal=True, spoilt="grad"),
+    Case("a hidden value that is NaN", HALF, 1, 80, 80, 2, 1, 16, is_causal=True, nan_in="v"),
+    Case("a hidden key that is NaN", BFLOAT16, 2, 80, 80, 2, 2, 16, is_causal=True, nan_in="k"),
+    Case("a gradient that is NaN", HALF, 2, 80, 80, 4, 2, 16, is_causal=True, nan_in="grad"),
     Case("small gradients", HALF, 1, 90, 200, 2, 2, 16, gradient=2e-4),
     Case("large gradients", HALF, 1, 90, 100, 2, 2, 16, gradient=2e3),
 )

@@ -58,7 +58,7 @@ def bring_up(tree: Path, changes: Iterable[Change] = ()) -> None:
 
 
 def built_tree(name: str) -> Built:
-    """A tree of write_sources.py as the root build leaves it: `clean`, `planted`, `hunted`."""
+    """A tree of write_sources.py as the root build leaves it: `clean`, `injected`, `faulty`."""
     library = artefact(f"droplet/{name}/libdiopi_impl.so")
     return Built(FOLDER / "plain/build/tests/droplet/written" / name, library, artefact("libdiopirt.so"))
 

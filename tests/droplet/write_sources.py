@@ -1,6 +1,6 @@
-"""Brings up the trees of droplet that tests run: as it is, with planted faults, with one wrong kernel.
+"""Brings up the trees of droplet that tests run: as it is, with injected faults, with one wrong kernel.
 
-Usage: write_sources.py FOLDER TREE...: `clean`, `planted`, `hunted`. The root build runs it when it is configured.
+Usage: write_sources.py FOLDER TREE...: `clean`, `injected`, `faulty`. The root build runs it when it is configured.
 Files that are right are left alone, so that nothing is compiled for their sake.
 """
 
@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from droplet_tree import bring_up
-from planted import CHANGES, HUNTED
+from injected_faults import CHANGES, FAULTY
 from torch_build import settle
 
-TREES = {"clean": [], "planted": CHANGES, "hunted": HUNTED}
+TREES = {"clean": [], "injected": CHANGES, "faulty": FAULTY}
 
 
 def main(folder: Path, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Each fault that the device finds, planted in a program: the whole report, and how the program ends."""
+"""Each fault that the device finds, injected in a program: the whole report, and how the program ends."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ REPORTS = {
         signal.SIGSEGV,
         f"{made(1)}diopi-sim: kernel reaches beyond its memory: write at 0x# by diopiFill on stream 0\n"
         f"  it lies 0 bytes behind the end of {WHOLE}\n"
-        "  fix: mend the kernel's index, or the size that the memory was allocated with\n",
+        "  fix: correct the kernel's index, or the size that the memory was allocated with\n",
     ),
     "kernel_writes_just_behind_its_memory": (
         CHECK,
         signal.SIGABRT,
         f"{made(1)}diopi-sim: write behind the end of memory: byte 100 was written, found when the memory was freed\n"
         "  allocation #1 (100 bytes on device 0 at 0x#)\n"
-        "  fix: mend the kernel that writes too far, or the size that the memory was allocated with\n",
+        "  fix: correct the kernel that writes too far, or the size that the memory was allocated with\n",
     ),
     "kernel_keeps_a_pointer_to_freed_memory": (
         CHECK,

@@ -59,7 +59,7 @@ def test_a_diff_and_what_is_applied(tmp_path: Path) -> None:
     assert f'+extern "C" diopiError_t {NEG}' in lines
 
     code, output = sync(path, "--apply")
-    assert code == 0 and output.endswith("2 signatures mended in 1 files; bodies are yours to mend\n")
+    assert code == 0 and output.endswith("2 signatures updated in 1 files; bodies are yours to adapt\n")
     after = path.read_text()
     assert NEG in after and ADD in after
     assert "// diopiNeg( is an old friend" in after

@@ -1,1 +1,1 @@
-"""How strong the suite is: faults are planted into a library that passes, and the suite must find them."""
+"""How strong the suite is: faults are injected into a library that passes, and the suite must find them."""

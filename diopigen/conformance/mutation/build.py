@@ -1,4 +1,4 @@
-"""Builds the library that forwards to another one and plants faults on the way."""
+"""Builds the library that forwards to another one and injects faults on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plants one fault after another and lets the suite look for it, function by function, until a case finds it."""
+"""Injects one fault after another and lets the suite look for it, function by function, until a case finds it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HANGS = 10.0
 
 
 def mutants(library: Path, runtime: Path) -> tuple[list[Mutant], list[str]]:
-    """The faults that a mutant library can plant, and its functions in the order in which it counts."""
+    """The faults that a mutant library can inject, and its functions in the order in which it counts."""
     load_shared(runtime, "the host runtime", os.RTLD_GLOBAL | os.RTLD_NOW)
     loaded = load_shared(library, "the mutant library", os.RTLD_LOCAL | os.RTLD_NOW)
     texts = []
@@ -95,12 +95,12 @@ class Campaign:
         for members in self.cases.values():
             members.sort(key=weight)
 
-    def run(self, planted: Sequence[Mutant], progress: Progress | None = None) -> Report:
+    def run(self, injected: Sequence[Mutant], progress: Progress | None = None) -> Report:
         """The verdict on each fault, in their order; after an interrupt (SIGINT) on those that were done."""
         started = time.monotonic()
         found: dict[str, Verdict] = {}
         # The faults that are in most functions come first, so that no process is alone at the end.
-        order = sorted(planted, key=lambda mutant: -len(mutant.functions))
+        order = sorted(injected, key=lambda mutant: -len(mutant.functions))
         with ThreadPoolExecutor(self.jobs) as pool:
             running = [pool.submit(self.verdict, mutant) for mutant in order]
             try:
@@ -108,19 +108,19 @@ class Campaign:
                     verdict = done.result()
                     found[verdict.mutant.name] = verdict
                     if progress is not None:
-                        progress(len(found), len(planted), verdict)
+                        progress(len(found), len(injected), verdict)
             except BaseException as error:
                 self._stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 if not isinstance(error, KeyboardInterrupt):
                     raise
         cases = sum(len(members) for members in self.cases.values())
-        verdicts = [found[mutant.name] for mutant in planted if mutant.name in found]
-        not_run = len(planted) - len(verdicts)
+        verdicts = [found[mutant.name] for mutant in injected if mutant.name in found]
+        not_run = len(injected) - len(verdicts)
         return Report(verdicts, str(self.true), cases, time.monotonic() - started, self.unsound, not_run)
 
     def verdict(self, mutant: Mutant) -> Verdict:
-        """Plants a fault and looks for it in every function."""
+        """Injects a fault and looks for it in every function."""
         started = time.monotonic()
         functions = [name for name in mutant.functions if name in self.cases]
         cases = [case for name in functions for case in self.cases[name]]

@@ -1,4 +1,4 @@
-"""The C++ that forwards every function of an interface through `library/`, where faults are planted."""
+"""The C++ that forwards every function of an interface through `library/`, where faults are injected."""
 
 from __future__ import annotations
 

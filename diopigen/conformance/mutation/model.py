@@ -1,4 +1,4 @@
-"""What a mutation run hands around: planted faults, and what came of each in each function."""
+"""What a mutation run hands around: injected faults, and what came of each in each function."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 REQUIRED = 0.95
-"""The share of planted faults that the suite has to find."""
+"""The share of injected faults that the suite has to find."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A fault that can be planted: `sentence` says what the spoilt library does, `functions` where it does it."""
+    """A fault that can be injected: `sentence` says what the faulty library does, `functions` where it does it."""
 
     name: str
     kind: str
@@ -72,19 +72,19 @@ class Report:
     """Faults without a verdict, since the run was interrupted."""
 
     @property
-    def planted(self) -> tuple[Verdict, ...]:
+    def injected(self) -> tuple[Verdict, ...]:
         """The faults that the library has functions for."""
         return tuple(verdict for verdict in self.verdicts if verdict.outcome != "lacking")
 
     @property
     def faults_killed(self) -> float:
         """The share of faults that are found, be it not in every function in which they act."""
-        return _share([verdict.outcome in ("killed", "partly") for verdict in self.planted])
+        return _share([verdict.outcome in ("killed", "partly") for verdict in self.injected])
 
     @property
     def places_killed(self) -> float:
         """The share of places, a fault in a function where it acts, that are found."""
-        acted = [t for v in self.planted for t in v.trials if t.outcome != "not reached"]
+        acted = [t for v in self.injected for t in v.trials if t.outcome != "not reached"]
         return _share([trial.outcome == "killed" for trial in acted])
 
     @property

@@ -14,9 +14,9 @@ _NAMED = 8
 
 def text(report: Report) -> str:
     """Tables by kind of fault and by family, what found the faults, the survivors by name, and a summary."""
-    planted = report.planted
-    parts = [_by_kind(planted), _by_family(planted), _found_as(planted)]
-    survivors = [verdict for verdict in planted if verdict.outcome != "killed"]
+    injected = report.injected
+    parts = [_by_kind(injected), _by_family(injected), _found_as(injected)]
+    survivors = [verdict for verdict in injected if verdict.outcome != "killed"]
     if survivors:
         parts.append("\n".join(["survivors:", *(line for verdict in survivors for line in _survivor(verdict))]))
     else:
@@ -32,17 +32,17 @@ def text(report: Report) -> str:
 
 def summary(report: Report) -> str:
     """One line: the shares of faults and of places that are found, and whether they suffice."""
-    planted = report.planted
-    found = sum(verdict.outcome in ("killed", "partly") for verdict in planted)
-    everywhere = sum(verdict.outcome == "killed" for verdict in planted)
-    trials = [trial for verdict in planted for trial in verdict.trials if trial.outcome != "not reached"]
+    injected = report.injected
+    found = sum(verdict.outcome in ("killed", "partly") for verdict in injected)
+    everywhere = sum(verdict.outcome == "killed" for verdict in injected)
+    trials = [trial for verdict in injected for trial in verdict.trials if trial.outcome != "not reached"]
     places = sum(trial.outcome == "killed" for trial in trials)
-    kinds, functions = len({v.mutant.kind for v in planted}), len({t.function for t in trials})
+    kinds, functions = len({v.mutant.kind for v in injected}), len({t.function for t in trials})
     needed = "" if report.strong else f"; {REQUIRED:.0%} are needed"
     if report.not_run:
         needed = f"; interrupted: {report.not_run} faults were not tried"
     return (
-        f"{report.library}: {found} of {len(planted)} faults of {kinds} kinds killed ({report.faults_killed:.1%}), "
+        f"{report.library}: {found} of {len(injected)} faults of {kinds} kinds killed ({report.faults_killed:.1%}), "
         f"{everywhere} of them wherever they act; "
         f"{places} of {len(trials)} places in {functions} functions ({report.places_killed:.1%}); "
         f"{report.cases} cases, {report.seconds:.0f} s{needed}"
@@ -64,12 +64,12 @@ def _survivor(verdict: Verdict) -> Iterable[str]:
     yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; acts in {acted} functions, not found in {shown}"
 
 
-def _by_kind(planted: Sequence[Verdict]) -> str:
+def _by_kind(injected: Sequence[Verdict]) -> str:
     groups: dict[str, list[Verdict]] = defaultdict(list)
-    for verdict in planted:
+    for verdict in injected:
         groups[verdict.mutant.kind].append(verdict)
     rows = [_row(kind, members) for kind, members in groups.items()]
-    rows.append(_row("total", planted))
+    rows.append(_row("total", injected))
     return table(["kind of fault", "faults", "killed", "partly", "survived", "not reached", "places", "killed"], rows)
 
 
@@ -83,9 +83,9 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
     ]  # fmt: skip
 
 
-def _by_family(planted: Sequence[Verdict]) -> str:
+def _by_family(injected: Sequence[Verdict]) -> str:
     groups: dict[str, list[tuple[str, Trial]]] = defaultdict(list)
-    for verdict in planted:
+    for verdict in injected:
         for trial in verdict.trials:
             if trial.outcome != "not reached":
                 groups[trial.family].append((verdict.mutant.name, trial))
@@ -98,11 +98,11 @@ def _by_family(planted: Sequence[Verdict]) -> str:
     return table(["family", "functions", "faults", "places", "killed", ""], sorted(rows))
 
 
-def _found_as(planted: Sequence[Verdict]) -> str:
-    kinds = Counter(t.found_as for v in planted for t in v.trials if t.outcome == "killed")
+def _found_as(injected: Sequence[Verdict]) -> str:
+    kinds = Counter(t.found_as for v in injected for t in v.trials if t.outcome == "killed")
     rows = []
     for kind, count in kinds.most_common():
-        example = next(t.case for v in planted for t in v.trials if t.found_as == kind)
+        example = next(t.case for v in injected for t in v.trials if t.found_as == kind)
         rows.append([kind, str(count), example])
     return table(["found as", "places", "for example by"], rows, left=(0, 2))
 

@@ -1,1 +1,1 @@
-"""Whether the suite accepts what is right: legal variants of functions are planted around a library, and must pass."""
+"""Whether the suite accepts what is right: legal variants of functions are wrapped around a library, and must pass."""

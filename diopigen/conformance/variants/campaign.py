@@ -42,15 +42,15 @@ class Campaign:
         """What came of each variant that a glob names, of all without globs. Raises `Failure` for a glob that names
         none."""
         started = time.monotonic()
-        planted = chosen(self.found, globs)
+        variants = chosen(self.found, globs)
         verdicts: list[Verdict] = []
         unsound: set[str] = set()
         with ThreadPoolExecutor(self.jobs) as pool:
-            for verdict, failing in pool.map(self._verdict, planted):
+            for verdict, failing in pool.map(self._verdict, variants):
                 verdicts.append(verdict)
                 unsound.update(failing)
                 if progress is not None:
-                    progress(len(verdicts), len(planted), verdict)
+                    progress(len(verdicts), len(variants), verdict)
         return Report(verdicts, str(self.true), time.monotonic() - started, sorted(unsound))
 
     def _verdict(self, variant: Mutant) -> tuple[Verdict, list[str]]:

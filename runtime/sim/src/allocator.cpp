@@ -202,7 +202,7 @@ Status Allocator::checkTail(const Allocation& allocation) const {
         if (start[at] != kTail) {
             return fault(settings_, Code::invalidPointer, "write behind the end of memory",
                          "byte " + std::to_string(at) + " was written, found when the memory was freed", &allocation,
-                         "mend the kernel that writes too far, or the size that the memory was allocated with");
+                         "correct the kernel that writes too far, or the size that the memory was allocated with");
         }
     }
     return {};

@@ -68,7 +68,7 @@ void explain(const Place& place, uintptr_t address, const void* context) {
     } else if (place.inKernelView) {
         title = wasFreed ? "use after free in a kernel" : "kernel reaches beyond its memory";
         fix = wasFreed ? "synchronise the stream before the memory is freed"
-                       : "mend the kernel's index, or the size that the memory was allocated with";
+                       : "correct the kernel's index, or the size that the memory was allocated with";
     }
     if (allocation != nullptr) {
         writeOrigin(STDERR_FILENO, *allocation);

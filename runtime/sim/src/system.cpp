@@ -196,7 +196,7 @@ Status System::objection(int device, const std::string& what, const void* pointe
     return fault(
         settings_, Code::invalidPointer, "range beyond an allocation",
         what + " is " + std::to_string(bytes) + " bytes from byte " + std::to_string(address - found->base) + " on",
-        found, "mend the size, or allocate more");
+        found, "correct the size, or allocate more");
 }
 
 Status System::explain(int device, const std::string& what, uintptr_t address) {

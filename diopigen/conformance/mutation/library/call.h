@@ -1,4 +1,4 @@
-// One call on its way to the true library: a fault reads and exchanges its arguments, forwards it, spoils its results.
+// One call on its way to the real library: a fault reads and replaces its arguments, forwards it, corrupts its results.
 #pragma once
 
 #include <diopi/diopirt.h>

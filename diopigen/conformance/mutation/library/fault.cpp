@@ -219,7 +219,7 @@ using namespace diopi::mutant;
 
 extern "C" {
 
-// One fault in a line: name, kind, sentence and the functions it spoils, between tabulators.
+// One fault in a line: name, kind, sentence and the functions it changes, between tabulators.
 __attribute__((visibility("default"))) const char* diopiMutantFaults() {
     static const std::string text = [] {
         std::ostringstream lines;

@@ -1,4 +1,4 @@
-// Faults: what is planted, into which functions, and the registry that each file of faults/ adds its own to.
+// Faults: what is injected, into which functions, and the registry that each file of faults/ adds its own to.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ using Behaviour = std::function<diopiError_t(Call&)>;
 
 struct Fault {
     std::string name;
-    std::string sentence;  // what the spoilt library does
-    Selector selector;     // the functions that it spoils
+    std::string sentence;  // what the faulty library does
+    Selector selector;     // the functions that it changes
     Behaviour behaviour;
 };
 
@@ -29,7 +29,7 @@ class Registration {
 // Counts that the chosen fault has changed something in a call of the function, with or without consequence.
 void countAct(const Signature& signature, bool certain);
 
-// What each wrapper calls: the chosen fault where it spoils the function, else the true function.
+// What each wrapper calls: the chosen fault where it changes the function, else the real function.
 diopiError_t conduct(const Signature& signature, diopiContextHandle_t context, void* const* places,
                      const Call::Forward& forward);
 

@@ -1,4 +1,5 @@
-"""The memory that a library with faults shares with the process that plants them: which one acts, which are reached."""
+"""The memory that a library with faults shares with the process that injects them: which one acts, which are
+reached."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ class Board:
         self._file = tempfile.NamedTemporaryFile(prefix="diopigen-faults-")  # noqa: SIM115  (closed in __exit__)
         self._file.truncate(_HEAD + max(count, 1))
         self._memory = mmap.mmap(self._file.fileno(), 0)
-        self.plant(-1)
+        self.inject(-1)
 
     @property
     def environment(self) -> dict[str, str]:
         """What tells the library of the file."""
         return {"DIOPI_SOURCE_FAULTS": self._file.name}
 
-    def plant(self, number: int) -> None:
+    def inject(self, number: int) -> None:
         """Lets this fault act, and no other; none for -1."""
         self._memory[:_HEAD] = struct.pack("=i", number)
 

@@ -168,14 +168,14 @@ class _Process:
                 self.campaign.cases, self.campaign.interface, self.campaign.library, self.campaign.runtime,
                 time_limit=_HANGS, memory_limit=_MEMORY, environment=self.board.environment,
             )  # fmt: skip
-        self.board.plant(number)
+        self.board.inject(number)
         try:
             results = self.runner.check_all(cases)
         except Failure as error:  # the library does not even load with it
             self.renew()
             return CaseResult(cases[0], "crashed", 0.0, (Fault("crash", "", str(error)),))
         finally:
-            self.board.plant(-1)
+            self.board.inject(-1)
         return next((result for result in results if result.outcome in FAILURES), None)
 
     def renew(self) -> None:

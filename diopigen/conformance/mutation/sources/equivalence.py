@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from diopigen.conformance.mutation.sources.build import Tree, Unit
 from diopigen.conformance.mutation.sources.model import Point
-from diopigen.conformance.mutation.sources.switches import planted
+from diopigen.conformance.mutation.sources.switches import injected
 
 MOST = 12
 """A header that more units include is not tried: most of them would have to be compiled for every fault in it."""
@@ -36,7 +36,7 @@ class Equivalence:
             if self.tree.compile(unknown, switched=False):
                 return False
             self._sound.update({unit.path: self._digest(unit) for unit in unknown})
-        self.tree.write(self.files, {point.file: planted(self.files[point.file], point)})
+        self.tree.write(self.files, {point.file: injected(self.files[point.file], point)})
         # One after another: most faults show in the first unit.
         same = all(
             not self.tree.compile([unit], switched=False) and self._digest(unit) == self._sound[unit.path]

@@ -28,7 +28,7 @@ def text(results: Sequence[Result], files: Mapping[str, bytes]) -> str:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """One line: how many faults were planted, how many count, and how many of these are found."""
+    """One line: how many faults were injected, how many count, and how many of these are found."""
     found = score(results)
     counts = {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES}
     needed = "" if found.share >= REQUIRED else f"; {REQUIRED:.0%} are needed"

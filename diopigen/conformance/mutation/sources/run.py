@@ -1,4 +1,4 @@
-"""A whole campaign over sources: finds places, chooses, builds, measures reach, plants, explains what survives."""
+"""A whole campaign over sources: finds places, chooses, builds, measures reach, injects, explains what survives."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from diopigen.conformance.mutation.sources import lists, reach
 from diopigen.conformance.mutation.sources.build import Tree, build_runtime
 from diopigen.conformance.mutation.sources.campaign import Campaign
 from diopigen.conformance.mutation.sources.equivalence import Equivalence
+from diopigen.conformance.mutation.sources.inject import Injected
 from diopigen.conformance.mutation.sources.model import Point, Result
-from diopigen.conformance.mutation.sources.plant import Planted
 from diopigen.conformance.mutation.sources.sampling import chosen, sample
 from diopigen.conformance.mutation.sources.scan import Scan
 from diopigen.diagnostics import Sink
@@ -24,8 +24,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to plant: `count` faults (0: all) of these families, files and kinds, and those with a name where `named` is
-    a file. `waivers` lists changes that are no faults."""
+    """What to inject: `count` faults (0: all) of these families, files and kinds, and those with a name where `named`
+    is a file. `waivers` lists changes that are no faults."""
 
     count: int
     seed: int
@@ -84,23 +84,25 @@ class Workshop:
         *,
         explain: bool = True,
     ) -> Outcome:
-        """Plants the faults and runs the cases over `runtime`, else that of the root. The folder keeps what a later run
-        need not do again. Unless `explain`, nothing is compiled to see which survivors change nothing."""
+        """Injects the faults and runs the cases over `runtime`, else that of the root. The folder keeps what a later
+        run need not do again. Unless `explain`, nothing is compiled to see which survivors change nothing."""
         say = self.say
-        planted = Planted(self.tree, self.files, points, say)
+        injected = Injected(self.tree, self.files, points, say)
         runtime = runtime or build_runtime(self.root, self.folder, self.jobs)
-        state = reach.hash_of_file(planted.library)
+        state = reach.hash_of_file(injected.library)
         say(f"running {len(cases)} cases without a fault")
         reached = reach.measure(
-            cases, interface, planted.library, runtime, len(points), self.folder / f"reach-{state}.jsonl",
+            cases, interface, injected.library, runtime, len(points), self.folder / f"reach-{state}.jsonl",
             jobs=self.jobs, progress=lambda done, total: say(f"{done} of {total} cases") if done % 4000 == 0 else None,
         )  # fmt: skip
-        campaign = Campaign(interface, planted.library, runtime, reached.by_fault(cases), len(points), thorough=explain)
+        campaign = Campaign(
+            interface, injected.library, runtime, reached.by_fault(cases), len(points), thorough=explain
+        )
         results = campaign.run(
-            planted.points, self.folder / f"results-{state}.jsonl", jobs=self.jobs, progress=self._planted
+            injected.points, self.folder / f"results-{state}.jsonl", jobs=self.jobs, progress=self._injected
         )
         results = self._explained(results, waivers, explain)
-        results += [Result(point, "stillborn") for point in planted.stillborn]
+        results += [Result(point, "stillborn") for point in injected.stillborn]
         order = {point: place for place, point in enumerate(points)}
         results.sort(key=lambda result: order[result.point])
         return Outcome(results, self.files, reached.unsound)
@@ -109,7 +111,7 @@ class Workshop:
     def _equivalence(self) -> Equivalence:
         return Equivalence(self.tree.beside("plain"), self.files, self.scan.includes)
 
-    def _planted(self, done: int, total: int, result: Result) -> None:
+    def _injected(self, done: int, total: int, result: Result) -> None:
         if done % 25 == 0 or done == total or result.outcome == "survived":
             self.say(f"{done} of {total} faults; {result.outcome}: {result.point.id}")
 

@@ -44,7 +44,7 @@ def _switch(number: int, point: Point, inner: bytes) -> bytes:
     return b"(" + choice + b" ? (" + becomes + b") : (" + inner + b"))"
 
 
-def planted(data: bytes, point: Point) -> bytes:
+def injected(data: bytes, point: Point) -> bytes:
     """The source with this fault alone, without a switch."""
     becomes = point.replacement.encode()
     wrapped = becomes if point.statement else b"(" + becomes + b")"

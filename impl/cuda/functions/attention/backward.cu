@@ -21,8 +21,8 @@ struct Gradients {
 
 // Products multiply hidden pairs by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
 template <typename P>
-void mend(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Given<P>& given,
-          const uint8_t* query_flags, const uint8_t* key_flags, const Gradients<P>& gradients) {
+void recompute(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Given<P>& given,
+               const uint8_t* query_flags, const uint8_t* key_flags, const Gradients<P>& gradients) {
     constexpr int64_t kRows = 64;
     const int64_t rows = all.rows();
     for_groups((rows + kRows - 1) / kRows, kTile, tile_bytes<float>(problem.size, 1),
@@ -123,7 +123,7 @@ void solve(const Call<P>& call, const Pass& pass, const Cut& cut, float* scores,
                      marked_queries, call.gradients.q);
     store_keys<P>(all, places, call.largest, call.factor, static_cast<const float*>(key_sums.data()),
                   static_cast<const float*>(value_sums.data()), marked_keys, call.gradients.k, call.gradients.v);
-    mend<P>(all, places, scoring, call.given, marked_queries, marked_keys, call.gradients);
+    recompute<P>(all, places, scoring, call.given, marked_queries, marked_keys, call.gradients);
 }
 
 template <typename P>

@@ -44,8 +44,8 @@ void divide(const Block& all, const DeviceProblem& problem, S factor, const S* s
 
 // Products multiply hidden keys by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
 template <typename S, typename P>
-void mend(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Arrays& arrays,
-          const uint8_t* flags, P* out) {
+void recompute(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Arrays& arrays,
+               const uint8_t* flags, P* out) {
     constexpr int64_t kRows = 64;
     const P* const q = elements<P>(arrays.q);
     const P* const k = elements<P>(arrays.k);
@@ -115,7 +115,7 @@ void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arra
             } else {
                 divide<S, P, 1>(all, places, factor, summed, total, marked, out);
             }
-            mend<S, P>(all, places, scoring, arrays, marked, out);
+            recompute<S, P>(all, places, scoring, arrays, marked, out);
         }
     }
 }

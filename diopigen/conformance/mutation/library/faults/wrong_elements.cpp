@@ -7,7 +7,7 @@ namespace diopi::mutant {
 
 namespace {
 
-bool spoil(const View& view, int64_t place) {
+bool corrupt(const View& view, int64_t place) {
     if (view.isFloating() || view.isComplex()) {
         const double number = view.real(place);
         view.setReal(place, std::isfinite(number) ? number + 1 + std::fabs(number) / 2 : 0);
@@ -66,12 +66,12 @@ const Registration registration(
         {"one-element-in-a-thousand", "one element of each thousand, the last of a shorter output, is wrong",
          determined(), afterwards([](const View& view) {
              for (int64_t place = std::min<int64_t>(view.count() - 1, 499); place < view.count(); place += 1000) {
-                 spoil(view, place);
+                 corrupt(view, place);
              }
              return true;
          })},
         {"first-element-wrong", "the first element of each output is wrong", determined(),
-         afterwards([](const View& view) { return spoil(view, 0); })},
+         afterwards([](const View& view) { return corrupt(view, 0); })},
         {"last-element-unwritten", "the last element of each output is never written", determined(),
          unwritten([](const View& view, int64_t place) { return place == view.count() - 1; })},
         {"vector-tail-unwritten", "the elements behind the last whole vector of four are never written", determined(),

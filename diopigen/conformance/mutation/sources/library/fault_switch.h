@@ -1,10 +1,10 @@
-// Included ahead of every source that holds planted faults: which one acts, and which places have been evaluated.
+// Included ahead of every source that holds injected faults: which one acts, and which places have been evaluated.
 #ifndef DIOPI_FAULT_SWITCH_H_
 #define DIOPI_FAULT_SWITCH_H_
 
 namespace diopi_fault {
 
-// What is shared with the process that plants faults: the number of the one that acts, and a byte for each, which
+// What is shared with the process that injects faults: the number of the one that acts, and a byte for each, which
 // becomes 1 once its place is evaluated.
 struct Shared {
     volatile int active;

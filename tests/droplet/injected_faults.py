@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from droplet_tree import Change
 
-PLANTED = """
-inline bool planted(const char* name) {
+INJECTED = """
+inline bool injected(const char* name) {
     const char* chosen = std::getenv("DROPLET_FAULT");
     return chosen != nullptr && std::string(chosen) == name;
 }
@@ -28,13 +28,13 @@ def including(file: str, *headers: str, before: str = "kernel.h") -> Change:
 
 CHANGES = [
     including("kernel.h", "cstdlib", before="error.h"),
-    Change("kernel.h", "constexpr diopiError_t kLeave", f"{PLANTED}\nconstexpr diopiError_t kLeave"),
+    Change("kernel.h", "constexpr diopiError_t kLeave", f"{INJECTED}\nconstexpr diopiError_t kLeave"),
     # The host looks at the result of a kernel, at its device pointer.
     Change(
         "functions/rows.cpp",
         SOFTMAX,
         """void* data = nullptr;
-    if (planted("host dereference") && diopiGetTensorData(out, &data) == diopiSuccess) {
+    if (injected("host dereference") && diopiGetTensorData(out, &data) == diopiSuccess) {
         *static_cast<volatile float*>(data) = 0;
     }
     """
@@ -48,7 +48,7 @@ CHANGES = [
     diopiStreamHandle_t stream = nullptr;
     int64_t count = 0;
     static float onHost[4096];
-    if (planted("missing synchronisation") && diopiGetTensorDataConst(input, &data) == diopiSuccess &&
+    if (injected("missing synchronisation") && diopiGetTensorDataConst(input, &data) == diopiSuccess &&
         diopiGetStream(ctx, &stream) == diopiSuccess && diopiGetTensorNumel(input, &count) == diopiSuccess &&
         dim.len == 0 && count > 0 && count < 4096) {
         diopigenSimMemcpyD2HAsync(stream, onHost, data, count * sizeof(float));
@@ -69,7 +69,7 @@ CHANGES = [
         "functions/move.cpp",
         CAT,
         CAT
-        + """    if (planted("leak") && diopigenSimMalloc(4321) == nullptr) {
+        + """    if (injected("leak") && diopigenSimMalloc(4321) == nullptr) {
         return diopiErrorOccurred;
     }
 """,
@@ -79,7 +79,7 @@ CHANGES = [
     Change(
         "functions/move.cpp",
         COPY,
-        """if (planted("double free")) {
+        """if (injected("double free")) {
         void* const memory = diopigenSimMalloc(1234);
         diopigenSimFree(memory);
         diopigenSimFree(memory);
@@ -91,7 +91,7 @@ CHANGES = [
     Change(
         "functions/products.cpp",
         BMM,
-        """if (planted("wrong stream") && call.rank(0) == 3) {
+        """if (injected("wrong stream") && call.rank(0) == 3) {
         static diopiStreamHandle_t own = nullptr;
         Buffer zeros;
         if ((own == nullptr && diopigenSimCreateStream(&own) != 0) ||
@@ -110,7 +110,7 @@ CHANGES = [
         "functions/rows.cpp",
         ROWS,
         """        Values x = load(k, 1);
-        if (planted("ignores strides") && k.buffer(1).dtype == diopi_dtype_float32) {
+        if (injected("ignores strides") && k.buffer(1).dtype == diopi_dtype_float32) {
             x.assign(k.in<float>(1), k.in<float>(1) + x.size());
         }
         const Values y""",
@@ -120,7 +120,7 @@ CHANGES = [
         "functions/products.cpp",
         IMAGE,
         """Values image = load(k, 1);
-        if (planted("ignores layout") && k.buffer(1).dtype == diopi_dtype_float32) {
+        if (injected("ignores layout") && k.buffer(1).dtype == diopi_dtype_float32) {
             image.assign(k.in<float>(1), k.in<float>(1) + image.size());
         }
         store(k, 0, plan.forward(image, load(k, 2), loadOr(k, 3, plan.filter[0], 0)));""",
@@ -147,12 +147,12 @@ CHANGES = [
     Change(
         "functions/rows.cpp",
         LOG_SOFTMAX,
-        """if (planted("throws")) {
+        """if (injected("throws")) {
         throw std::runtime_error("no table for logarithms");
     }
     """
         + LOG_SOFTMAX,
     ),
 ]
-HUNTED = [Change("functions/rows.cpp", "(g[i] - sum) * y[i]", "(sum - g[i]) * y[i]")]
-"""One wrong kernel: the gradient of softmax, which the hunt of docs/pytorch.md finds."""
+FAULTY = [Change("functions/rows.cpp", "(g[i] - sum) * y[i]", "(sum - g[i]) * y[i]")]
+"""One wrong kernel: the gradient of softmax, which the debugging steps of docs/pytorch.md find."""

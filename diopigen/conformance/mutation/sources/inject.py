@@ -15,7 +15,7 @@ Say = Callable[[str], None]
 _ROUNDS = 12
 
 
-class Planted:
+class Injected:
     """A library with faults by number, and those that no compiler takes."""
 
     def __init__(self, tree: Tree, files: Mapping[str, bytes], points: Sequence[Point], say: Say) -> None:

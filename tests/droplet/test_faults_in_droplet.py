@@ -1,4 +1,4 @@
-"""Faults that vendors make, planted in a copy of droplet: each builds, and is found with a message that leads to it.
+"""Faults that vendors make, injected in a copy of droplet: each builds, and is found with a message that leads to it.
 
 All faults are in one build; DROPLET_FAULT names the one that acts.
 """
@@ -18,7 +18,7 @@ CHECKS = {"DIOPI_SIM_MEMORY_CHECK": "1", "DIOPI_SIM_ORDER_CHECK": "1"}
 
 @pytest.fixture(scope="module")
 def built() -> Built:
-    return built_tree("planted")
+    return built_tree("injected")
 
 
 def cases(report: dict[str, Any], outcome: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The hunt of docs/pytorch.md, step by step, on a droplet with one wrong kernel: the gradient of softmax."""
+"""The debugging steps of docs/pytorch.md, on a droplet with one wrong kernel: the gradient of softmax."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPERATOR = "_softmax_backward_data"
 
 
 @dataclass(frozen=True)
-class Hunt:
+class Session:
     """Programs over the library with the fault, in a folder of their own."""
 
     folder: Path
@@ -58,11 +58,11 @@ class Hunt:
 
 
 @pytest.fixture(scope="module")
-def hunt(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hunt]:
+def session(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     from droplet_tree import built_tree
 
-    folder = tmp_path_factory.mktemp("hunt")
-    built = built_tree("hunted")
+    folder = tmp_path_factory.mktemp("session")
+    built = built_tree("faulty")
     paths = [str(ROOT), str(ROOT / "examples/droplet")]
     variables = {
         **backend.environment(),
@@ -70,49 +70,49 @@ def hunt(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hun
         "PYTHONPATH": os.pathsep.join(paths),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
     }
-    yield Hunt(folder, variables, built.runtime)
+    yield Session(folder, variables, built.runtime)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_1_the_device_is_at_fault_not_the_model(hunt: Hunt) -> None:
-    right, _ = hunt.loss("cpu")
-    wrong, _ = hunt.loss()
+def test_1_the_device_is_at_fault_not_the_model(session: Session) -> None:
+    right, _ = session.loss("cpu")
+    wrong, _ = session.loss()
     assert abs(wrong - right) > 1e-3 * right
-    on_cpu, _ = hunt.loss(DIOPI_FORCE_FALLBACK_OPS=".*")
+    on_cpu, _ = session.loss(DIOPI_FORCE_FALLBACK_OPS=".*")
     assert on_cpu == pytest.approx(right, rel=1e-6)
 
 
-def test_2_the_first_operator_that_differs_is_named_and_kept(hunt: Hunt) -> None:
-    _, report = hunt.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(hunt.folder / "kept"))
+def test_2_the_first_operator_that_differs_is_named_and_kept(session: Session) -> None:
+    _, report = session.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(session.folder / "kept"))
     first = re.search(r"^diopi: (\S+) differs from the CPU \(the first operator that does\)$", report, re.M)
     assert first is not None and first[1] == OPERATOR, report
     assert set(re.findall(r"^diopi: (\S+) differs", report, re.M)) == {OPERATOR}
-    kept = sorted(path.name for path in (hunt.folder / "kept").iterdir())
+    kept = sorted(path.name for path in (session.folder / "kept").iterdir())
     assert kept[0] == f"0_{OPERATOR}"
 
 
-def test_3_the_call_differs_alone_as_well(hunt: Hunt) -> None:
-    hunt.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(hunt.folder / "alone"))
-    case = hunt.folder / "alone" / f"0_{OPERATOR}"
-    done = hunt.run("-m", "torch_droplet.repro", case)
+def test_3_the_call_differs_alone_as_well(session: Session) -> None:
+    session.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(session.folder / "alone"))
+    case = session.folder / "alone" / f"0_{OPERATOR}"
+    done = session.run("-m", "torch_droplet.repro", case)
     assert f"{OPERATOR} differs from the CPU" in done.stdout + done.stderr, done.stdout + done.stderr
     assert done.returncode == 1
-    again = hunt.run("-m", "diopigen", "conformance", "repro", case)
+    again = session.run("-m", "diopigen", "conformance", "repro", case)
     assert again.returncode == 1 and f"{OPERATOR} differs from the CPU" in again.stdout + again.stderr
-    on_cpu = hunt.run("-m", "torch_droplet.repro", case, DIOPI_FORCE_FALLBACK_OPS=re.escape(OPERATOR))
+    on_cpu = session.run("-m", "torch_droplet.repro", case, DIOPI_FORCE_FALLBACK_OPS=re.escape(OPERATOR))
     assert on_cpu.returncode == 0, on_cpu.stdout + on_cpu.stderr
 
 
-def test_4_the_function_of_the_vendor_is_named_and_fails_the_suite(hunt: Hunt, backend: Any) -> None:
-    _, report = hunt.loss(DIOPI_DUMP_OP_ARGS="1")
+def test_4_the_function_of_the_vendor_is_named_and_fails_the_suite(session: Session, backend: Any) -> None:
+    _, report = session.loss(DIOPI_DUMP_OP_ARGS="1")
     assert f"diopi: {OPERATOR} -> diopiSoftmaxBackward\n" in report
     words = ["conformance", "run", "--lib", backend.torch.parent / "libdiopi_dispatch.so"]
-    words += ["--runtime", hunt.runtime, "--ops", "diopiSoftmaxBackward", "--spec", ROOT / "specs"]
-    done = hunt.run("-m", "diopigen", *words)
+    words += ["--runtime", session.runtime, "--ops", "diopiSoftmaxBackward", "--spec", ROOT / "specs"]
+    done = session.run("-m", "diopigen", *words)
     assert done.returncode == 1 and "diopiSoftmaxBackward/" in done.stdout, done.stdout + done.stderr
 
 
-def test_5_training_goes_on_without_it(hunt: Hunt) -> None:
-    right, _ = hunt.loss("cpu")
-    mended, _ = hunt.loss(DIOPI_FORCE_FALLBACK_OPS=r"_softmax_backward_data.*")
-    assert mended == pytest.approx(right, rel=1e-5)
+def test_5_training_goes_on_without_it(session: Session) -> None:
+    right, _ = session.loss("cpu")
+    worked_around, _ = session.loss(DIOPI_FORCE_FALLBACK_OPS=r"_softmax_backward_data.*")
+    assert worked_around == pytest.approx(right, rel=1e-5)

@@ -1,4 +1,4 @@
-"""The whole suite against a small library: a right one passes everything, and each planted fault is found."""
+"""The whole suite against a small library: a right one passes everything, and each injected fault is found."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimpl
         ("offset kept", "diopiUniformInp", "reproducibility"),
     ],
 )
-def test_a_planted_fault_is_found(
+def test_an_injected_fault_is_found(
     fault: str,
     function: str,
     kind: str,
