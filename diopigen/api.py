@@ -80,13 +80,13 @@ def check_models(interface: Interface, found: Iterable[Model], sink: Sink) -> No
 
 
 def targets() -> Mapping[str, Emitter]:
-    """The emitters by target: every module of `diopigen.emit` that has `TARGET` and `emit`. One that can do with
-    functions whose directions, dtypes and shapes are open has `DRAFTS`; the others get no drafts."""
+    """The emitters by target: every module of the packages of `diopigen.emit` that has `TARGET` and `emit`. One that
+    can do with functions whose directions, dtypes and shapes are open has `DRAFTS`; the others get no drafts."""
     import diopigen.emit
 
     found: dict[str, Emitter] = {}
-    for info in sorted(pkgutil.iter_modules(diopigen.emit.__path__), key=lambda info: info.name):
-        module = importlib.import_module(f"diopigen.emit.{info.name}")
+    for info in sorted(pkgutil.walk_packages(diopigen.emit.__path__, "diopigen.emit."), key=lambda info: info.name):
+        module = importlib.import_module(info.name)
         target = getattr(module, "TARGET", None)
         if target is not None:
             found[target] = module.emit if getattr(module, "DRAFTS", False) else _without_drafts(module.emit)
@@ -111,7 +111,7 @@ def check_targets(interface: Interface, where: Workspace, sink: Sink) -> None:
         merge_plans(plans, sink)
     except Failure as fault:
         sink.extend(fault.diagnostics)
-    from diopigen.emit.adaptors import check_composites
+    from diopigen.emit.adaptor.library import check_composites
 
     check_composites(interface, sink)
 

@@ -151,7 +151,7 @@ class Session:
 
 def show_findings(found: Sequence[Any], output_format: str) -> None:
     """Findings as text go to standard error, in every other format to standard output."""
-    from diopigen.render import render
+    from diopigen.findings.render import render
 
     as_text = output_format == "text"
     stream = sys.stderr if as_text else sys.stdout

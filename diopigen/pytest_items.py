@@ -17,8 +17,8 @@ from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
 from diopigen.conformance.report import ending_text, failure_text, why_not_tested
 from diopigen.conformance.runner import CaseRunner
 from diopigen.diagnostics import Diagnostic, Failure, Sink
+from diopigen.findings.render import render
 from diopigen.ir.model import Interface
-from diopigen.render import render
 
 
 class CaseFailed(Exception):

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from diopigen.diagnostics import Diagnostic, Failure, Note, Severity, Span
-from diopigen.render import SHOWN_IN_FILE, SHOWN_ON_LINE, render, summary
+from diopigen.findings.render import SHOWN_IN_FILE, SHOWN_ON_LINE, render, summary
 
 SPEC = "- op:\n    naem: x\n\t日本\u00e9: z\n"
 

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from diopigen.diagnostics import Diagnostic, Note, Severity, Span
-from diopigen.render import FORMATS, render, summary
+from diopigen.findings.render import FORMATS, render, summary
 
 
 def sources(file: str) -> str | None:

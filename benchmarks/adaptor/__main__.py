@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen import api
-from diopigen.adaptors import Vendor, resolved_config, shims
 from diopigen.config.grammar import convertible, is_operator
 from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
 from diopigen.diagnostics import Sink, Span
-from diopigen.emit.adaptors import emit_adaptors
+from diopigen.emit.adaptor.library import emit_adaptors
 from diopigen.ir.model import Interface
+from diopigen.vendor.shims import Vendor, resolved_config, shims
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent

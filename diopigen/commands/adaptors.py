@@ -15,10 +15,10 @@ from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
 
 if TYPE_CHECKING:
-    from diopigen.adaptors import Vendor
     from diopigen.config.model import ResolvedConfig
     from diopigen.emit.plan import Plan
     from diopigen.ir.model import Interface
+    from diopigen.vendor.shims import Vendor
 
 _ALL = "*"
 _OUT = "generated/adaptors"
@@ -65,10 +65,10 @@ def adaptors(
 
     The vendor's convert_config.yaml says what its kernels do not take. Nothing is written where it is in error.
     """
-    from diopigen.adaptors import Vendor, resolved_config, vendor_name
-    from diopigen.emit.selection import require_vendor_name
+    from diopigen.emit.vendor.selection import require_vendor_name
     from diopigen.header.vendor import source_files
     from diopigen.output.depfile import write_stamp
+    from diopigen.vendor.shims import Vendor, resolved_config, vendor_name
 
     if depfile and not stamp:
         raise click.UsageError("--depfile needs --stamp: the file that depends on the inputs")
@@ -109,7 +109,7 @@ def _with_warnings_as_errors(sink: Sink) -> Sink:
 def _explain(session: Session, resolved: ResolvedConfig, interface: Interface, name: str) -> NoReturn:
     """Prints the table. As JSON it is one document, with the findings in it."""
     from diopigen.config.explain import as_json, explain_all, explain_function, function_named
-    from diopigen.render import render
+    from diopigen.findings.render import render
 
     if session.output_format not in ("text", "json"):
         raise click.UsageError("--explain is shown as text or json")
@@ -134,7 +134,7 @@ def _write(
     force: bool,
 ) -> tuple[Plan, str]:
     """Writes the shims, and gives the plan and what to say; a mode that writes nothing ends the command."""
-    from diopigen.adaptors import check_owner, shims
+    from diopigen.vendor.shims import check_owner, shims
 
     command = f"diopigen adaptors {vendor.directory}"
     check_owner(root, resolved, session.sink)

@@ -37,7 +37,7 @@ def chip(
     With an error nothing is written. The folder holds nothing else that diopigen generates.
     """
     from diopigen.chip.reader import read_chip
-    from diopigen.emit.chip import emit_chip
+    from diopigen.emit.chip.header import emit_chip
 
     if mode and out is None:
         raise click.UsageError(f"--{mode} needs --out, which says where the header lies")

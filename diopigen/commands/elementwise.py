@@ -49,10 +49,10 @@ def elementwise(
     They follow from the expressions of the spec, and run in a loop that the vendor writes once: the template
     `elementwise` in IMPL_DIR/elementwise.h. Operators that the vendor has written by hand are left out.
     """
-    from diopigen.adaptors import vendor_name
-    from diopigen.emit.selection import require_vendor_name
-    from diopigen.emit.vendor_elementwise import emit_elementwise, expressible
+    from diopigen.emit.elementwise.kernels import emit_elementwise, expressible
+    from diopigen.emit.vendor.selection import require_vendor_name
     from diopigen.vendor.handwritten import handwritten
+    from diopigen.vendor.shims import vendor_name
 
     path = Path(directory)
     name = vendor_name(path)

@@ -41,7 +41,7 @@ def check_proto(
     Without a HEADER the generated ones are checked. A header that is called like one of the interface is compared
     with that one; headers of other names are compared with the whole interface.
     """
-    from diopigen import proto
+    from diopigen.header.check import check_headers
 
     session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
@@ -49,9 +49,7 @@ def check_proto(
     if not paths:
         raise click.UsageError(f"{GENERATED_HEADERS} holds no headers: name some, or run `diopigen generate` first")
     folders = _folders(include_dirs)
-    count = proto.check_headers(
-        interface, paths, session.sink, language=language, docs=not no_docs, include_dirs=folders
-    )
+    count = check_headers(interface, paths, session.sink, language=language, docs=not no_docs, include_dirs=folders)
     session.finish(clean=f"{count} functions in {len(paths)} headers: all as the spec says")
 
 
@@ -70,13 +68,13 @@ def check_impl(
     strict: bool,
 ) -> None:
     """Compare a vendor's sources (impl/NAME) with the interface; the vendor's SDK is not needed."""
-    from diopigen import proto as protocol
+    from diopigen.vendor.scan import check_vendor
 
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
     prelude = [Path(header) for header in proto]
-    implemented = protocol.check_vendor(interface, where, Path(directory), prelude, session.sink)
+    implemented = check_vendor(interface, where, Path(directory), prelude, session.sink)
     if list_functions:
         click.echo("".join(f"{name}\n" for name in implemented), nl=False)
     total = sum(function.family != "runtime" for function in interface.functions)
@@ -104,11 +102,11 @@ def import_proto(
     What a header cannot say (directions of mutable tensors, dtypes, shapes) is left open, and `diopigen check` names
     every open place.
     """
-    from diopigen import proto
+    from diopigen.emit.spec.first_spec import first_spec
     from diopigen.output.apply import apply
 
     session = Session(spec, templates, output_format, strict)
-    plan = proto.first_spec([Path(header) for header in headers], session.sink, _folders(include_dirs))
+    plan = first_spec([Path(header) for header in headers], session.sink, _folders(include_dirs))
     if plan is None:
         session.give_up()
     result = apply(plan, Path(out), session.sink, force=force, command="diopigen import-proto")
@@ -131,14 +129,14 @@ def breaking(
     against: str, new: str | None, spec: str | None, templates: str | None, output_format: str, strict: bool
 ) -> None:
     """Report what a new version of the interface breaks: binaries (errors), sources (warnings), nothing (notes)."""
-    from diopigen import proto
     from diopigen.header.breaking import breaking_changes
+    from diopigen.header.check import read_any
     from diopigen.header.signature import c_interface
 
     session = Session(spec, templates, output_format, strict)
-    old_side = proto.read_any(Path(against), session.sink)
+    old_side = read_any(Path(against), session.sink)
     new_side: CInterface | None
-    new_side = proto.read_any(Path(new), session.sink) if new else c_interface(session.load().interface)
+    new_side = read_any(Path(new), session.sink) if new else c_interface(session.load().interface)
     if old_side is None or new_side is None:
         session.give_up()
     breaking_changes(old_side, new_side, session.sink)

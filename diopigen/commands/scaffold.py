@@ -44,9 +44,9 @@ def scaffold(
     written once and never touched again.
     """
     from diopigen import api
-    from diopigen.emit.selection import Selection, require_vendor_name
+    from diopigen.emit.vendor.selection import Selection, require_vendor_name
     from diopigen.output.check import listing
-    from diopigen.scaffold import scaffold as run
+    from diopigen.vendor.scaffold import scaffold as run
 
     require_vendor_name(vendor)
     session = Session(spec, templates, output_format, strict)

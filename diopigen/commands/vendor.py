@@ -37,7 +37,7 @@ def coverage(
 
     Which models run with that, what is in the way of the others, and which operators are worth writing next.
     """
-    from diopigen.emit.adaptors import composite_functions
+    from diopigen.emit.adaptor.library import composite_functions
     from diopigen.output.disk import write_file
     from diopigen.vendor.coverage import cover
     from diopigen.vendor.coverage_text import as_page, as_text
@@ -82,8 +82,8 @@ def doctor(
 
     Looks at what the library exports and calls, at its device functions, and at headers, configuration and shims.
     """
-    from diopigen.adaptors import Vendor, read_vendor, vendor_name
     from diopigen.vendor.doctor import Patient, examine, find_library, find_shims
+    from diopigen.vendor.shims import Vendor, read_vendor, vendor_name
 
     if shims_folder and not Path(shims_folder).is_dir():
         raise click.UsageError(f"--adaptors: '{shims_folder}' is no folder")
@@ -127,16 +127,16 @@ def sync(
     Parameters are replaced, bodies are left alone: what they used of old parameters is left to a person. Exit code
     1 where something differs. New operators come from `diopigen scaffold`.
     """
-    from diopigen import proto as protocol
     from diopigen.header.signature import c_interface
     from diopigen.output.disk import write_file
+    from diopigen.vendor.scan import check_vendor
     from diopigen.vendor.sync import changes
 
     session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
     found = Sink()
     prelude = [Path(header) for header in proto]
-    protocol.check_vendor(interface, session.workspace(), Path(directory), prelude, found)
+    check_vendor(interface, session.workspace(), Path(directory), prelude, found)
     # What is wrong with signatures is shown as a diff; the rest keeps signatures from being seen.
     session.sink.extend(
         item for item in found.sorted() if item.severity is Severity.ERROR and not item.code.startswith("impl-")

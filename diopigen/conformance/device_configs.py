@@ -15,8 +15,8 @@ from diopigen.conformance.cases import cases_of
 from diopigen.conformance.exceptions import Known
 from diopigen.conformance.model import Case
 from diopigen.diagnostics import Sink
-from diopigen.emit.conformance_groups import NUMPY, Group, groups, reference
-from diopigen.emit.python_text import CallText, Literal, assignment
+from diopigen.emit.conformance.groups import NUMPY, Group, groups, reference
+from diopigen.emit.conformance.python_text import CallText, Literal, assignment
 from diopigen.ir.model import Interface
 from diopigen.ir.recipe import TensorRecipe
 

@@ -1,1 +1,5 @@
-"""From the typed model to files in memory: one module per target, each a pure function that gives a `Plan`."""
+"""From the typed model to files in memory: one package for each target, named as its folder in templates/.
+
+A module with `TARGET` and `emit` is a target of `diopigen generate`. What several targets share lies
+beside the packages.
+"""

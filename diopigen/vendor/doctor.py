@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.adaptors import MARK, shims
 from diopigen.api import Workspace
 from diopigen.config.model import ResolvedConfig
 from diopigen.diagnostics import Note, Sink, Span
-from diopigen.emit import headers as emit_headers
+from diopigen.emit.c import headers as emit_headers
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.header.vendor import VendorFunction
 from diopigen.ir.model import Interface
 from diopigen.output.check import check as check_plan
 from diopigen.vendor.elf import Symbols, read_symbols
+from diopigen.vendor.shims import MARK, shims
 
 RULES: Rules = {
     "doctor-no-library": Rule(WARNING, "a vendor's tree has been built"),

@@ -8,8 +8,8 @@ from pathlib import Path
 from diopigen.api import Workspace
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
-from diopigen.proto import scan_and_check
 from diopigen.vendor.bodies import skeletons
+from diopigen.vendor.scan import scan_and_check
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.adaptors import Vendor, read_vendor, vendor_name
 from diopigen.api import Workspace
 from diopigen.config.model import FunctionRule
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 from diopigen.vendor.bodies import skeletons
+from diopigen.vendor.shims import Vendor, read_vendor, vendor_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from artefacts import ROOT, artefact
 from diopigen.config.grammar import convertible, is_operator
 from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
 from diopigen.diagnostics import Span
-from diopigen.emit.adaptors import emit_adaptors
+from diopigen.emit.adaptor.library import emit_adaptors
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
 

@@ -17,8 +17,8 @@ from diopigen.config.model import ResolvedConfig
 from diopigen.config.reader import parse_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Sink
-from diopigen.emit.adaptor_shim import RESERVED
-from diopigen.emit.adaptors import composite_functions, emit_adaptors
+from diopigen.emit.adaptor.library import composite_functions, emit_adaptors
+from diopigen.emit.adaptor.shim import RESERVED
 from diopigen.ir.model import Interface
 
 DATA = ROOT / "tests/config/data"

@@ -18,7 +18,7 @@ from adaptor_helpers import (
 )
 from composite_caller import Array, Caller, close, numbers, softmax
 
-from diopigen.emit.adaptors import composite_functions
+from diopigen.emit.adaptor.library import composite_functions
 from diopigen.ir.model import Interface
 
 erf = np.vectorize(math.erf)

@@ -18,7 +18,7 @@ from shim_builds import BUILDS
 
 from diopigen import api
 from diopigen.diagnostics import Sink
-from diopigen.emit.adaptors import emit_adaptors
+from diopigen.emit.adaptor.library import emit_adaptors
 
 
 def main(folder: Path) -> None:

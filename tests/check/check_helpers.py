@@ -9,8 +9,8 @@ from pathlib import Path
 
 from diopigen.check.rule import check_interface
 from diopigen.diagnostics import Diagnostic, Failure, Sink
+from diopigen.findings.render import render
 from diopigen.ir.load import load_interface
-from diopigen.render import render
 
 MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
 BAD = Path(__file__).parent / "bad"

@@ -11,7 +11,7 @@ from chip_helpers import DROPLET, ROOT, SMALLEST, read
 from click.testing import CliRunner
 
 from diopigen.cli import cli
-from diopigen.emit.chip import emit_chip
+from diopigen.emit.chip.header import emit_chip
 from diopigen.ir.model import Interface
 
 RICH = SMALLEST.replace("operators:", "memory: 4096\noperators:") + (

@@ -11,15 +11,15 @@ import pytest
 import yaml
 from chip_helpers import DROPLET, ROOT, SMALLEST, read
 
-from diopigen import proto
 from diopigen.api import workspace
 from diopigen.chip.grammar import json_schema
 from diopigen.chip.model import Chip, NativeOperator
 from diopigen.chip.reader import RULES, read_chip
 from diopigen.diagnostics import Sink
-from diopigen.emit.schemas import emit
-from diopigen.emit.vendor_elementwise import expressible
+from diopigen.emit.elementwise.kernels import expressible
+from diopigen.emit.json.schemas import emit
 from diopigen.ir.model import Interface
+from diopigen.vendor.scan import check_vendor
 
 
 def test_the_smallest_file(tmp_path: Path, interface: Interface) -> None:
@@ -187,7 +187,7 @@ def test_droplet_is_as_its_design_says(interface: Interface, schema: dict[str, A
     assert chip is not None and len(sink) == 0
     assert jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(DROPLET.read_text(encoding="utf-8")))
     assert set(chip.dtypes) == {"float32", "float16", "bfloat16", "int32", "int16", "int8", "uint8", "bool"}
-    written = proto.check_vendor(interface, workspace(str(ROOT / "specs")), DROPLET.parent / "impl/droplet", [], Sink())
+    written = check_vendor(interface, workspace(str(ROOT / "specs")), DROPLET.parent / "impl/droplet", [], Sink())
     generated = {function.name for function in expressible(interface)}
     native = {one.name for one in chip.operators}
     assert set(written) <= native <= set(written) | generated

@@ -10,8 +10,8 @@ from diopigen.config.model import FunctionRule, ResolvedConfig, TensorRule
 from diopigen.config.reader import parse_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Sink
+from diopigen.findings.render import render
 from diopigen.ir.model import Interface
-from diopigen.render import render
 
 DATA = Path(__file__).parent / "data"
 FILE = "convert_config.yaml"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from diopigen import api
 from diopigen.diagnostics import Severity, Sink
+from diopigen.findings.render import render
 from diopigen.ir.model import Interface
-from diopigen.render import render
 
 ROOT = Path(__file__).resolve().parents[2]
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))

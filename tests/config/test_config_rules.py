@@ -11,9 +11,9 @@ import pytest
 from config_helpers import DATA, NOT_IMPLEMENTED, findings, run
 
 import diopigen.config
+from diopigen.commands.explanations import all_rules
 from diopigen.config.subject import HELPERS
 from diopigen.diagnostics import Severity
-from diopigen.explain import all_rules
 from diopigen.header.rules import Rule
 from diopigen.ir.model import Interface
 
@@ -54,7 +54,7 @@ def test_every_rule_is_listed_with_its_purpose() -> None:
 
 
 def test_every_rule_stands_in_the_documentation_with_its_weight() -> None:
-    from diopigen.adaptors import RULES as COMMAND_RULES
+    from diopigen.vendor.shims import RULES as COMMAND_RULES
 
     said: dict[str, str] = {}
     for line in (DATA.parents[2] / "docs" / "adaptors.md").read_text(encoding="utf-8").split("\n"):

@@ -12,7 +12,7 @@ import yaml
 from config_helpers import DATA, VENDORS, run, vendor_text
 
 from diopigen.config.grammar import KEYS, json_schema
-from diopigen.emit.schemas import emit
+from diopigen.emit.json.schemas import emit
 from diopigen.ir.model import Interface
 
 BEYOND = {

@@ -13,8 +13,8 @@ from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult
 from diopigen.conformance.report import text
 from diopigen.conformance.runner import run
 from diopigen.diagnostics import Sink
+from diopigen.findings.render import render
 from diopigen.ir.model import Interface
-from diopigen.render import render
 
 GOOD = """\
 skip:

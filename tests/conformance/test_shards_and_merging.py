@@ -17,8 +17,8 @@ from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Fault
 from diopigen.conformance.report import to_json, to_junit
 from diopigen.conformance.shards import Shard, merge, parse_shard, part, read_results, sample
 from diopigen.diagnostics import Failure, Sink
+from diopigen.findings.render import render
 from diopigen.ir.model import Interface
-from diopigen.render import render
 
 WRONG = Fault("values", "out", "1 of 6 elements differ; worst [0, 2]", "2.0", "2.5")
 WAIVER = Waiver("tolerance", "few bits", "known.yaml:3", 4.0)

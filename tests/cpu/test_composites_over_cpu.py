@@ -12,7 +12,7 @@ import pytest
 from artefacts import artefact
 from cpu_build import ROOT
 
-from diopigen.emit.adaptors import composite_functions
+from diopigen.emit.adaptor.library import composite_functions
 from diopigen.ir.model import Interface
 
 # Composites do not look for operands that overlap in part: all is read before anything is written. A mask that is not

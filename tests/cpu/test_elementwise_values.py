@@ -10,7 +10,7 @@ import pytest
 from cpu_library import BFLOAT16, DTYPES, CpuLibrary
 from oracles import ABOVE_ONE, BINARY, INSIDE_ONE, POSITIVE, UNARY
 
-from diopigen.emit.cpu_kernels import allowed
+from diopigen.emit.cpu.kernels import allowed
 
 Array = np.ndarray[Any, Any]
 EPSILON = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from diopigen.emit.cpu_kernels import LEFT_OUT
-from diopigen.emit.entry import kernel_name
+from diopigen.emit.cpu.kernels import LEFT_OUT
+from diopigen.emit.entry.functions import kernel_name
 from diopigen.emit.operands import is_operator
 from diopigen.ir.model import Interface
 

@@ -17,7 +17,7 @@ from diopigen.conformance.cases import select
 from diopigen.conformance.model import Results
 from diopigen.conformance.runner import run
 from diopigen.diagnostics import Failure, Sink
-from diopigen.emit.cpu_kernels import LEFT_OUT
+from diopigen.emit.cpu.kernels import LEFT_OUT
 from diopigen.emit.operands import is_operator
 from diopigen.ir.model import Interface
 

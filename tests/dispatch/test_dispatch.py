@@ -17,7 +17,7 @@ from dispatch_build import Libraries, clean_environment
 
 from diopigen import api
 from diopigen.diagnostics import Sink
-from diopigen.emit.dispatch import RESERVED
+from diopigen.emit.dispatch.functions import RESERVED
 from diopigen.emit.operands import is_operator
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from diopigen.chip.reader import read_chip
 from diopigen.diagnostics import Sink
-from diopigen.emit.vendor_elementwise import expressible
+from diopigen.emit.elementwise.kernels import expressible
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]

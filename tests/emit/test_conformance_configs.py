@@ -19,8 +19,8 @@ from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.exceptions import read
 from diopigen.conformance.resolve import Resolver
 from diopigen.diagnostics import Sink
-from diopigen.emit.conformance_configs import emit
-from diopigen.emit.python_text import CallText, Code, assignment
+from diopigen.emit.conformance.configs import emit
+from diopigen.emit.conformance.python_text import CallText, Code, assignment
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Drawn, TensorRecipe, peak_indices
 

@@ -9,14 +9,14 @@ import pytest
 
 from diopigen import api
 from diopigen.diagnostics import Failure, Sink
-from diopigen.emit import torch
-from diopigen.emit.torch_arguments import dtype_set
-from diopigen.emit.torch_schema import cpp_type, operator_class, operator_header, schema_of, signature
-from diopigen.emit.torch_structured import structured_kernel
+from diopigen.emit.torch import glue as torch
+from diopigen.emit.torch.arguments import dtype_set
+from diopigen.emit.torch.schema import cpp_type, operator_class, operator_header, schema_of, signature
+from diopigen.emit.torch.structured import structured_kernel
+from diopigen.findings.render import render
 from diopigen.ir.aten import parse_schema
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeList, Interface
-from diopigen.render import render
 
 ROOT = Path(__file__).parents[2]
 MINIATURE = ROOT / "tests/data/miniature"

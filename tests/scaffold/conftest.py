@@ -10,9 +10,9 @@ from vendor_trees import ROOT, Scaffold
 
 from diopigen import api
 from diopigen.diagnostics import Sink
-from diopigen.emit.selection import Selection
+from diopigen.emit.vendor.selection import Selection
 from diopigen.ir.model import Interface
-from diopigen.scaffold import scaffold
+from diopigen.vendor.scaffold import scaffold
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from pathlib import Path
 from vendor_trees import ROOT, Scaffold, command, snapshot
 
 from diopigen.diagnostics import Sink
+from diopigen.findings.render import render
 from diopigen.ir.model import Function, Interface
-from diopigen.render import render
 
 ADD = "impl/droplet/functions/elementwise_binary/Add.cpp"
 RELU = "impl/droplet/functions/activation_fwd/Relu.cpp"

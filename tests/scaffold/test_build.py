@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from vendor_trees import ROOT, Scaffold
 
-from diopigen.emit.starter_set import STARTER_OPERATORS
+from diopigen.emit.vendor.starter_set import STARTER_OPERATORS
 from diopigen.ir.model import Interface
 
 LIBRARY_TEXTS = {"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString"}

@@ -12,7 +12,7 @@ from sampling import first
 from vendor_trees import ROOT, Scaffold, command, snapshot
 
 from diopigen.diagnostics import Failure, Sink
-from diopigen.emit.selection import require_vendor_name
+from diopigen.emit.vendor.selection import require_vendor_name
 from diopigen.output import disk
 
 NAME_FIX = "  fix: use letters, digits and single '_', starting with a letter: --vendor droplet\n"

@@ -9,7 +9,7 @@ import pytest
 
 from diopigen import api
 from diopigen.diagnostics import Sink
-from diopigen.scaffold import Scaffolded, scaffold
+from diopigen.vendor.scaffold import Scaffolded, scaffold
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/droplet/torch_droplet"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from diopigen.scaffold import Scaffolded
+from diopigen.vendor.scaffold import Scaffolded
 
 ROOT = Path(__file__).resolve().parents[2]
 

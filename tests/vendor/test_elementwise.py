@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 from sampling import first
 
 from diopigen.cli import cli
-from diopigen.emit.cpu_kernels import tensor_functions
-from diopigen.emit.vendor_elementwise import expressible
+from diopigen.emit.cpu.kernels import tensor_functions
+from diopigen.emit.elementwise.kernels import expressible
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from diopigen.conformance.mutation.forwarding import forwarding
 from diopigen.diagnostics import failure
-from diopigen.emit.headers import emit as emit_headers
+from diopigen.emit.c.headers import emit as emit_headers
 from diopigen.ir.model import Interface
 
 LIBRARY_NAME = "libdiopi_mutant.so"

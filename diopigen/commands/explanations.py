@@ -1,0 +1,88 @@
+"""Answers to `diopigen explain`: what a function is, and what a rule is for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+
+import diopigen
+from diopigen.diagnostics import failure, nearest
+from diopigen.emit.c.headers import function_declaration
+from diopigen.emit.prose import constraint_text, param_text
+from diopigen.ir.model import Function, Interface
+from diopigen.spec.expression import to_text
+
+RULES = {"unknown-function-name": "What is to be explained is a function of the spec or a rule."}
+
+
+def all_rules() -> dict[str, str]:
+    """Every rule id with its purpose: the public `RULES` tables of all rooms."""
+    found: dict[str, str] = {}
+    for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
+        # The pytest plugin needs pytest, which diopigen itself does not; it has no rules of its own.
+        if info.name in ("diopigen.__main__", "diopigen.cli") or info.name.startswith("diopigen.pytest_"):
+            continue
+        module = importlib.import_module(info.name)
+        for name, table in vars(module).items():
+            if name.endswith("RULES") and not name.startswith("_") and isinstance(table, Mapping):
+                found.update({rule: _purpose(value) for rule, value in table.items() if _purpose(value)})
+    return dict(sorted(found.items()))
+
+
+def _purpose(value: object) -> str:
+    """The purpose in an entry of a rule table; empty for tables that are about something else."""
+    purpose = getattr(value, "purpose", value)
+    return purpose if isinstance(purpose, str) else ""
+
+
+def rules_table() -> str:
+    """All rules, one a line, aligned."""
+    rules = all_rules()
+    width = max(map(len, rules))
+    return "\n".join(f"{rule:<{width}}  {purpose}" for rule, purpose in rules.items())
+
+
+def explain_rule(name: str) -> str | None:
+    """A rule's purpose, or None where `name` is no rule."""
+    purpose = all_rules().get(name)
+    return f"{name}: {purpose}" if purpose else None
+
+
+def explain_function(interface: Interface, name: str) -> str:
+    """All that the spec says about a function. Raises `Failure` with the nearest name where there is none."""
+    function = interface.function(name) or interface.function(f"diopi{name}")
+    if function is None:
+        near = nearest(name if name.startswith("diopi") else f"diopi{name}", (f.name for f in interface.functions))
+        fix = f"did you mean '{near}'?" if near else "diopigen explain --rules lists the rules"
+        raise failure("unknown-function-name", f"there is no function or rule '{name}'", fix=fix)
+    return _text(function, interface)
+
+
+def _text(function: Function, interface: Interface) -> str:
+    lines = [function_declaration(function), "", f"  {function.doc}", ""]
+    facts = [
+        ("header", function.header),
+        ("family", function.family),
+        ("operator", f"{function.operator} ({function.variant})"),
+        ("tolerance", function.tolerance or ""),
+        ("gradient of", function.backward_of or ""),
+        ("ATen", ", ".join(overload.name for overload in function.aten)),
+        ("since", function.since),
+        ("deprecated", function.deprecated or ""),
+        ("source", function.source or ""),
+        ("spec", f"{interface.file_of.get(function.name, '')}:{function.span.line}"),
+    ]
+    lines += [f"  {label:<12} {value}" for label, value in facts if value]
+    if function.params:
+        lines.append("")
+        width = max(len(param.name) for param in function.params)
+        lines += [f"  {param.name:<{width}}  {param.direction:<11}  {param_text(param)}" for param in function.params]
+    if function.kernel is not None:
+        lines.append("")
+        lines += [f"  let {name} = {to_text(formula.expression)}" for name, formula in function.kernel.lets]
+        lines += [f"  {name} = {to_text(formula.expression)}" for name, formula in function.kernel.results]
+    if function.constraints:
+        lines.append("")
+        lines += [f"  {constraint_text(constraint)}" for constraint in function.constraints]
+    return "\n".join(lines)

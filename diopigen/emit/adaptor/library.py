@@ -1,0 +1,142 @@
+"""The shims of a vendor: public functions that convert what its kernels cannot take.
+
+Not a target of `generate`: the input is a vendor's tree, and the output belongs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from diopigen.config.grammar import is_operator
+from diopigen.config.model import ResolvedConfig
+from diopigen.config.subject import HELPERS
+from diopigen.diagnostics import Failure, Sink
+from diopigen.emit.adaptor.composite import composite_definition, composite_names
+from diopigen.emit.adaptor.rules import RuleTable
+from diopigen.emit.adaptor.shim import declaration, shim
+from diopigen.emit.c_text import COLUMNS
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.templates import render
+from diopigen.ir.model import Function, Interface
+
+SHIMS = "adaptor.cpp"
+DECLARATIONS = "functions.h"
+
+_LAST_ERROR = "diopiGetLastErrorString"
+# In the order of the struct Helpers of the adaptor core.
+_HELPERS = {
+    "castDtype": "diopiCastDtype",
+    "copyInp": "diopiCopyInp",
+    "contiguous": "diopiContiguous",
+    "equal": "diopiEqual",
+    "setLastError": "setLastError",
+    "lastError": "lastError",
+}
+# Helpers work on what conversions are about, and a native format means nothing to anybody else.
+_NEVER_CONVERTED = frozenset({*HELPERS, "diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"})
+_NAMES = (
+    *("allFit", "Call", "caught", "channelsLast", "dtypeOf", "fits", "Helpers", "lastErrorText", "missing", "pass"),
+    *("ratherChannelsLast", "rowMajor", "Rule"),
+)
+
+
+_COMPOSITE_NAMES = (
+    *("absolute", "complementaryError", "Composite", "exponential", "logarithm", "maximum", "minimum", "sigmoid"),
+    *("squareRoot", "Value", "where"),
+)
+
+
+def composite_functions(interface: Interface) -> frozenset[str]:
+    """The functions that have a composite implementation."""
+    return composite_names(interface)
+
+
+def check_composites(interface: Interface, sink: Sink) -> None:
+    """Reports every composite that the spec's kernels do not allow, whichever vendor will ask for it."""
+    settled = interface.settled()
+    composable = composite_functions(settled)
+    for function in settled.functions:
+        if function.name not in composable:
+            continue
+        try:
+            composite_definition(function, settled)
+        except Failure as fault:
+            sink.extend(fault.diagnostics)
+
+
+def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Path) -> Plan:
+    """`adaptor.cpp` and `functions.h` for one vendor.
+
+    Every function that the vendor implements gets a shim, and where the configuration allows it every function that
+    it lacks and that has a composite implementation gets that.
+    """
+    rules = {rule.function: rule for rule in resolved.functions}
+    operators = [function for function in interface.functions if is_operator(function)]
+    shimmed = [f for f in operators if f.name in resolved.implemented and f.returns == "status"]
+    composable = composite_names(interface) - resolved.implemented
+    composed = [f for f in operators if f.name in composable and (rule := rules.get(f.name)) and rule.composite]
+    table = RuleTable(interface)
+    enums = {info.name: info.enum for info in interface.dtypes}
+    shims = [
+        shim(f, resolved.vendor, None if f.name in _NEVER_CONVERTED else rules.get(f.name), table, enums)
+        for f in shimmed
+    ]
+    composites = [composite_definition(f, interface) for f in composed]
+    config = resolved.file
+    sources = _sources(interface, [*shimmed, *composed], config)
+    common = {
+        "vendor": resolved.vendor,
+        "config": config,
+        "command": "diopigen adaptors",
+        "sources": sources,
+        "headers": sorted(header.file for header in interface.headers if header.file != interface.types_header),
+    }
+    shim_values = {
+        **common,
+        "includes": ["composite/operators.h", "shim.h"] if composites else ["shim.h"],
+        "names": sorted([*_NAMES, *(_COMPOSITE_NAMES if composites else ())], key=str.lower),
+        "helpers": _helpers(resolved.vendor),
+        "last_error": _last_error(resolved.vendor),
+        "rules": table.definitions(),
+        "shims": shims,
+        "composites": composites,
+    }
+    declared = {*(function.name for function in shimmed), *_HELPERS.values(), _LAST_ERROR}
+    declaration_values = {
+        **common,
+        "guard": f"DIOPIGEN_ADAPTORS_{resolved.vendor.upper()}_FUNCTIONS_H_",
+        "functions": [declaration(function) for function in interface.functions if function.name in declared],
+    }
+    return Plan(
+        (
+            _file(SHIMS, "adaptor/adaptor.cpp.j2", shim_values, sources, templates),
+            _file(DECLARATIONS, "adaptor/functions.h.j2", declaration_values, sources, templates),
+        )
+    )
+
+
+def _helpers(vendor: str) -> list[str]:
+    """The members of the constant `helpers`, with their names behind them."""
+    values = [f"impl::{vendor}::{name}," for name in _HELPERS.values()]
+    width = max(map(len, values))
+    return [f"{value:<{width}}  // {member}" for value, member in zip(values, _HELPERS, strict=True)]
+
+
+def _last_error(vendor: str) -> str:
+    head = f"const char* {_LAST_ERROR}() {{"
+    body = f"return lastErrorText(helpers, impl::{vendor}::{_LAST_ERROR});"
+    line = f"{head} {body} }}"
+    return line if len(line) <= COLUMNS else f"{head}\n    {body}\n}}"
+
+
+def _file(path: str, template: str, values: Mapping[str, Any], sources: Sequence[str], templates: Path) -> PlannedFile:
+    content = render(templates, template, values)
+    return PlannedFile(path, content, (*sources, "specs/types.yaml", f"templates/{template}"), "adaptors")
+
+
+def _sources(interface: Interface, functions: Sequence[Function], config: str) -> tuple[str, ...]:
+    """The configuration, then the spec files of the functions, in the order of the interface."""
+    own = {interface.file_of[function.name] for function in functions if function.name in interface.file_of}
+    return (config, *(file for file in interface.files if file in own))

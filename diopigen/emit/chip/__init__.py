@@ -1,0 +1,1 @@
+"""The table of a chip for the simulated device."""

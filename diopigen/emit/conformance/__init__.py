@@ -1,0 +1,1 @@
+"""The recipes of the spec in the established Python form."""

@@ -1,0 +1,1 @@
+"""The contracts of operators as tables of C++."""

@@ -1,0 +1,1 @@
+"""The elementwise kernels of the CUDA library."""

@@ -1,0 +1,1 @@
+"""Elementwise kernels over a vendor's own device functions."""

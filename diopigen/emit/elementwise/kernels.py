@@ -1,0 +1,268 @@
+"""Elementwise kernels for a vendor whose device runs C++ functions: expressions of the spec over the vendor's loop.
+
+A kernel computes in floating numbers of one dtype, which is what models run. Whatever else an operator takes (whole
+numbers, complex ones, a mix) is left to the fallback, and operators of another kind are left to handwritten code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopigen.emit.c_text import call_lines, declarator, wrapped
+from diopigen.emit.constraint_forms import check_of, plain_condition, promotion_of
+from diopigen.emit.cpp_expression import Backend, Constant, ElementPrinter, HostPrinter, Inexpressible
+from diopigen.emit.cpp_lines import Statement, fit
+from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.templates import render
+from diopigen.header.signature import c_function
+from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Parameter, ShapeRule
+from diopigen.spec.expression import Call, Name, to_text, walk
+
+TEMPLATE = "elementwise/kernels.cpp.j2"
+
+_STANDARD = (
+    "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "abs", "isnan", "isinf",
+    "isfinite", "atan2", "hypot", "pow",
+)  # fmt: skip
+_OWN = {
+    "min": "minimum", "max": "maximum", "sign": "sign", "sgn": "sign", "where": "where", "conj": "conjugate",
+    "rsqrt": "rsqrt", "reciprocal": "reciprocal", "sigmoid": "sigmoid", "to_bool": "isTrue", "is_null": "is_null",
+    "to_float": "to_float", "trunc_div": "truncDivide", "floor_div": "floorDivide", "//": "floorDivide",
+    "%": "floorRemainder", "**": "std::pow",
+}  # fmt: skip
+_BACKEND = Backend({**{name: f"std::{name}" for name in _STANDARD}, **_OWN})
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_LOCALS = {"element": "T", "real": "T", "truth": "bool", "whole": "int64_t"}
+_MEMBERS = {"element": "double", "truth": "bool", "whole": "int64_t"}
+# Constraints that hold for all floating operands, by the check that the CPU library makes of them.
+_ABOUT_INTEGERS = frozenset(
+    {"require_no_fraction", "require_no_negative", "refuse_zero", "require_roundable", "require_in_range",
+     "require_castable_operand", "require_unsigned"}
+)  # fmt: skip
+_INDENT = " " * 4
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel as a function object, and the operator that runs it."""
+
+    comment: list[str]
+    name: str
+    operands: int
+    results: int
+    members: list[str]
+    lines: list[str]
+    function: str
+
+
+def expressible(interface: Interface) -> tuple[Function, ...]:
+    """The functions that there can be a kernel for, in the order of the interface."""
+    return tuple(function for function in tensor_functions(interface) if _is_expressible(function))
+
+
+def emit_elementwise(
+    interface: Interface, templates: Path, vendor: str, functions: Iterable[Function], command: str
+) -> Plan:
+    """`kernels.cpp` with the given functions, which are among the `expressible` ones, in `impl::VENDOR`."""
+    chosen = list(functions)
+    headers = {function.header for function in chosen}
+    values = {
+        "vendor": vendor,
+        "command": command,
+        "headers": [header.file for header in interface.headers if header.file in headers],
+        "kernels": [_kernel(function) for function in chosen],
+    }
+    sources = sorted({interface.file_of[f.name] for f in chosen if f.name in interface.file_of})
+    inputs = (*sources, "specs/types.yaml", f"templates/{TEMPLATE}")
+    return Plan((PlannedFile("kernels.cpp", render(templates, TEMPLATE, values), inputs, "vendor"),))
+
+
+def _is_expressible(function: Function) -> bool:
+    """Whether kernel, dtypes, shapes and constraints are all of the kind that a loop over floats can take."""
+    tensors = _tensors(function)
+    assert function.kernel is not None
+    formulas = [formula.expression for _, formula in (*function.kernel.lets, *function.kernel.results)]
+    words = {part.function for formula in formulas for part in walk(formula) if isinstance(part, Call)}
+    is_copy = len(formulas) == 1 and isinstance(formulas[0], Name) and formulas[0].name in {p.name for p in tensors}
+    return (
+        not is_copy  # moving elements is about dtypes and layouts
+        and all(param.type in ("tensor", "scalar", "string") or not param.is_written for param in function.params)
+        and not any(param.type in ("tensors", "sizes") for param in function.params)
+        and words <= {*_STANDARD, *_OWN}
+        and all(_fits_loop(param) and (_is_mask(param) or _floats(function, param)) for param in tensors)
+        and any(not _is_mask(param) for param in tensors)
+        and all(_is_understood(function, constraint) for constraint in function.constraints)
+        and _can_print(function)
+    )
+
+
+def _fits_loop(param: Parameter) -> bool:
+    """Whether the shape is that of the results, or broadcasts to it."""
+    if isinstance(param.shape, ShapeRule):
+        rule = param.shape.formula.expression
+        return isinstance(rule, Call) and rule.function in ("same", "broadcast", "broadcastable", "any")
+    return param.shape is None
+
+
+def _is_understood(function: Function, constraint: Constraint) -> bool:
+    if plain_condition(function, constraint) is not None:
+        return True
+    return check_of(constraint)[0] in _ABOUT_INTEGERS or promotion_of(constraint) is not None
+
+
+def _can_print(function: Function) -> bool:
+    try:
+        _kernel(function)
+    except Inexpressible:
+        return False
+    return True
+
+
+def _tensors(function: Function) -> list[Parameter]:
+    return [param for param in function.params if param.type == "tensor"]
+
+
+def _is_mask(param: Parameter) -> bool:
+    return isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= {"bool", "uint8"}
+
+
+def _floats(function: Function, param: Parameter) -> tuple[str, ...]:
+    return tuple(name for name in _FLOATS if name in allowed(function, param))
+
+
+def _kernel(function: Function) -> KernelText:
+    """The function object and the operator. Raises `Inexpressible`."""
+    kernel = function.kernel
+    assert kernel is not None
+    operands = [param for param in _tensors(function) if param.is_read]
+    params = {param.name: param for param in function.params}
+    host = HostPrinter(_BACKEND, params, {})
+    printer = ElementPrinter(
+        _BACKEND,
+        host,
+        {},
+        lets={param.name: "truth" if _is_mask(param) else "element" for param in operands},
+        taken={*params, *(name for name, _ in kernel.lets)},
+    )
+    statements: list[Statement] = []
+    for name, formula in kernel.lets:
+        statements.append(Statement(name, formula.expression))
+        printer.lets[name] = fit(statements, printer, len(statements) - 1, 8)
+    truths = set()
+    for k, (name, formula) in enumerate(kernel.results):
+        statements.append(Statement(f"results[{k}]", formula.expression, is_store=True))
+        kind = fit(statements, printer, len(statements) - 1, 8)
+        if kind not in ("element", "truth"):
+            raise Inexpressible(f"a result of the kind '{kind}'")
+        truths |= {name} if kind == "truth" else set()
+    lines = [_operand_line(k, param) for k, param in enumerate(operands)]
+    lines += [_constant_line(constant) for constant in printer.constants]
+    for statement in statements:
+        line = statement.line(_LOCALS)
+        lines += [line.replace("= Bool(", "= T(", 1) if statement.is_store else line] if line else []
+    comment = [f"{name} = {to_text(f.expression)}" for name, f in (*kernel.lets, *kernel.results)]
+    return KernelText(
+        [part for line in comment for part in wrapped(line, "// ", "//     ")],
+        function.short_name,
+        len(operands),
+        len(kernel.results),
+        [f"{_MEMBERS[constant.kind]} {constant.name}_;" for constant in printer.constants],
+        lines,
+        _function_text(function, host, operands, printer.constants, truths),
+    )
+
+
+def _operand_line(k: int, param: Parameter) -> str:
+    if _is_mask(param):
+        return f"const bool {param.name} = operands[{k}] != T(0);"
+    return f"const T {param.name} = operands[{k}];"
+
+
+def _constant_line(constant: Constant) -> str:
+    value = f"static_cast<T>({constant.name}_)" if constant.kind == "element" else f"{constant.name}_"
+    return f"const {_LOCALS[constant.kind]} {constant.name} = {value};"
+
+
+def _function_text(
+    function: Function,
+    host: HostPrinter,
+    operands: list[Parameter],
+    constants: list[Constant],
+    truths: set[str],
+) -> str:
+    """The operator: its plain arguments are checked, the loop checks the tensors."""
+    declared = c_function(function)
+    kernel = function.kernel
+    assert kernel is not None
+    body: list[str] = []
+    conditions = list(_conditions(function, host))
+    numbers = [param.name for param in function.params if param.type == "scalar"]
+    body += [f"{_INDENT}const Number {name}_number({name});" for name in numbers]
+    for condition in conditions:
+        body += [f"{_INDENT}if (!({condition})) {{", f"{_INDENT * 2}return diopiForceFallbackToCPU;", f"{_INDENT}}}"]
+    results = [_listed(function, name, name in truths, written=True) for name, _ in kernel.results]
+    read = [_listed(function, param.name, _is_mask(param), written=False) for param in operands]
+    body.append(f"{_INDENT}const Results results = {{{', '.join(results)}}};")
+    body.append(f"{_INDENT}const Operands operands = {{{', '.join(read)}}};")
+    kernel_text = f"{function.short_name}{{}}"
+    if constants:
+        body.append(f"{_INDENT}{function.short_name} kernel{{}};")
+        body += [f"{_INDENT}kernel.{each.name}_ = {host.show(each.expression).text};" for each in constants]
+        kernel_text = "kernel"
+    items = ["ctx", f'"{function.name}"', "results", "operands", kernel_text]
+    body.append(call_lines(f"{_INDENT}return elementwise", items, ";"))
+    text = "\n".join(body)
+    params = [declarator(p.type, p.name) if _is_used(text, p.name) else f"{declarator(p.type, '')} /*{p.name}*/"
+              for p in declared.params]  # fmt: skip
+    return "\n".join([call_lines(f"diopiError_t {function.name}", params, " {"), text, "}"])
+
+
+def _is_used(text: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+def _conditions(function: Function, host: HostPrinter) -> Iterable[str]:
+    """What plain arguments and dtypes must fulfil, as C++ conditions."""
+    for param in function.params:
+        if param.type == "scalar" and not param.nullable:
+            yield f"{param.name}_number.isNumber()"
+        elif param.type == "string" and param.values:
+            words = ", ".join(f'"{word}"' for word in param.values)
+            yield f"isOneOf({param.name}, {{{words}}})"
+        elif param.type == "tensor" and not _is_mask(param) and not param.nullable:
+            floats = _floats(function, param)
+            if len(floats) < len(_FLOATS):
+                yield f"hasDtype({param.name}, {{{', '.join(f'diopi_dtype_{name}' for name in floats)}}})"
+    for constraint in function.constraints:
+        condition = plain_condition(function, constraint)
+        if condition is not None:
+            yield host.show(condition).text
+
+
+def _listed(function: Function, name: str, is_truth: bool, *, written: bool) -> str:
+    """A tensor with its flags."""
+    param = function.param(name)
+    assert param is not None
+    flags = [] if written or not _broadcasts(function, param) else ["kBroadcasts"]
+    flags += ["kTruth"] if is_truth and param.direction != "inout" else []
+    flags += ["kOptional"] if param.nullable else []
+    return f"{{{', '.join([name, ' | '.join(flags)] if flags else [name])}}}"
+
+
+def _broadcasts(function: Function, operand: Parameter) -> bool:
+    """Whether the operand's shape need not be that of the results."""
+    rules: Mapping[str, ShapeRule] = {p.name: p.shape for p in _tensors(function) if isinstance(p.shape, ShapeRule)}
+    for name, rule in rules.items():
+        called = rule.formula.expression
+        if not isinstance(called, Call):
+            continue
+        if name == operand.name and called.function == "broadcastable":
+            return True
+        if called.function == "broadcast" and operand.name in rule_operands(called):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""A first spec from headers that exist."""

@@ -1,0 +1,182 @@
+"""What a kernel of PyTorch hands to a function of the interface: an expression in C++ for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from diopigen.emit.c_text import COLUMNS, call_lines
+from diopigen.emit.torch.binding import Binding, Unbound
+from diopigen.ir.aten import AtenArgument
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter
+from diopigen.spec.expression import Call, Name
+
+_PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "double", "float": "float"}
+_INDEX = frozenset({"bool", "uint8", "int64", "int32"})
+
+
+def dtype_set(dtypes: DtypeList) -> str:
+    """A set of dtypes by the words of the spec, whose constants stand in dtypes.h; empty for all."""
+    if "any" in dtypes.names:
+        return ""
+    return " | ".join(f"k{word.capitalize()}" for word in dtypes.names)
+
+
+def rule_of(param: Parameter) -> tuple[str, tuple[str, ...]] | None:
+    """The rule of a parameter's dtype: its name and the parameters that it looks at."""
+    if not isinstance(param.dtype, DtypeRule) or not isinstance(param.dtype.formula.expression, Call):
+        return None
+    call = param.dtype.formula.expression
+    return call.function, tuple(argument.name for argument in call.arguments if isinstance(argument, Name))
+
+
+def _literal(param: Parameter) -> str:
+    """The default of a parameter."""
+    if param.default is None or param.default.value is None:
+        return "nullptr"
+    value = param.default.value
+    if isinstance(value, tuple):
+        if value:
+            raise Unbound(f"has nothing for {param.name}, whose default is a list")
+        return "diopiSize_t{nullptr, 0}"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if param.type == "scalar":
+        return f"Number(at::Scalar({text}))"
+    if param.type == "string":
+        return f'"{text}"'
+    return text
+
+
+def value(param: Parameter, argument: AtenArgument | None) -> str:
+    """The expression for a parameter that is no tensor."""
+    if argument is None:
+        return _literal(param)
+    name = argument.name
+    if param.type == "scalar":
+        return f"Number({name})" if argument.type == "Scalar" else f"Number(at::Scalar({name}))"
+    if param.type == "sizes":
+        # PyTorch lets one entry stand for all dimensions where the schema says how many there are.
+        is_repeated = argument.length is not None and argument.length > 1 and not argument.optional
+        return f"Repeated<{argument.length}>({name})" if is_repeated else f"sizes({name})"
+    if param.type == "generator":
+        return f"call.generator({name})"
+    if param.type == "string":
+        return f"std::string({name}).c_str()"
+    if param.type == "diopiReduction_t":
+        return f"reductionOf({name})"
+    if param.type == "diopiRoundMode_t":
+        return f"roundMode({name})"
+    plain = _PLAIN[param.type]
+    if argument.type == "Scalar":
+        return f"{name}.to<{plain}>()"
+    if param.nullable:
+        given = name if argument.optional else f"std::make_optional({name})"
+        return f"Optional<{plain}>({given})"
+    if argument.optional:
+        if param.default is None:
+            raise Unbound(f"has nothing for {param.name} where '{name}' is not given")
+        return f"{name}.value_or({_literal(param)})"
+    return name
+
+
+@dataclass(slots=True)
+class TensorArguments:
+    """The declarations that a call needs, and the words for its tensors."""
+
+    function: Function
+    binding: Binding
+    is_iterator: bool
+    results: tuple[str, ...]
+    """What the outputs are called."""
+    lines: list[str] = field(default_factory=list)
+    words: dict[str, str] = field(default_factory=dict)
+    _types: dict[str, str] = field(default_factory=dict)
+
+    def declare(self, skipped: frozenset[str] = frozenset()) -> None:
+        """Declares outputs, then inputs but for those that are `skipped`."""
+        for number, param in enumerate(self.binding.outputs):
+            if number < len(self.results):
+                self._output(param, self.results[number])
+        for param in self.function.params:
+            if param.type in ("tensor", "tensors") and param.direction == "in" and param.name not in skipped:
+                self._input(param)
+
+    def _output(self, param: Parameter, name: str) -> None:
+        if param.type != "tensor":
+            raise Unbound(f"has a result, {param.name}, that the function allocates")
+        word = f"{name}_written"
+        self.words[param.name] = word
+        self.lines += call_lines(f"Output {word}", [name, *self._output_type(param, name)], ";", COLUMNS - 4).split(
+            "\n"
+        )
+
+    def _output_type(self, param: Parameter, name: str) -> list[str]:
+        rule = rule_of(param)
+        if self.is_iterator:
+            if isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= {"bool", "uint8"}:
+                return ["at::kBool"]
+            return ["c10::toRealValueType(type)"] if rule is not None and rule[0] == "to_real" else ["type"]
+        if isinstance(param.dtype, DtypeList):
+            mask = dtype_set(param.dtype)
+            return [f"{mask}, scalarTypeOf(diopi_dtype_{param.dtype.dtypes[0]})"] if mask else []
+        # Sums of integers are int64; what the caller wants instead is made from them.
+        return [f"accumulated({name}.scalar_type())"] if rule is not None and rule[0] == "accumulate" else []
+
+    def _input(self, param: Parameter) -> None:
+        argument = self.binding.arguments.get(param.name)
+        if argument is None:
+            self.words[param.name] = "nullptr"
+            return
+        word = f"{argument.name}_read"
+        kind = "InputList" if param.type == "tensors" else "OptionalInput" if argument.optional else "Input"
+        parts = ["call", argument.name]
+        if param.type == "tensor":
+            parts += [text for text in (self._input_type(param, argument),) if text]
+        if isinstance(param.dtype, DtypeList):
+            parts += [mask for mask in (dtype_set(param.dtype),) if mask]
+        const = "" if kind == "InputList" else "const "
+        self.lines += call_lines(f"{const}{kind} {word}", parts, ";", COLUMNS - 4).split("\n")
+        self.words[param.name] = f"{word}.data()" if param.type == "tensors" else word
+        if isinstance(param.count, str):
+            self.words[param.count] = f"{word}.size()"
+
+    def _input_type(self, param: Parameter, argument: AtenArgument) -> str:
+        """What the tensor is converted to; empty where it stays as it is."""
+        if isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= _INDEX:
+            return ""
+        if self.is_iterator:
+            return "type"
+        own = rule_of(param)
+        if own is not None and own[0] == "same" and own[1] and own[1][0] in self._types:
+            return self._types[own[1][0]]
+        for number, output in enumerate(self.binding.outputs[: len(self.results)]):
+            rule = rule_of(output)
+            if rule is None or param.name not in rule[1]:
+                continue
+            target = f"{self.results[number]}.scalar_type()"
+            helper = {"accumulate": "accumulated", "to_float": "toFloat"}.get(rule[0])
+            if helper is not None:
+                kept = f"{argument.name}.scalar_type()"
+                target = f"{helper}({kept}) == {target} ? {kept} : {target}"
+            elif rule[0] == "to_real":
+                target = f"c10::isComplexType({argument.name}.scalar_type()) ? c10::toComplexType({target}) : {target}"
+            elif rule[0] not in ("same", "promote"):
+                continue
+            self._types[param.name] = target
+            return target
+        return ""
+
+
+def call_items(function: Function, binding: Binding, words: Mapping[str, str]) -> list[str]:
+    """The arguments of the call, in the order of the interface."""
+    items = []
+    for param in function.params:
+        if param.name in words:
+            items.append(words[param.name])
+        elif param.is_written and param.type != "generator":
+            if not param.nullable:
+                raise Unbound(f"has no result for {param.name}")
+            items.append("nullptr")
+        else:
+            items.append(value(param, binding.arguments.get(param.name)))
+    return items

@@ -1,0 +1,191 @@
+"""Kernels for the structured operators of PyTorch: its meta functions give the outputs, the interface fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diopigen.emit.c_text import COLUMNS, call_lines, wrapped
+from diopigen.emit.torch.arguments import TensorArguments, call_items
+from diopigen.emit.torch.binding import Binding, Unbound, bind
+from diopigen.emit.torch.schema import Signature, operator_class, operator_header, schema_of, signature
+from diopigen.ir.aten import AtenSchema
+from diopigen.ir.model import BASE, Function, Interface, StructuredGroup
+
+_INDENT = "    "
+_REFERENCES = {
+    "const std::optional<at::Tensor>&": "reference",
+    "const std::optional<at::Scalar>&": "reference",
+    "const c10::List<std::optional<at::Tensor>>&": "at::IOptTensorListRef",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredKernel:
+    """The kernels of a group: the namespace that they stand in, its text, and what registers them."""
+
+    group: StructuredGroup
+    functions: tuple[str, ...]
+    """Functions of the interface that are called."""
+    text: str
+
+    @property
+    def headers(self) -> set[str]:
+        """The headers of PyTorch that declare the group."""
+        base = self.group.functional.partition(".")[0]
+        return {operator_header(self.group.functional), f"ATen/ops/{base}_meta.h"}
+
+    @property
+    def registrations(self) -> list[str]:
+        """The lines that register the group."""
+        return registrations(self.group)
+
+
+def registrations(group: StructuredGroup) -> list[str]:
+    """A line for each overload of a group."""
+    forms = [("functional", group.functional), ("inplace", group.inplace), ("out", group.out)]
+    return [
+        f"implement<{operator_class(overload)}, &{group.meta}::{form}>(library);"
+        for form, overload in forms
+        if overload is not None
+    ]
+
+
+def scalar_forms(interface: Interface, function: Function) -> list[tuple[Function, str]]:
+    """The functions that take a number for one of the tensors, each with that parameter."""
+    if function.variant != BASE:
+        return []
+    names = {param.name for param in function.params}
+    tensors = {param.name for param in function.params if param.type == "tensor" and param.direction == "in"}
+    found = []
+    for other in interface.functions:
+        if other.operator != function.operator or other.variant != "scalar":
+            continue
+        numbers = [p.name for p in other.params if p.type == "scalar" and p.name in tensors]
+        if len(numbers) == 1 and {p.name for p in other.params} == names:
+            found.append((other, numbers[0]))
+    return found
+
+
+def _statement(function: Function, items: list[str], depth: int = 1) -> list[str]:
+    indent = _INDENT * depth
+    head = call_lines("call", [f'"{function.name}"', function.name, *items], ";", COLUMNS - len(indent))
+    return [indent + line for line in head.split("\n")]
+
+
+def _scalar_branch(other: Function, operand: str, binding: Binding, tensors: TensorArguments) -> list[str]:
+    """The branch for a number in the place of the tensor `operand`: the function that takes one."""
+    name = binding.arguments[operand].name
+    words = {**tensors.words, operand: f"Number({name}.item())"}
+    finish = [f"{_INDENT * 2}{tensors.words[output.name]}.finish();" for output in binding.outputs]
+    body = _statement(other, call_items(other, binding, words), 2)
+    return [f"{_INDENT}if (isNumber({name})) {{", *body, *finish, f"{_INDENT * 2}return;", f"{_INDENT}}}"]
+
+
+def _run(
+    interface: Interface, group: StructuredGroup, function: Function, schema: AtenSchema
+) -> tuple[list[str], list[str]]:
+    """`run`, which fills the outputs; and the functions that it calls."""
+    binding = bind(function, schema)
+    results = tuple(argument.name for argument in schema.arguments if argument.written and argument.keyword_only)
+    tensors = TensorArguments(function, binding, group.iterator, results)
+    tensors.declare()
+    called, branches, late = [function.name], [], []
+    for other, operand in scalar_forms(interface, function):
+        argument = binding.arguments.get(operand)
+        if argument is not None and not argument.optional:
+            called.append(other.name)
+            branches += _scalar_branch(other, operand, binding, tensors)
+            late += [line for line in tensors.lines if f" {argument.name}_read(" in line]
+    written = [output for output in binding.outputs if output.name in tensors.words]
+    # What a branch does not need is made after it, unless there are several.
+    first = tensors.lines if len(called) > 2 else [line for line in tensors.lines if line not in late]
+    lines = [
+        *_head(schema, results, group),
+        f"{_INDENT}Call call({results[0]});",
+        *(_INDENT + line for line in first),
+        *branches,
+        *(_INDENT + line for line in late if line not in first),
+        *_statement(function, call_items(function, binding, tensors.words)),
+        *(f"{_INDENT}{tensors.words[output.name]}.finish();" for output in written),
+        "}",
+    ]
+    return lines, called
+
+
+def inputs_of(schema: AtenSchema) -> list[tuple[str, str]]:
+    """Type and name of what an out overload takes, without what it writes."""
+    own = signature(schema, structured=True)
+    return [
+        part
+        for part, argument in zip(own.parameters, schema.arguments, strict=True)
+        if not (argument.written and argument.keyword_only)
+    ]
+
+
+def run_parameters(schema: AtenSchema, results: tuple[str, ...], group: StructuredGroup) -> list[str]:
+    """The parameters of `run`."""
+    kinds = ["at::ScalarType type"] if group.iterator else []
+    return [*(f"at::Tensor& {name}" for name in results), *kinds, *(f"{k} {n}" for k, n in inputs_of(schema))]
+
+
+def _head(schema: AtenSchema, results: tuple[str, ...], group: StructuredGroup) -> list[str]:
+    return call_lines("void run", run_parameters(schema, results, group), " {").split("\n")
+
+
+def _meta_argument(kind: str, name: str) -> str:
+    reference = _REFERENCES.get(kind)
+    return name if reference is None else f"{reference}({name})"
+
+
+def _form(group: StructuredGroup, schema: AtenSchema, form: str, sign: Signature, count: int, runner: str) -> list[str]:
+    """One of the three kernels of a group."""
+    inputs = inputs_of(schema)
+    own: dict[str, list[str]] = {"functional": [], "inplace": ["self"], "out": sign.names[len(sign.names) - count :]}
+    given = own[form]
+    meta = call_lines("op.meta", [_meta_argument(kind, name) for kind, name in inputs], ";", COLUMNS - 4).split("\n")
+    first = next((name for kind, name in inputs if kind == "const at::Tensor&"), "")
+    kind = [f"op.type({first}.scalar_type())"] if group.iterator else []
+    items = [*(f"op.output({number})" for number in range(count)), *kind, *(name for _, name in inputs)]
+    run = call_lines(runner, items, ";", COLUMNS - 4).split("\n")
+    constructed = f"({', '.join(given)})" if given else ""
+    outputs = [f"op.output({number})" for number in range(count)] if form == "functional" else given
+    moved = [f"std::move({text})" if form == "functional" else text for text in outputs]
+    result = moved[0] if count == 1 else f"{{{', '.join(moved)}}}"
+    if count > 1 and form != "functional":
+        result = f"std::tie({', '.join(moved)})"
+    return [
+        *call_lines(f"{sign.result} {form}", sign.texts, " {").split("\n"),
+        f"{_INDENT}Shaped<at::meta::structured_{group.meta}, {count}, Form::{form}> op{constructed};",
+        *(_INDENT + line for line in meta),
+        *(_INDENT + line for line in run),
+        f"{_INDENT}return {result};",
+        "}",
+    ]
+
+
+def structured_kernel(
+    interface: Interface, group: StructuredGroup, function: Function, handwritten: Mapping[str, str]
+) -> StructuredKernel:
+    """The kernels of a group. `handwritten` gives the C++ functions that stand for `run`, by out overload. Raises
+    `Unbound`."""
+    schema = schema_of(interface, group.out)
+    assert schema is not None
+    count = sum(argument.written and argument.keyword_only for argument in schema.arguments)
+    runner, called = "run", [function.name]
+    lines: list[str] = []
+    if group.out in handwritten:
+        runner = f"kernels::{handwritten[group.out]}"
+    else:
+        lines, called = _run(interface, group, function, schema)
+        lines.append("")
+    for form, overload in (("functional", group.functional), ("inplace", group.inplace), ("out", group.out)):
+        own = schema_of(interface, overload) if overload is not None else None
+        if own is not None:
+            lines += [*_form(group, schema, form, signature(own, structured=True), count, runner), ""]
+    names = ", ".join(overload for overload in (group.functional, group.inplace, group.out) if overload is not None)
+    head = [*wrapped(f"{names}: {', '.join(called)}.", "// ", "// "), f"namespace {group.meta} {{", ""]
+    return StructuredKernel(group, tuple(called), "\n".join([*head, *lines, f"}}  // namespace {group.meta}"]))
+
+
+__all__ = ["StructuredKernel", "Unbound", "inputs_of", "run_parameters", "scalar_forms", "structured_kernel"]

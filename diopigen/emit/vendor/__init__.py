@@ -1,0 +1,1 @@
+"""A vendor's tree to start from."""

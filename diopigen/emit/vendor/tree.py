@@ -1,0 +1,171 @@
+"""A vendor's tree to start from: CMake, headers, the host runtime, device functions, one skeleton per operator, a test.
+
+A plan of the whole tree. Its files are of two kinds: what `is_generated` says belongs to diopigen and follows the
+spec; everything else is a start that is written once and then belongs to the vendor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from diopigen.emit.c import headers
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.templates import render
+from diopigen.emit.torch import glue as torch
+from diopigen.emit.vendor.device_functions import device_function
+from diopigen.emit.vendor.selection import NOTHING, Selection
+from diopigen.emit.vendor.skeleton import Operator, operators, skeleton_file
+from diopigen.ir.model import Interface
+
+MARK = "vendor.json"
+"""The generated file that says whose tree it is."""
+
+_GENERATED_FOLDERS = ("include/", "runtime/")
+_GENERATED_FILES = frozenset({MARK, "test/operators.inc"})
+
+_STARTS = {
+    "README.md": "README.md.j2",
+    "CMakeLists.txt": "CMakeLists.txt.j2",
+    "CMakePresets.json": "CMakePresets.json.j2",
+    "convert_config.yaml": "convert_config.yaml.j2",
+    ".clang-format": "clang-format.j2",
+    ".editorconfig": "editorconfig.j2",
+    ".gitignore": "gitignore.j2",
+    ".ci/run": "ci.sh.j2",
+    "test/main.cpp": "main.cpp.j2",
+    "impl/{vendor}/device.cpp": "device.cpp.j2",
+    "impl/{vendor}/library.cpp": "library.cpp.j2",
+    "impl/{vendor}/error.h": "error.h.j2",
+    "impl/{vendor}/exports.map": "exports.map.j2",
+}
+
+_PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
+"""What a tree with a backend for PyTorch starts with; the rest of the package belongs to diopigen."""
+_PACKAGE_MODULES = ("_backend", "device", "report", "repro", "switches")
+
+# The functions of the newer form of a test library that are not device functions.
+_LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
+
+# What the host runtime consists of: there may be more in its folder, such as build trees.
+_RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map")
+_RUNTIME_FOLDERS = ("adaptor/include", "include", "src")
+_TORCH_FOLDERS = ("torch/include", "torch/operators", "torch/src")
+
+_COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
+_BANNERS = {
+    ".h": f"/* {_COPIED} */\n",
+    ".cpp": f"// {_COPIED}\n",
+    ".map": f"/* {_COPIED} */\n",
+    ".txt": f"# {_COPIED}\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VendorOptions:
+    """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
+
+    `shimmed`: kernels are in the vendor's namespace, and what is exported are shims over them. `torch`: the tree has
+    a backend for PyTorch as well.
+    """
+
+    vendor: str
+    operators: tuple[Operator, ...]
+    selection: Selection = NOTHING
+    shimmed: bool = True
+    torch: bool = False
+
+
+def shims_folder(vendor: str) -> str:
+    """Where the shims stand in a vendor's tree: where `diopigen adaptors impl/VENDOR` writes them, called there."""
+    return f"generated/adaptors/{vendor}"
+
+
+def is_generated(path: str) -> bool:
+    """Whether a file of a vendor's tree belongs to diopigen; the others are written once."""
+    folder, _, name = path.partition("/")
+    if folder.startswith("torch_") and name.removesuffix(".py") in _PACKAGE_MODULES:
+        return True
+    return path in _GENERATED_FILES or path.startswith(_GENERATED_FOLDERS)
+
+
+def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: VendorOptions) -> Plan:
+    """The whole tree. `runtime` is the folder of the host runtime, which is copied."""
+    files = [
+        *headers.emit(interface, templates).files,
+        *_runtime(runtime, options.torch),
+        *(_torch(interface, templates, options) if options.torch else ()),
+        _file(templates, "runtime/README.md", "runtime_readme.md.j2", {}),
+        _operator_list(interface, templates),
+        PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
+        *_starts(interface, templates, options),
+        *(
+            skeleton_file(interface, templates, options.vendor, operator, shimmed=options.shimmed)
+            for operator in options.operators
+        ),
+    ]
+    return Plan(tuple(files))
+
+
+def _starts(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
+    functions = [device_function(function) for function in interface.device_functions]
+    values = {
+        "vendor": options.vendor,
+        "shimmed": options.shimmed,
+        "shims": shims_folder(options.vendor),
+        "functions": functions,
+        "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
+        "first": (options.operators or operators(interface))[0],
+    }
+    starts = {**_STARTS, **(_PACKAGE_START if options.torch else {})}
+    return [_file(templates, path.format(vendor=options.vendor), name, values) for path, name in starts.items()]
+
+
+def _torch(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
+    """The kernels for PyTorch in runtime/, and the modules of the package that are the same for every vendor."""
+    glue = [
+        replace(file, path=f"runtime/{file.path}", emitter="vendor") for file in torch.emit(interface, templates).files
+    ]
+    values = {"vendor": options.vendor}
+    modules = [
+        _file(templates, f"torch_{options.vendor}/{name}.py", f"torch/{name}.py.j2", values)
+        for name in _PACKAGE_MODULES
+    ]
+    return [*glue, *modules]
+
+
+def _file(templates: Path, path: str, template: str, values: Mapping[str, Any]) -> PlannedFile:
+    name = f"vendor/{template}"
+    return PlannedFile(path, render(templates, name, values), (f"templates/{name}",), "vendor")
+
+
+def _operator_list(interface: Interface, templates: Path) -> PlannedFile:
+    names = [function.name for operator in operators(interface) for function in operator.functions]
+    return _file(templates, "test/operators.inc", "operators.inc.j2", {"operators": names})
+
+
+def _mark(interface: Interface, options: VendorOptions) -> bytes:
+    document = {
+        "vendor": options.vendor,
+        "interface": str(interface.version),
+        "operators": options.selection.as_json(),
+        "shims": options.shimmed,
+        **({"torch": True} if options.torch else {}),
+    }
+    return (json.dumps(document, indent=2) + "\n").encode()
+
+
+def _runtime(folder: Path, with_torch: bool) -> list[PlannedFile]:
+    """The host runtime, file by file, each with a line that says that it is a copy."""
+    found = []
+    paths = [folder / name for name in (*_RUNTIME_FILES, *(("torch/CMakeLists.txt",) if with_torch else ()))]
+    folders = (*_RUNTIME_FOLDERS, *(_TORCH_FOLDERS if with_torch else ()))
+    paths += [path for name in folders for path in (folder / name).rglob("*") if path.suffix in _BANNERS]
+    for path in sorted(paths):
+        name = path.relative_to(folder).as_posix()
+        content = _BANNERS[path.suffix].encode() + path.read_bytes()
+        found.append(PlannedFile(f"runtime/{name}", content, (f"runtime/{name}",), "vendor"))
+    return found

@@ -1,0 +1,211 @@
+"""A vendor's folder to its conversion table and shims, over the rooms `header`, `config` and `emit`; writes nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from diopigen.api import Workspace
+from diopigen.config.entries import ConfigFile
+from diopigen.config.model import ResolvedConfig
+from diopigen.config.reader import read_config
+from diopigen.config.resolve import resolve
+from diopigen.diagnostics import Note, Sink, Span
+from diopigen.emit.adaptor.library import composite_functions, emit_adaptors
+from diopigen.emit.c import headers as emit_headers
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.header.cdecl import CFunction, CInterface
+from diopigen.header.compare import count
+from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
+from diopigen.header.signature import c_interface
+from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, scan_vendor
+from diopigen.ir.model import Interface
+from diopigen.spec.text_file import read_regular
+
+CONFIG_NAME = "convert_config.yaml"
+
+RULES: Rules = {
+    "adaptors-no-config": Rule(NOTE, "a vendor that needs conversions has a convert_config.yaml"),
+    "adaptors-namespace": Rule(ERROR, "a vendor's functions are in the namespace impl::VENDOR"),
+    "adaptors-other-vendor": Rule(ERROR, "a folder holds the shims of one vendor"),
+    "adaptors-exported": Rule(WARNING, "a function with a shim is not exported by the vendor itself"),
+}
+
+MARK = "vendor.json"
+"""The generated file that says whose shims a folder holds."""
+
+_MACRO = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """A vendor's folder, its name as in `impl::NAME`, and its configuration; None for what is found beside it."""
+
+    directory: Path
+    name: str
+    config: Path | None = None
+
+
+def vendor_name(directory: Path) -> str:
+    """The name that a folder `impl/<vendor>` says."""
+    return directory.name if directory.name not in ("", ".", "..") else directory.resolve().name
+
+
+def resolved_config(
+    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink
+) -> ResolvedConfig | None:
+    """The table of a vendor, checked by every rule; None where its folder or configuration cannot be read.
+
+    Without `prelude` the public headers are made from the spec for the time of the scan.
+    """
+    return read_vendor(interface, where, vendor, prelude, sink, sink)[1]
+
+
+def read_vendor(
+    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink, rule_sink: Sink
+) -> tuple[tuple[VendorFunction, ...] | None, ResolvedConfig | None]:
+    """The operators that a vendor's sources define, exported or in `impl::VENDOR`, and its table, from one scan; None
+    for what cannot be read. Findings of the scan go to `sink`, those of the rules to `rule_sink`."""
+    expected = c_interface(interface)
+    sources = _scan(interface, expected, where, vendor, prelude, sink)
+    config = _config(vendor, rule_sink) if vendor.directory.is_dir() else None
+    if sources is None:
+        return None, None
+    operators = {function.name for function in interface.functions if function.family != "runtime"}
+    definitions = tuple(found for found in sources.functions if found.function.name in operators)
+    if config is None:
+        return definitions, None
+    own = _own_functions(vendor, sources, rule_sink)
+    implemented = check_impl(expected, replace(sources, functions=own), rule_sink)
+    return definitions, resolved_for(interface, vendor.name, config, implemented, rule_sink)
+
+
+def resolved_for(
+    interface: Interface, vendor: str, config: ConfigFile, implemented: Iterable[str], sink: Sink
+) -> ResolvedConfig:
+    """The table of a vendor whose functions are known."""
+    names = tuple(implemented)
+    return resolve(config, interface, vendor, names, sink, composites=composite_functions(interface))
+
+
+def _config(vendor: Vendor, sink: Sink) -> ConfigFile | None:
+    """The vendor's configuration; an empty one, with a note, where it has none."""
+    path = vendor.config or _found_config(vendor.directory)
+    if path is None:
+        message = f"'{vendor.directory}' has no {CONFIG_NAME}, so that nothing is converted"
+        fix = "nothing, where the kernels take every dtype and layout; docs/adaptors.md says how to write one"
+        Reporter(RULES, sink)("adaptors-no-config", message, Span(str(vendor.directory)), fix=fix)
+        return ConfigFile(CONFIG_NAME)
+    return read_config(path, str(path), sink)
+
+
+def _found_config(directory: Path) -> Path | None:
+    """The configuration in a vendor's folder, else in the root of the tree `.../impl/<vendor>` that it stands in."""
+    places = [directory / CONFIG_NAME]
+    if directory.parent.name == "impl":
+        places.append(directory.parent.parent / CONFIG_NAME)
+    return next((path for path in places if path.exists()), None)
+
+
+def _scan(
+    interface: Interface,
+    expected: CInterface,
+    where: Workspace,
+    vendor: Vendor,
+    prelude: Sequence[Path],
+    sink: Sink,
+) -> VendorSources | None:
+    """The vendor's definitions; None where its folder cannot be read."""
+    found = Sink()
+    if prelude:
+        sources = scan_vendor(vendor.directory, prelude, found)
+    else:
+        with _public_headers(interface, expected, where) as made:
+            sources = scan_vendor(vendor.directory, made, found)
+    sink.extend(found.sorted())
+    return None if found.has_errors else sources
+
+
+@contextmanager
+def _public_headers(interface: Interface, expected: CInterface, where: Workspace) -> Iterator[list[Path]]:
+    """The public headers in a folder of their own, without their comments, which take most of the time to write."""
+    bare = replace(interface, headers=tuple(replace(header, functions=()) for header in interface.headers))
+    declarations = "".join(f"{_declaration(function)};\n" for function in expected.functions)
+    with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
+        made = []
+        for path, content in emit_headers.emit(bare, where.templates).items():
+            made.append(Path(folder) / path)
+            made[-1].parent.mkdir(parents=True, exist_ok=True)
+            made[-1].write_bytes(content)
+        made.append(Path(folder) / "declarations.h")
+        made[-1].write_text(f'#ifdef __cplusplus\nextern "C" {{\n{declarations}}}\n#endif\n', encoding="utf-8")
+        yield made
+
+
+def _declaration(function: CFunction) -> str:
+    params = ", ".join(f"{param.type} {param.name}" for param in function.params)
+    return f"{function.returns} {function.name}({params})"
+
+
+def _is_own(found: VendorFunction, vendor: str) -> bool:
+    return found.namespace == f"impl::{vendor}" or bool(_MACRO.match(found.namespace))
+
+
+def shimmed_functions(sources: VendorSources, vendor: str) -> frozenset[str]:
+    """The functions that shims can call and must: those in `impl::VENDOR` that are not exported as well."""
+    exported = {found.function.name for found in sources.functions if not found.namespace}
+    own = {found.function.name for found in sources.functions if _is_own(found, vendor)}
+    return frozenset(own - exported)
+
+
+def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[VendorFunction, ...]:
+    """The definitions that shims can call: those in `impl::VENDOR`.
+
+    A namespace in capitals is a macro that the vendor's build sets, and is taken for it. What the vendor exports by
+    its public name needs no shim and must not get one.
+    """
+    report = Reporter(RULES, sink)
+    wanted = f"impl::{vendor.name}"
+    own = tuple(f for f in sources.functions if _is_own(f, vendor.name))
+    exported = [f for f in sources.functions if not f.namespace]
+    others = [f for f in sources.functions if f.namespace and f not in own]
+    names = {found.function.name for found in own}
+    for found in exported:
+        if found.function.name in names:
+            message = f"'{found.function.name}' is defined outside {wanted} too, so that it gets no shim"
+            report("adaptors-exported", message, found.function.span, fix="keep the one in the namespace")
+    if own or not (exported or others):
+        return tuple(f for f in own if f.function.name not in {e.function.name for e in exported})
+    first = (others or exported)[0]
+    spaces = dict.fromkeys(f.namespace or "the global namespace" for f in [*others, *exported])
+    message = f"none of the {count(len(sources.functions), 'function')} is in the namespace {wanted}"
+    notes = [Note(f"found in {', '.join(spaces)}", first.function.span)]
+    fix = f"put them into 'namespace {wanted}', or give the vendor's name with --vendor"
+    report("adaptors-namespace", message, Span(str(vendor.directory)), notes=notes, fix=fix)
+    return sources.functions  # so that the rules about what is implemented do not add to it
+
+
+def shims(interface: Interface, where: Workspace, resolved: ResolvedConfig) -> Plan:
+    """The files of a vendor: its shims, and the mark that keeps other vendors out of the folder."""
+    plan = emit_adaptors(interface.settled(), resolved, where.templates)
+    mark = json.dumps({"vendor": resolved.vendor}) + "\n"
+    return Plan((*plan.files, PlannedFile(MARK, mark.encode(), (resolved.file,), "adaptors")))
+
+
+def check_owner(out: Path, resolved: ResolvedConfig, sink: Sink) -> None:
+    """Reports where a folder holds the shims of another vendor, which must not be overwritten."""
+    path = out / MARK
+    try:
+        found = json.loads(read_regular(path))
+    except (OSError, ValueError):
+        return
+    owner = found.get("vendor") if isinstance(found, dict) else None
+    if isinstance(owner, str) and owner != resolved.vendor:
+        message = f"'{out}' holds the shims of {owner}, not of {resolved.vendor}"
+        fix = "give another folder with --out, or leave --out away"
+        Reporter(RULES, sink)("adaptors-other-vendor", message, Span(str(path)), fix=fix)
