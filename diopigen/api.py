@@ -74,7 +74,7 @@ def models(where: Workspace, sink: Sink) -> Mapping[str, Model]:
 
 def check_models(interface: Interface, found: Iterable[Model], sink: Sink) -> None:
     """Reports every call of the tables that is none of the interface."""
-    from diopigen.conformance.models import check_models as check
+    from diopigen.conformance.cases.models import check_models as check
 
     check(interface, tuple(found), sink)
 

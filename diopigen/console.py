@@ -88,7 +88,7 @@ class Session:
 
     def small_calls(self) -> Mapping[str, Sequence[Case]]:
         """The calls of models that are cases of every run, by function."""
-        from diopigen.conformance.cases import small_calls
+        from diopigen.conformance.cases.suite import small_calls
 
         where = self.workspace()
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from diopigen import api
-from diopigen.conformance.cases import select
-from diopigen.conformance.exceptions import read, with_waivers
-from diopigen.conformance.locate import library_and_runtime
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
-from diopigen.conformance.report import ending_text, failure_text, why_not_tested
-from diopigen.conformance.runner import CaseRunner
+from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
+from diopigen.conformance.run.exceptions import read, with_waivers
+from diopigen.conformance.run.locate import library_and_runtime
+from diopigen.conformance.run.runner import CaseRunner
 from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.findings.render import render
 from diopigen.ir.model import Interface

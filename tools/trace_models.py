@@ -20,7 +20,7 @@ from tracing.runs import RUNS, Run  # noqa: E402
 from tracing.table import row_text, table_text  # noqa: E402
 
 from diopigen import api  # noqa: E402
-from diopigen.conformance.models import check_models  # noqa: E402
+from diopigen.conformance.cases.models import check_models  # noqa: E402
 from diopigen.diagnostics import Sink  # noqa: E402
 from diopigen.ir.models import load_models  # noqa: E402
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from diopigen import api
-from diopigen.conformance.binding import Host, Library, ScalarStruct, Types, size_struct
+from diopigen.conformance.run.binding import Host, Library, ScalarStruct, Types, size_struct
 from diopigen.diagnostics import Sink
 from diopigen.header.signature import c_params
 

@@ -21,8 +21,8 @@ from diopigen.console import Session, show_findings
 from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
-    from diopigen.conformance.exceptions import Known
     from diopigen.conformance.model import Case, CaseResult, Results
+    from diopigen.conformance.run.exceptions import Known
 
 
 @click.group()
@@ -46,7 +46,7 @@ def list_cases(
     spec: str | None,
 ) -> None:
     """List the cases."""
-    from diopigen.conformance.report import case_record
+    from diopigen.conformance.report.results import case_record
 
     cases = _part(_select(Session(spec, None, "text", False), ops, family, dtype, axis, model), shard)
     if output_format == "json":
@@ -110,9 +110,9 @@ def run(
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
         os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
     _start_ahead()
-    from diopigen.conformance.exceptions import unneeded
-    from diopigen.conformance.locate import dispatch_library, library_and_runtime
-    from diopigen.conformance.report import text
+    from diopigen.conformance.report.results import text
+    from diopigen.conformance.run.exceptions import unneeded
+    from diopigen.conformance.run.locate import dispatch_library, library_and_runtime
 
     libraries = library_and_runtime(lib, runtime)
     if through == "validation":
@@ -144,7 +144,7 @@ def exit_code(results: Results) -> int:
 
 def _kept_call(_context: click.Context, _param: click.Parameter, value: str) -> str:
     """Hands a folder that a backend of PyTorch kept to that backend, and ends with its exit code."""
-    from diopigen.conformance.kept import package_of
+    from diopigen.conformance.run.kept import package_of
 
     package = package_of(Path(value))
     if package is None:
@@ -168,9 +168,9 @@ def repro(
     needs no options.
     """
     _start_ahead()
-    from diopigen.conformance.cases import find
-    from diopigen.conformance.locate import library_and_runtime
-    from diopigen.conformance.report import ending_text, failure_text
+    from diopigen.conformance.cases.suite import find
+    from diopigen.conformance.report.results import ending_text, failure_text
+    from diopigen.conformance.run.locate import library_and_runtime
 
     libraries = library_and_runtime(lib, runtime)
     session = Session(spec, None, "text", False)
@@ -186,7 +186,7 @@ def repro(
 
 def _start_ahead() -> None:
     """Lets a worker read its modules while the spec is loaded here."""
-    from diopigen.conformance import processes
+    from diopigen.conformance.run import processes
 
     processes.prepare()
     click.get_current_context().call_on_close(processes.dismiss)
@@ -200,7 +200,7 @@ def _select(
     axis: tuple[str, ...],
     model: tuple[str, ...],
 ) -> list[Case]:
-    from diopigen.conformance.cases import select
+    from diopigen.conformance.cases.suite import select
 
     interface = session.load().interface
     tables = session.models() if model else ()
@@ -211,7 +211,7 @@ def _select(
 
 
 def _part(cases: list[Case], shard: str | None, count: int | None = None) -> list[Case]:
-    from diopigen.conformance.shards import parse_shard, part, sample
+    from diopigen.conformance.run.shards import parse_shard, part, sample
 
     cases = part(cases, parse_shard(shard)) if shard else cases
     return sample(cases, count) if count else cases
@@ -227,7 +227,7 @@ def _words(option: str, text: str | None) -> list[str]:
 
 def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
     """The entries of the file; findings end the command with 1."""
-    from diopigen.conformance.exceptions import read
+    from diopigen.conformance.run.exceptions import read
 
     known = read(Path(file), file, session.sink) if file else ()
     if session.sink.has_errors:
@@ -236,7 +236,7 @@ def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
 
 
 def _waived(session: Session, cases: list[Case], known: Sequence[Known]) -> list[Case]:
-    from diopigen.conformance.exceptions import with_waivers
+    from diopigen.conformance.run.exceptions import with_waivers
 
     found = with_waivers(cases, known, session.load().interface, session.sink) if known else cases
     if session.sink.has_errors:
@@ -248,14 +248,14 @@ def write_reports(
     session: Session, results: Results, json_file: str | None, junit_file: str | None, html_file: str | None
 ) -> None:
     """Writes results in the forms that have a file."""
-    from diopigen.conformance.report import to_json, to_junit
+    from diopigen.conformance.report.results import to_json, to_junit
 
     if json_file:
         _write(Path(json_file), to_json(results))
     if junit_file:
         _write(Path(junit_file), to_junit(results))
     if html_file:
-        from diopigen.conformance.html import to_html
+        from diopigen.conformance.report.html import to_html
 
         _write(Path(html_file), to_html(results, session.load().interface, session.workspace().templates))
 
@@ -271,8 +271,8 @@ def _run(
     launcher: Sequence[str] = (),
 ) -> Results:
     """Runs cases over a library and its runtime, with progress on standard error."""
-    from diopigen.conformance.runner import run as run_cases
-    from diopigen.conformance.runner import weight
+    from diopigen.conformance.run.runner import run as run_cases
+    from diopigen.conformance.run.runner import weight
 
     with _Progress(sys.stderr.isatty(), sum(map(weight, cases))) as progress:
         return run_cases(
@@ -299,7 +299,7 @@ class _Progress:
     """A line that counts, on a terminal; a line every ten seconds elsewhere, so that a log shows life."""
 
     def __init__(self, terminal: bool, weights: int) -> None:
-        from diopigen.conformance.progress import Remaining
+        from diopigen.conformance.run.progress import Remaining
 
         self.terminal = terminal
         self.last = time.monotonic()
@@ -316,8 +316,8 @@ class _Progress:
     def show(self, done: int, total: int, result: CaseResult) -> None:
         """Called after each case."""
         from diopigen.conformance.model import FAILURES
-        from diopigen.conformance.progress import in_words
-        from diopigen.conformance.runner import weight
+        from diopigen.conformance.run.progress import in_words
+        from diopigen.conformance.run.runner import weight
 
         self.failed += result.outcome in FAILURES
         now = time.monotonic()

@@ -47,11 +47,11 @@ def mutate(
     cent of the faults are found, or of all places in which they act. Ctrl-C ends the run: what is known by then is
     reported and written, and the exit code is 130.
     """
-    from diopigen.conformance.cases import select
-    from diopigen.conformance.locate import library_and_runtime
+    from diopigen.conformance.cases.suite import select
     from diopigen.conformance.mutation.build import build
     from diopigen.conformance.mutation.campaign import Campaign, chosen, mutants
     from diopigen.conformance.mutation.report import text, to_json
+    from diopigen.conformance.run.locate import library_and_runtime
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface

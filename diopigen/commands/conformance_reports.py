@@ -63,7 +63,7 @@ def show(
     spec: str | None,
 ) -> None:
     """Show results that `conformance run --json` wrote, in any form."""
-    from diopigen.conformance.shards import read_results
+    from diopigen.conformance.run.shards import read_results
 
     session = Session(spec, None, "text", False)
     results = read_results(Path(file))
@@ -84,8 +84,8 @@ def merge(
     spec: str | None,
 ) -> None:
     """Put the results of several machines together. Missing shards and cases given twice are findings."""
-    from diopigen.conformance.shards import merge as merge_results
-    from diopigen.conformance.shards import read_results
+    from diopigen.conformance.run.shards import merge as merge_results
+    from diopigen.conformance.run.shards import read_results
 
     session = Session(spec, None, "text", False)
     results = merge_results({file: read_results(Path(file)) for file in files}, session.sink)
@@ -96,7 +96,7 @@ def merge(
 
 
 def _show(results: Results, failures: int, by: str) -> None:
-    from diopigen.conformance.report import text
+    from diopigen.conformance.report.results import text
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
@@ -123,9 +123,9 @@ def coverage(
     spec: str | None,
 ) -> None:
     """Say what the cases reach, function by dtype by axis, and name every hole."""
-    from diopigen.conformance.cases import matching, select
-    from diopigen.conformance.coverage import coverage as coverage_of
-    from diopigen.conformance.coverage import summary, text, to_record
+    from diopigen.conformance.cases.suite import matching, select
+    from diopigen.conformance.report.coverage import coverage as coverage_of
+    from diopigen.conformance.report.coverage import summary, text, to_record
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
@@ -152,8 +152,8 @@ def coverage(
 @spec_option
 def device_configs(file: str, out: str | None, spec: str | None) -> None:
     """Known exceptions (YAML) as device_configs.py, for test runners that read diopi_configs.py."""
-    from diopigen.conformance.device_configs import device_configs as text_of
-    from diopigen.conformance.exceptions import read
+    from diopigen.conformance.report.device_configs import device_configs as text_of
+    from diopigen.conformance.run.exceptions import read
     from diopigen.output.depfile import write_if_changed
 
     session = Session(spec, None, "text", False)

@@ -56,7 +56,7 @@ def mutate_sources(
     All faults are compiled into one library, each behind a switch. A run that was cut off goes on where it ended. The
     exit code is 1 where fewer than 92 per cent are found of those that are not shown to change nothing.
     """
-    from diopigen.conformance.cases import select
+    from diopigen.conformance.cases.suite import select
     from diopigen.conformance.mutation.sources.model import REQUIRED, score
     from diopigen.conformance.mutation.sources.report import text, to_json
     from diopigen.conformance.mutation.sources.run import Plan, Workshop

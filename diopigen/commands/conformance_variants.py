@@ -42,9 +42,9 @@ def variants(
     A library that forwards every function to the given one is built once. The exit code is 1 where a case fails because
     of a variant, or a variant writes no result in a function that it replaces.
     """
-    from diopigen.conformance.cases import select
-    from diopigen.conformance.locate import library_and_runtime
+    from diopigen.conformance.cases.suite import select
     from diopigen.conformance.mutation.campaign import chosen, mutants
+    from diopigen.conformance.run.locate import library_and_runtime
     from diopigen.conformance.variants.campaign import Campaign, build_variants
     from diopigen.conformance.variants.report import text, to_json
 

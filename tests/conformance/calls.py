@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from diopigen.conformance.cases.values import draw, seed_of
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand
 from diopigen.conformance.oracles import Call
-from diopigen.conformance.values import draw, seed_of
 from diopigen.ir.model import Function, Interface
 
 

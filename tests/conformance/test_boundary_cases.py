@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from diopigen.conformance import boundary, cases
-from diopigen.conformance.boundary import neighbours
-from diopigen.conformance.limits import Formula, Limit
+from diopigen.conformance.cases import boundary
+from diopigen.conformance.cases import suite as cases
+from diopigen.conformance.cases.boundary import neighbours
+from diopigen.conformance.cases.limits import Formula, Limit
+from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.model import Case, Number, Operand
-from diopigen.conformance.resolve import Resolver
 from diopigen.diagnostics import Span
 from diopigen.ir.model import Formula as Text
 from diopigen.ir.model import Interface, Kernel

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from diopigen.conformance.binding import Host, ScalarStruct, SizeStruct, Types, load_shared, size_struct
-from diopigen.conformance.memory import reach, strides_of
-from diopigen.conformance.runner import run
+from diopigen.conformance.run.binding import Host, ScalarStruct, SizeStruct, Types, load_shared, size_struct
+from diopigen.conformance.run.memory import reach, strides_of
+from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
@@ -65,7 +65,7 @@ def test_a_library_that_is_not_there_or_no_library_is_a_finding(
     with pytest.raises(Failure) as error:
         load_shared(broken, "the library under test", ctypes.DEFAULT_MODE)
     assert error.value.diagnostics[0].code == "library-unloadable"
-    from diopigen.conformance.cases import select
+    from diopigen.conformance.cases.suite import select
 
     cases = select(interface, ops=["Add"], axes=["plain"])[:1]
     with pytest.raises(Failure) as error:

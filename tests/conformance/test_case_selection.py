@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diopigen.conformance.cases import AXES, cases_of, find, select
-from diopigen.conformance.cases import tested as functions_of
-from diopigen.conformance.choices import lead_dtypes
+from diopigen.conformance.cases.choices import lead_dtypes
+from diopigen.conformance.cases.suite import AXES, cases_of, find, select
+from diopigen.conformance.cases.suite import tested as functions_of
+from diopigen.conformance.cases.values import Unfit, draw, seed_of, specials
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
 from diopigen.conformance.rules import RULES
-from diopigen.conformance.values import Unfit, draw, seed_of, specials
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 from diopigen.ir.recipe import Drawn
@@ -42,7 +42,7 @@ def test_ids_are_unique_readable_and_found_again(interface: Interface, cases: li
 
 
 def test_the_seed_follows_from_the_id_in_every_process() -> None:
-    code = "from diopigen.conformance.values import seed_of; print(seed_of('diopiAdd/float32/plain', 0))"
+    code = "from diopigen.conformance.cases.values import seed_of; print(seed_of('diopiAdd/float32/plain', 0))"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(other.stdout) == seed_of("diopiAdd/float32/plain", 0)
     assert seed_of("diopiAdd/float32/plain", 0) != seed_of("diopiAdd/float32/plain", 1)

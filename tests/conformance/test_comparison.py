@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from diopigen.conformance.compare import bound_of, compare, own_error
+from diopigen.conformance.cases.values import draw
+from diopigen.conformance.compare.results import bound_of, compare, own_error
 from diopigen.conformance.dtypes import decode, encode, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
-from diopigen.conformance.values import draw
 from diopigen.ir.recipe import Drawn
 
 
@@ -140,7 +140,7 @@ def test_large_outputs_are_compared_in_chunks(dtype: str, wrong: int | None, mon
     scale = np.ones((4, 1)) if dtype in ("float32", "bfloat16") else None
     expected = Expected(decode(stored * 0 + encode(values, dtype), dtype), scale)
     whole = compare(stored, dtype, expected, "reduction", "out")
-    monkeypatch.setattr("diopigen.conformance.compare._PART", 10)
+    monkeypatch.setattr("diopigen.conformance.compare.results._PART", 10)
     parts = compare(stored, dtype, expected, "reduction", "out")
     assert (whole is None) == (parts is None) == (wrong is None)
     if parts is not None and whole is not None and wrong is not None:
@@ -156,7 +156,7 @@ def test_large_tensors_are_drawn_part_by_part(words: str, monkeypatch: pytest.Mo
     drawn = Drawn(words, arguments)
     found = []
     for part in (1 << 22, 1000):
-        monkeypatch.setattr("diopigen.conformance.values._PART", part)
+        monkeypatch.setattr("diopigen.conformance.cases.values._PART", part)
         dtype = "bool" if words == "bools" else "float32"
         found.append(draw(drawn, (50, 70), dtype, np.random.Generator(np.random.PCG64(3))))
     assert found[0].shape == (50, 70) and len(np.unique(found[0])) > 1

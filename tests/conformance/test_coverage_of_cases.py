@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from sampling import first
 
 from diopigen.cli import cli
-from diopigen.conformance.cases import cases_of, matching
-from diopigen.conformance.cases import tested as functions_of
-from diopigen.conformance.coverage import NOT_COVERED, coverage, summary, text, to_record
+from diopigen.conformance.cases.suite import cases_of, matching
+from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.model import Case, Operand
+from diopigen.conformance.report.coverage import NOT_COVERED, coverage, summary, text, to_record
 from diopigen.ir.model import Function, Interface
 
 

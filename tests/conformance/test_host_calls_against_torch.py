@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="torch is an optional extra: pip install 'di
 
 from aten_binding import Unbound, bind, stored
 
-from diopigen.conformance.compare import compare
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of
 from diopigen.ir.model import Interface

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from diopigen.api import workspace
-from diopigen.conformance.html import MAX_FAILURES, to_html
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results, Waiver
+from diopigen.conformance.report.html import MAX_FAILURES, to_html
 from diopigen.ir.model import Interface
 
 TEMPLATES = workspace().templates

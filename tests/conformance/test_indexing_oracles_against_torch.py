@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from calls import call_of
 
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.compare import compare
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.oracles import Allocated, Expected, Law, answer_of

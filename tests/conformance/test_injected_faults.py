@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tiny_cases import tiny_cases
 
-from diopigen.conformance.cases import select
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import Case, Results
-from diopigen.conformance.report import to_json
-from diopigen.conformance.runner import run
+from diopigen.conformance.report.results import to_json
+from diopigen.conformance.run.runner import run
 from diopigen.ir.model import Interface
 
 

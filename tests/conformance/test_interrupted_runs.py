@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from diopigen.conformance.model import Case, CaseResult, Results
-from diopigen.conformance.report import text, to_json, to_junit
-from diopigen.conformance.shards import read_results
+from diopigen.conformance.report.results import text, to_json, to_junit
+from diopigen.conformance.run.shards import read_results
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = (sys.executable, "-m", "diopigen", "conformance", "run")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sampling import picked
 
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.cases import tested as functions_of
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.model import Case, Number, Operand
 from diopigen.ir.model import Interface
 

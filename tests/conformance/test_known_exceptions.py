@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from test_injected_faults import tiny_cases
 
-from diopigen.conformance.cases import select
-from diopigen.conformance.exceptions import Known, read, unneeded, with_waivers
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult
-from diopigen.conformance.report import text
-from diopigen.conformance.runner import run
+from diopigen.conformance.report.results import text
+from diopigen.conformance.run.exceptions import Known, read, unneeded, with_waivers
+from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Sink
 from diopigen.findings.render import render
 from diopigen.ir.model import Interface

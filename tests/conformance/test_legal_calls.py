@@ -10,12 +10,12 @@ import pytest
 from calls import call_of
 
 from diopigen import api
-from diopigen.conformance import models
-from diopigen.conformance.cases import cases_of, select
-from diopigen.conformance.legal import LegalCalls
+from diopigen.conformance.cases import models
+from diopigen.conformance.cases.legal import LegalCalls
+from diopigen.conformance.cases.resolve import Resolver
+from diopigen.conformance.cases.suite import cases_of, select
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.conformance.oracles import Law, answer_of
-from diopigen.conformance.resolve import Resolver
 from diopigen.contract.arguments import Described
 from diopigen.contract.evaluate import Contract
 from diopigen.diagnostics import Sink

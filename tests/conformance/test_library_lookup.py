@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diopigen.conformance.locate import library_and_runtime
+from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.diagnostics import Failure
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from calls import call_of
 
-from diopigen.conformance import cases as suite
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.compare import compare
+from diopigen.conformance.cases import suite as suite
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.oracles import Call, Expected, answer_of
 from diopigen.ir.model import Interface

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from diopigen import api
 from diopigen.cli import cli
-from diopigen.conformance.cases import find, select
+from diopigen.conformance.cases.models import SMALL, check_models, elements, model_cases
+from diopigen.conformance.cases.suite import find, select
 from diopigen.conformance.model import Operand
-from diopigen.conformance.models import SMALL, check_models, elements, model_cases
 from diopigen.diagnostics import Failure, Sink
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Interface

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopigen.conformance.compare import compare
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import encode
 from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of
 from diopigen.ir.model import Interface
@@ -276,8 +276,8 @@ def test_random_numbers_are_held_to_their_law(interface: Interface) -> None:
 
 
 def test_functions_without_an_oracle_are_named(interface: Interface) -> None:
-    from diopigen.conformance.cases import tested
-    from diopigen.conformance.report import uncovered
+    from diopigen.conformance.cases.suite import tested
+    from diopigen.conformance.report.results import uncovered
 
     names = {function.name for function in uncovered(tested(interface))}
     assert "diopiAdd" not in names

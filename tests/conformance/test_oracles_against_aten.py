@@ -17,9 +17,9 @@ pytest.importorskip("torch", reason="torch is an optional extra: pip install 'di
 
 from aten_binding import Unbound, bind, stored
 
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.cases import tested as tested_functions
-from diopigen.conformance.compare import compare
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.cases.suite import tested as tested_functions
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of, oracle_of

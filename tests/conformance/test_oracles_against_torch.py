@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from calls import call_of
 
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.cases import tested as functions_of
-from diopigen.conformance.compare import compare
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.cases.suite import tested as functions_of
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of

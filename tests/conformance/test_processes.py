@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from diopigen.conformance import processes
-from diopigen.conformance.cases import select
-from diopigen.conformance.runner import run
+from diopigen.conformance.cases.suite import select
+from diopigen.conformance.run import processes
+from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
@@ -53,7 +53,7 @@ def test_a_launcher_starts_the_processes(
     cases = select(interface, ops=["Add"], axes=["plain"])
     results = run(cases, interface, tiny_library, runtime, launcher=[str(script), "fast"])
     assert results.counts == run(cases, interface, tiny_library, runtime).counts
-    assert (tmp_path / "started").read_text(encoding="utf-8") == "fast -m diopigen.conformance.worker\n"
+    assert (tmp_path / "started").read_text(encoding="utf-8") == "fast -m diopigen.conformance.run.worker\n"
 
 
 def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_library: Path, runtime: Path) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from xml.etree import ElementTree
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results
-from diopigen.conformance.report import case_record, failure_text, repro, text, to_json, to_junit
+from diopigen.conformance.report.results import case_record, failure_text, repro, text, to_json, to_junit
 
 
 def _case(case_id: str, family: str = "binary") -> Case:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from diopigen.conformance.cases import select
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.mutation.sources.campaign import spread
 from diopigen.conformance.mutation.sources.lists import Waiver, named, waivers
 from diopigen.conformance.mutation.sources.model import Point, Result, from_record, score, to_record

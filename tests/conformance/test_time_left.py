@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.conformance.progress import Remaining, in_words
+from diopigen.conformance.run.progress import Remaining, in_words
 
 
 def test_no_estimate_from_the_first_results() -> None:

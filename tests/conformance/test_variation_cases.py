@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from diopigen import api
-from diopigen.conformance.binding import Host
-from diopigen.conformance.cases import cases_of, select
-from diopigen.conformance.memory import CANARY, GUARD, Arena
+from diopigen.conformance.cases.suite import cases_of, select
 from diopigen.conformance.model import Case, Number, Operand
+from diopigen.conformance.run.binding import Host
+from diopigen.conformance.run.memory import CANARY, GUARD, Arena
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface

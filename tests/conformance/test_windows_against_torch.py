@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from calls import call_of
 
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.cases import tested as functions_of
-from diopigen.conformance.compare import compare
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.cases.suite import tested as functions_of
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import encode
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.oracles import Call, Expected, answer_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.conformance.cases import select
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import Case
 from diopigen.ir.model import Interface
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diopigen.api import load, workspace
-from diopigen.conformance.cases import cases_of, tested
-from diopigen.conformance.described import described
+from diopigen.conformance.cases.described import described
+from diopigen.conformance.cases.suite import cases_of, tested
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.contract.evaluate import Arguments
 from diopigen.diagnostics import Sink

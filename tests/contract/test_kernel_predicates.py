@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from diopigen.api import load, workspace
-from diopigen.conformance import cases
-from diopigen.conformance.described import described
+from diopigen.conformance.cases import suite as cases
+from diopigen.conformance.cases.described import described
 from diopigen.contract.arguments import Described, Tensor
 from diopigen.contract.evaluate import Arguments
 from diopigen.diagnostics import Sink

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from diopigen.api import load, workspace
-from diopigen.conformance import cases
-from diopigen.conformance.choices import Choice, lead_dtypes
-from diopigen.conformance.described import described
+from diopigen.conformance.cases import suite as cases
+from diopigen.conformance.cases.choices import Choice, lead_dtypes
+from diopigen.conformance.cases.described import described
+from diopigen.conformance.cases.resolve import Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case
-from diopigen.conformance.resolve import Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.contract.arguments import Described, Scalar, Tensor
 from diopigen.contract.evaluate import Arguments
 from diopigen.diagnostics import Sink

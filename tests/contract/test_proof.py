@@ -9,7 +9,7 @@ from proof import faults
 from sampling import picked
 
 from diopigen import api
-from diopigen.conformance import cases
+from diopigen.conformance.cases import suite as cases
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from host_calls import calls
 
-from diopigen.conformance.runner import run
+from diopigen.conformance.run.runner import run
 from diopigen.ir.model import Interface
 
 

@@ -12,9 +12,9 @@ from cpu_build import ROOT, SANITIZED
 from reference_libraries import declined
 
 from diopigen import api
-from diopigen.conformance.cases import select
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import SUCCESS, Results
-from diopigen.conformance.runner import run
+from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 

@@ -17,8 +17,8 @@ from cpu_library import BFLOAT16
 from reference_libraries import declined
 from sampling import first, sampled
 
-from diopigen.conformance.cases import select
-from diopigen.conformance.runner import run
+from diopigen.conformance.cases.suite import select
+from diopigen.conformance.run.runner import run
 from diopigen.ir.model import Interface
 
 PROGRAM = Path(__file__).with_name("attention_program.py")

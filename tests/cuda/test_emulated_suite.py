@@ -13,9 +13,9 @@ from reference_libraries import declined
 from sampling import sampled
 
 from diopigen import api
-from diopigen.conformance.cases import select
+from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import Results
-from diopigen.conformance.runner import run
+from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.cpu.kernels import LEFT_OUT
 from diopigen.emit.operands import is_operator

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from diopigen import api
-from diopigen.conformance.binding import Host, Library, Types
-from diopigen.conformance.memory import Arena, Block
+from diopigen.conformance.run.binding import Host, Library, Types
+from diopigen.conformance.run.memory import Arena, Block
 from diopigen.diagnostics import Sink
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ import pytest
 from artefacts import artefact
 
 from diopigen import api
-from diopigen.conformance import cases
+from diopigen.conformance.cases import suite as cases
 from diopigen.contract.functions import FUNCTIONS
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface

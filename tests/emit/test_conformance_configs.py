@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from diopigen import api
-from diopigen.conformance.choices import Choice
-from diopigen.conformance.device_configs import device_configs
+from diopigen.conformance.cases.choices import Choice
+from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.exceptions import read
-from diopigen.conformance.resolve import Resolver
+from diopigen.conformance.report.device_configs import device_configs
+from diopigen.conformance.run.exceptions import read
 from diopigen.diagnostics import Sink
 from diopigen.emit.conformance.configs import emit
 from diopigen.emit.conformance.python_text import CallText, Code, assignment

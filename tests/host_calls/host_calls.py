@@ -19,10 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.choices import Choice
+from diopigen.conformance.cases.choices import Choice
+from diopigen.conformance.cases.resolve import Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case, Operand
-from diopigen.conformance.resolve import Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Case as Recipe
 from diopigen.ir.model import Interface

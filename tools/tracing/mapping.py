@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diopigen.conformance.choices import Choice, lead_parameter
+from diopigen.conformance.cases.choices import Choice, lead_parameter
+from diopigen.conformance.cases.resolve import Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
-from diopigen.conformance.resolve import Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Drawn, TensorRecipe
 from diopigen.ir.types import TENSORS

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from diopigen.conformance.binding import load_shared
 from diopigen.conformance.model import FAILURES, SUCCESS, Case, Operand
 from diopigen.conformance.mutation.model import Mutant, Report, Trial, Verdict
-from diopigen.conformance.runner import CaseRunner, run
+from diopigen.conformance.run.binding import load_shared
+from diopigen.conformance.run.runner import CaseRunner, run
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Interface
 

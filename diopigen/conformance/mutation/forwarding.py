@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.cases import tested
+from diopigen.conformance.cases.suite import tested
 from diopigen.emit.c_text import declarator
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_params, c_type

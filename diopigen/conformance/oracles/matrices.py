@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance import decompositions
 from diopigen.conformance.dtypes import Array, epsilon, rounded
-from diopigen.conformance.oracles import Answer, Call, Expected, oracle
+from diopigen.conformance.oracles import Answer, Call, Expected, decompositions, oracle
 from diopigen.conformance.oracles.linear import meets_infinity
 from diopigen.conformance.oracles.reduction import vector_norm
 from diopigen.conformance.products import adjoint, product, size_of_product

@@ -12,7 +12,7 @@ from diopigen.conformance.model import FAILURES, Case, CaseResult
 from diopigen.conformance.mutation.build import build
 from diopigen.conformance.mutation.campaign import chosen, counters, mutants
 from diopigen.conformance.mutation.model import Mutant
-from diopigen.conformance.runner import run
+from diopigen.conformance.run.runner import run
 from diopigen.conformance.variants.model import Report, Verdict
 from diopigen.ir.model import Interface
 

@@ -17,7 +17,7 @@ from diopigen.conformance.mutation.campaign import weight
 from diopigen.conformance.mutation.sources.board import Board
 from diopigen.conformance.mutation.sources.model import Point, Result, from_record, to_record
 from diopigen.conformance.mutation.sources.reach import state_of
-from diopigen.conformance.runner import CaseRunner
+from diopigen.conformance.run.runner import CaseRunner
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from diopigen.conformance.model import Case
 from diopigen.conformance.mutation.sources.board import Board
-from diopigen.conformance.runner import CaseRunner
+from diopigen.conformance.run.runner import CaseRunner
 from diopigen.ir.model import Interface
 
 Progress = Callable[[int, int], None]

@@ -45,13 +45,13 @@ def dismiss() -> None:
 
 def _start(variables: Mapping[str, str], launcher: Sequence[str]) -> Started:
     errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join(entry for entry in (root, os.environ.get("PYTHONPATH", "")) if entry)
     # Several workers share the processors; a thread pool in each of NumPy's libraries would only be in the way.
     environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, **variables, "PYTHONPATH": path}
     try:
         process = subprocess.Popen(
-            [*launcher, sys.executable, "-m", "diopigen.conformance.worker"],
+            [*launcher, sys.executable, "-m", "diopigen.conformance.run.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

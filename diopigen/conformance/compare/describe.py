@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.compare import show
-from diopigen.conformance.memory import strides_of
+from diopigen.conformance.compare.results import show
 from diopigen.conformance.model import Case, Number, Operand
+from diopigen.conformance.strides import strides_of
 from diopigen.ir.recipe import Drawn
 
 

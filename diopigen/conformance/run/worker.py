@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from diopigen.conformance.binding import Host, HostError, Library, Types
-from diopigen.conformance.execute import Executor
 from diopigen.conformance.model import Case, CaseResult
 from diopigen.conformance.oracles import oracles
+from diopigen.conformance.run.binding import Host, HostError, Library, Types
+from diopigen.conformance.run.execute import Executor
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
+from diopigen.conformance.cases.choices import Choice, lead_dtypes, shape_rule
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError, broadcast, reduce
 from diopigen.diagnostics import Sink, did_you_mean

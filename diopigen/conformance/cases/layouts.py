@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case, Operand, Value, operands_of
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.ir.model import Function, Parameter
 from diopigen.ir.recipe import Argument, Drawn
 

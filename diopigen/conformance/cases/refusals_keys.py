@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from diopigen.conformance.axes import Maker
-from diopigen.conformance.choices import Choice, lead_dtypes
-from diopigen.conformance.described import describe
+from diopigen.conformance.cases.axes import Maker
+from diopigen.conformance.cases.choices import Choice, lead_dtypes
+from diopigen.conformance.cases.described import describe
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.violations import violations
 from diopigen.conformance.model import Case, Number, Operand, Value, operands_of
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit
-from diopigen.conformance.violations import violations
 from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Tensor, Undefined
 from diopigen.contract.shapes import ShapeError

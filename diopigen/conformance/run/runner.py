@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results
-from diopigen.conformance.models import AXIS as MODEL_AXIS
-from diopigen.conformance.session import Progress, Session
-from diopigen.conformance.worker import Setup
+from diopigen.conformance.run.session import Progress, Session
+from diopigen.conformance.run.worker import Setup
 from diopigen.ir.model import Function, Header, Interface
 
 MEMORY_LIMIT = 8 << 30

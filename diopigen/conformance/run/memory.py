@@ -5,47 +5,16 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.binding import Host, SizeStruct, size_struct
 from diopigen.conformance.dtypes import STORAGE, Array
+from diopigen.conformance.run.binding import Host, SizeStruct, size_struct
+from diopigen.conformance.strides import GUARD, Dims, reach, strides_of
 
-GUARD = 64
-"""Bytes of guard before and behind the elements; a multiple of every element size."""
 CANARY = 0xA7
 """Every byte of the guards and of the gaps between elements."""
-Dims = tuple[int, ...]
-
-
-@lru_cache(maxsize=4096)
-def strides_of(shape: Dims, layout: str) -> Dims:
-    """Strides in elements; sizes of 0 count as 1, as frameworks do it."""
-    rank = len(shape)
-    order = list(range(rank - 1, -1, -1))
-    if layout == "transposed":
-        order.reverse()
-    elif layout == "channels-last" and rank >= 3:
-        order = [1, *range(rank - 1, 1, -1), 0]
-    strides = [0] * rank
-    step, gap = (2, 1) if layout == "strided" else (1, 0)
-    for dim in order:
-        strides[dim] = step
-        step = step * max(shape[dim], 1) + gap
-    if layout == "expanded" and rank:
-        inner = strides_of(shape[1:], "contiguous")
-        return (0, *inner)
-    return tuple(strides)
-
-
-@lru_cache(maxsize=4096)
-def reach(shape: Dims, strides: Dims) -> int:
-    """Elements from the first to the last one, both counted; 0 for an empty tensor."""
-    if math.prod(shape) == 0:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 @dataclass(slots=True)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.cases import AXES
-from diopigen.conformance.choices import lead_dtypes
+from diopigen.conformance.cases.choices import lead_dtypes
+from diopigen.conformance.cases.suite import AXES
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
-from diopigen.conformance.report import distinct_endings, ending_text, exception_uses, repro, unended
+from diopigen.conformance.report.results import distinct_endings, ending_text, exception_uses, repro, unended
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
 

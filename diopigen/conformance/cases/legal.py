@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from diopigen.conformance.described import describe
+from diopigen.conformance.cases.described import describe
 from diopigen.conformance.model import Operand, Value
 from diopigen.contract.evaluate import Contract
 from diopigen.ir.model import Function

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from diopigen.conformance.cases.values import draw, seed_of
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand, Value
-from diopigen.conformance.values import draw, seed_of
 from diopigen.contract.arguments import Described, Scalar, Tensor
 
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from diopigen.collection import no_collection
-from diopigen.conformance import axes, boundary, layouts, reach, refusals, truths, variations
-from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases import axes, boundary, layouts, reach, refusals, truths, variations
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
+from diopigen.conformance.cases.models import is_small, model_cases
+from diopigen.conformance.cases.operators import SCALARS
+from diopigen.conformance.cases.resolve import Resolver, read_recipe
+from diopigen.conformance.cases.values import Unfit, storable
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
-from diopigen.conformance.models import AXIS as MODEL_AXIS
-from diopigen.conformance.models import is_small, model_cases
-from diopigen.conformance.operators import SCALARS
-from diopigen.conformance.resolve import Resolver, read_recipe
-from diopigen.conformance.values import Unfit, storable
 from diopigen.contract.dtypes import category
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Function, Interface

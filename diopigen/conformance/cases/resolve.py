@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from diopigen.conformance.choices import Choice, lead_parameter
+from diopigen.conformance.cases.choices import Choice, lead_parameter
+from diopigen.conformance.cases.legal import LegalCalls
+from diopigen.conformance.cases.values import Unfit, fits
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.legal import LegalCalls
 from diopigen.conformance.model import Number, Operand, Value
-from diopigen.conformance.values import Unfit, fits
 from diopigen.contract.dtypes import evaluate, promote
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError

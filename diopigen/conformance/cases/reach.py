@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.choices import Choice, lead_dtypes, lead_parameter, run_with
+from diopigen.conformance.cases.choices import Choice, lead_dtypes, lead_parameter, run_with
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit, fits
 from diopigen.conformance.model import SUCCESS, Case, operands_of
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit, fits
 from diopigen.contract.dtypes import category
 from diopigen.ir.model import DtypeList, Function, Parameter
 from diopigen.ir.recipe import Argument, TensorRecipe

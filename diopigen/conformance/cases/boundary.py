@@ -12,15 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from diopigen.conformance.axes import Maker, tensors
-from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
-from diopigen.conformance.described import describe
+from diopigen.conformance.cases.axes import Maker, tensors
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.described import describe
+from diopigen.conformance.cases.limits import Formula
+from diopigen.conformance.cases.operators import FOUND_BY_FORWARD
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit, storable
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode
-from diopigen.conformance.limits import Formula
 from diopigen.conformance.model import Case, Number, Operand, Value
-from diopigen.conformance.operators import FOUND_BY_FORWARD
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit, storable
 from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Undefined
 from diopigen.contract.comparisons import limits, tensors_of_dims

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.operators import NO_EMPTY, NO_RECIPE_SPECIALS
+from diopigen.conformance.cases.resolve import Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
-from diopigen.conformance.operators import NO_EMPTY, NO_RECIPE_SPECIALS
-from diopigen.conformance.resolve import Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.contract.dtypes import kind
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule

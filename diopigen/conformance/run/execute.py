@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.binding import Host, Library
-from diopigen.conformance.compare import bool_byte, compare
-from diopigen.conformance.describe import describe
+from diopigen.conformance.compare.describe import describe
+from diopigen.conformance.compare.results import bool_byte, compare
 from diopigen.conformance.dtypes import Array, decode
-from diopigen.conformance.memory import Arena, Block
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracle_of
-from diopigen.conformance.prepare import ALLOCATED, Prepared, Preparer
+from diopigen.conformance.run.binding import Host, Library
+from diopigen.conformance.run.memory import Arena, Block
+from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.contract.dtypes import category
 from diopigen.ir.model import Function, Interface, Parameter
 

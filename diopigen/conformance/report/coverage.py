@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diopigen.conformance.choices import lead_dtypes
+from diopigen.conformance.cases.choices import lead_dtypes
+from diopigen.conformance.cases.operators import SPARSE
+from diopigen.conformance.cases.reach import unreached
+from diopigen.conformance.cases.refusals_memory import PARTLY_ON_HOST
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case
-from diopigen.conformance.operators import SPARSE
 from diopigen.conformance.oracles import oracle_of
-from diopigen.conformance.reach import unreached
-from diopigen.conformance.refusals_memory import PARTLY_ON_HOST
 from diopigen.ir.model import Function
 
 NOT_COVERED: Mapping[str, str] = {

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from diopigen.conformance.cases import cases_of
-from diopigen.conformance.exceptions import Known
+from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.model import Case
+from diopigen.conformance.run.exceptions import Known
 from diopigen.diagnostics import Sink
 from diopigen.emit.conformance.groups import NUMPY, Group, groups, reference
 from diopigen.emit.conformance.python_text import CallText, Literal, assignment

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.binding import ScalarStruct, SizeStruct, Types, size_struct
+from diopigen.conformance.cases.operators import SPARSE
+from diopigen.conformance.cases.values import POISON, draw, seed_of
 from diopigen.conformance.dtypes import STORAGE, Array, decode
-from diopigen.conformance.memory import Arena, Block
 from diopigen.conformance.model import Case, Number, Operand, operands_of
-from diopigen.conformance.operators import SPARSE
-from diopigen.conformance.values import POISON, draw, seed_of
+from diopigen.conformance.run.binding import ScalarStruct, SizeStruct, Types, size_struct
+from diopigen.conformance.run.memory import Arena, Block
 from diopigen.contract.dtypes import kind
 from diopigen.header.signature import c_type
 from diopigen.ir.model import Function, Interface, Parameter

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from diopigen.conformance.cases import cases_of, tested
+from diopigen.conformance.cases.suite import cases_of, tested
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Waiver, operands_of
 from diopigen.contract.dtypes import category

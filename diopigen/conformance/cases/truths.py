@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from diopigen.conformance.axes import Maker
-from diopigen.conformance.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.axes import Maker
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.operators import NO_AXES
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case
-from diopigen.conformance.operators import NO_AXES
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit
 from diopigen.ir.model import DtypeList, Function, Parameter
 from diopigen.ir.recipe import Argument
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diopigen.conformance.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
-from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import NORMAL, Case, Operand, Value
-from diopigen.conformance.operators import (
+from diopigen.conformance.cases.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
+from diopigen.conformance.cases.operators import (
     ALTERNATIVES,
     NO_AXES,
     NO_SPECIALS,
     OVERFLOWING,
     SCALARS,
 )
-from diopigen.conformance.resolve import Arguments, Resolver
-from diopigen.conformance.values import Unfit, fits, specials
+from diopigen.conformance.cases.resolve import Arguments, Resolver
+from diopigen.conformance.cases.values import Unfit, fits, specials
+from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.model import NORMAL, Case, Operand, Value
 from diopigen.contract.dtypes import category, kind, to_float
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe, drawn_of

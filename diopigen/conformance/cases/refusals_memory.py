@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from diopigen.conformance.cases.operators import SPARSE
+from diopigen.conformance.cases.resolve import Arguments
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.memory import GUARD
 from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
-from diopigen.conformance.operators import SPARSE
-from diopigen.conformance.resolve import Arguments
+from diopigen.conformance.strides import GUARD
 from diopigen.ir.model import Function, Parameter
 
 PARTLY_ON_HOST = frozenset({"diopiHardVoxelizeMmcv", "diopiDynamicVoxelizeMmcv"})

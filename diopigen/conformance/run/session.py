@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from diopigen.conformance.describe import describe
+from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
+from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Ending, Fault
-from diopigen.conformance.models import AXIS as MODEL_AXIS
-from diopigen.conformance.processes import take
-from diopigen.conformance.worker import Setup, send
+from diopigen.conformance.run.processes import take
+from diopigen.conformance.run.worker import Setup, send
 from diopigen.diagnostics import failure
 
 Progress = Callable[[int, int, CaseResult], None]

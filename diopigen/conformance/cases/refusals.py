@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance import refusals_keys, refusals_memory
-from diopigen.conformance.axes import cases as axis_cases
-from diopigen.conformance.choices import Choice, lead_dtypes, shape_rule
+from diopigen.conformance.cases import refusals_keys, refusals_memory
+from diopigen.conformance.cases.axes import cases as axis_cases
+from diopigen.conformance.cases.choices import Choice, lead_dtypes, shape_rule
+from diopigen.conformance.cases.operators import SPARSE
+from diopigen.conformance.cases.resolve import Arguments, Resolver, read_recipe
+from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
-from diopigen.conformance.operators import SPARSE
-from diopigen.conformance.resolve import Arguments, Resolver, read_recipe
-from diopigen.conformance.values import Unfit
 from diopigen.contract.dtypes import kind
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, TensorRecipe

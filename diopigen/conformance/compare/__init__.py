@@ -1,0 +1,1 @@
+"""Whether a result is what an oracle expects, and a failure in words."""

@@ -1,0 +1,1 @@
+"""What came of a run, and what the cases cover."""

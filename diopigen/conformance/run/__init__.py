@@ -1,0 +1,1 @@
+"""Runs cases against a library in processes of their own."""

@@ -1,0 +1,38 @@
+"""Where the elements of a tensor of the suite lie: strides of each layout, and the guard zones around them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+Dims = tuple[int, ...]
+GUARD = 64
+"""Bytes of guard before and behind the elements; a multiple of every element size."""
+
+
+@lru_cache(maxsize=4096)
+def strides_of(shape: Dims, layout: str) -> Dims:
+    """Strides in elements; sizes of 0 count as 1, as frameworks do it."""
+    rank = len(shape)
+    order = list(range(rank - 1, -1, -1))
+    if layout == "transposed":
+        order.reverse()
+    elif layout == "channels-last" and rank >= 3:
+        order = [1, *range(rank - 1, 1, -1), 0]
+    strides = [0] * rank
+    step, gap = (2, 1) if layout == "strided" else (1, 0)
+    for dim in order:
+        strides[dim] = step
+        step = step * max(shape[dim], 1) + gap
+    if layout == "expanded" and rank:
+        inner = strides_of(shape[1:], "contiguous")
+        return (0, *inner)
+    return tuple(strides)
+
+
+@lru_cache(maxsize=4096)
+def reach(shape: Dims, strides: Dims) -> int:
+    """Elements from the first to the last one, both counted; 0 for an empty tensor."""
+    if math.prod(shape) == 0:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
