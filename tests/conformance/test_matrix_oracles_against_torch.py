@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from calls import call_of
 
-from diopigen.conformance.cases import suite as suite
+from diopigen.conformance.cases import suite
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.model import SUCCESS
