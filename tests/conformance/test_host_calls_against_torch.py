@@ -16,7 +16,7 @@ from aten_binding import Unbound, bind, stored
 
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
-from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of
+from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of
 from diopigen.ir.model import Interface
 
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError)
@@ -49,7 +49,7 @@ def _torch_results(call: Call, *, widened: bool) -> dict[str, Any]:
 
 
 def _difference(call: Call, name: str, wanted: Any, dtype: str, result: Any) -> object | None:
-    if isinstance(wanted, Law):
+    if isinstance(wanted, Property):
         return wanted.check(decode(stored(result, dtype), dtype))
     if isinstance(wanted, Expected):
         return compare(

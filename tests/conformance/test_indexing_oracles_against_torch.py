@@ -13,7 +13,7 @@ from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import SUCCESS
-from diopigen.conformance.oracles import Allocated, Expected, Law, answer_of
+from diopigen.conformance.oracles import Allocated, Expected, Property, answer_of
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
@@ -120,7 +120,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
             dtype = wanted.dtype if isinstance(wanted, Allocated) else call.dtypes[name]
             expected: Any = wanted.expected if isinstance(wanted, Allocated) else wanted
             elements = stored(found[name], dtype)
-            if isinstance(expected, Law):
+            if isinstance(expected, Property):
                 complaint = expected.check(decode(elements, dtype))
                 wrong += [f"{case.id}: {name} {complaint}"] if complaint else []
                 continue
@@ -139,7 +139,7 @@ def test_distinct_elements_in_any_order_are_still_checked(interface: Interface) 
     call = call_of(interface, case)
     call.values["sorted"] = False  # type: ignore[index]
     wanted = answer_of(call)["out"]
-    assert isinstance(wanted, Allocated) and isinstance(wanted.expected, Law)
+    assert isinstance(wanted, Allocated) and isinstance(wanted.expected, Property)
     distinct = np.array(sorted(set(call["input"].ravel().tolist())), dtype=np.int32)
     assert wanted.expected.check(distinct[::-1]) is None
     assert wanted.expected.check(distinct[1:]) is not None

@@ -15,7 +15,7 @@ from diopigen.conformance.cases.legal import LegalCalls
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.suite import cases_of, select
 from diopigen.conformance.model import Case, Number, Operand, Value
-from diopigen.conformance.oracles import Law, answer_of
+from diopigen.conformance.oracles import Property, answer_of
 from diopigen.contract.arguments import Described
 from diopigen.contract.evaluate import Contract
 from diopigen.diagnostics import Sink
@@ -103,12 +103,12 @@ def test_only_the_functions_that_are_asked_for_are_resolved(
 def test_a_dropout_without_a_mask_is_compared_by_its_result(interface: Interface) -> None:
     case = one(interface, "diopiDropout/bfloat16/null-mask")
     call = call_of(interface, case)
-    law = answer_of(call)["out"]
-    assert isinstance(law, Law)
+    wanted = answer_of(call)["out"]
+    assert isinstance(wanted, Property)
     x = call.wide("input")
     kept = np.random.default_rng(5).random(x.shape) < 0.75
     right = np.where(kept, x / 0.75, 0)
-    assert law.check(right) is None
-    assert "instead of" in str(law.check(np.where(kept, x, 0)))  # not divided by 1 - p
-    assert law.check(np.where(np.random.default_rng(5).random(x.shape) < 0.5, x / 0.75, 0)) is not None
-    assert law.check(x / 0.75) is not None  # nothing is dropped
+    assert wanted.check(right) is None
+    assert "instead of" in str(wanted.check(np.where(kept, x, 0)))  # not divided by 1 - p
+    assert wanted.check(np.where(np.random.default_rng(5).random(x.shape) < 0.5, x / 0.75, 0)) is not None
+    assert wanted.check(x / 0.75) is not None  # nothing is dropped

@@ -10,7 +10,7 @@ import pytest
 
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import encode
-from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of
+from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of
 from diopigen.ir.model import Interface
 
 
@@ -193,7 +193,7 @@ def test_a_small_result(
 
 
 def check(answer: Any, values: Any) -> str | None:
-    assert isinstance(answer, Law)
+    assert isinstance(answer, Property)
     return answer.check(np.asarray(values))
 
 
@@ -259,7 +259,7 @@ def test_a_denormal_that_meets_an_infinity_may_give_nan_in_bfloat16_and_nothing_
     assert verdicts("float32", nan, nan, nan, 2.0, -inf) == [False, False, True, True, True]
 
 
-def test_random_numbers_are_held_to_their_law(interface: Interface) -> None:
+def test_random_numbers_are_held_to_their_distribution(interface: Interface) -> None:
     rng = np.random.default_rng(3)
     uniform = ask(interface, "UniformInp", {}, inout=("float32", np.zeros(20000)), **{"from": 2.0, "to": 5.0})["inout"]
     assert check(uniform, rng.uniform(2, 5, 20000)) is None

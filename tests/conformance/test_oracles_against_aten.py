@@ -22,7 +22,7 @@ from diopigen.conformance.cases.suite import tested as tested_functions
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import SUCCESS, Case
-from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of, oracle_of
+from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of, oracle_of
 from diopigen.ir.model import Function, Interface
 
 _ELSEWHERE = "torch has kernels for devices only"
@@ -58,7 +58,7 @@ ENOUGH = 300
 
 
 def _functions(interface: Interface) -> list[Function]:
-    """The functions with an overload whose values an oracle knows; random ones have laws instead."""
+    """The functions with an overload whose values an oracle knows; random ones have distributions instead."""
     known = [f for f in tested_functions(interface) if f.aten and oracle_of(f) is not None]
     return [f for f in known if f.tolerance != "random" and f.operator not in NOT_COMPARED]
 
@@ -86,10 +86,10 @@ def _differences(call: Call, found: dict[str, Any]) -> tuple[int, list[str]]:
     compared, wrong = 0, []
     for name, actual in found.items():
         for wanted, tensor, dtype in _pairs(call, name, answer.get(name), actual):
-            if wanted is None or tensor is None or (isinstance(wanted, Law) and wanted.beside):
+            if wanted is None or tensor is None or (isinstance(wanted, Property) and wanted.others):
                 continue
             compared += 1
-            if isinstance(wanted, Law):
+            if isinstance(wanted, Property):
                 complaint = wanted.check(decode(stored(tensor, dtype), dtype))
             elif isinstance(wanted, Expected):
                 fault = compare(

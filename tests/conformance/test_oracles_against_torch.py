@@ -17,7 +17,7 @@ from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode
 from diopigen.conformance.model import SUCCESS, Case
-from diopigen.conformance.oracles import Allocated, Call, Expected, Law, answer_of
+from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
@@ -181,7 +181,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
         for (expected, dtype, name), actual in zip(wanted, results, strict=False):
             if isinstance(expected, Allocated):
                 expected, dtype = expected.expected, expected.dtype
-            if isinstance(expected, Law):
+            if isinstance(expected, Property):
                 complaint = expected.check(decode(stored(actual, dtype), dtype))
                 wrong += [f"{case.id}: {name} {complaint}"] if complaint else []
                 compared += 1

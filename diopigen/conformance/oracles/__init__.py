@@ -44,12 +44,13 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
-    """What random numbers must obey: `check` takes them, then the outputs that `beside` names, and says what is wrong,
-    or None. `varies` holds where a large sample is never the same twice: not for a chance of 1, say."""
+class Property:
+    """What outputs without one expected value must satisfy, such as random numbers: `check` takes them, then the
+    outputs that `others` names, and returns what is wrong, or None. `varies` holds where a large sample is never the
+    same twice: not for a chance of 1, say."""
 
     check: Callable[..., str | None]
-    beside: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     varies: bool = False
 
 
@@ -57,11 +58,11 @@ class Law:
 class Allocated:
     """A tensor that the operator allocates: what it must hold, and its dtype."""
 
-    expected: Expected | Law
+    expected: Expected | Property
     dtype: str
 
 
-Answer = Mapping[str, Union[Expected, Law, Allocated, Sequence["Expected | None"], int, float, bool, None]]
+Answer = Mapping[str, Union[Expected, Property, Allocated, Sequence["Expected | None"], int, float, bool, None]]
 """Expectation by output name. An output that is left out is not compared."""
 
 

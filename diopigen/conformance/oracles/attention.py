@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
-from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
+from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 
 
 def visible(queries: int, keys: int, left: int, right: int) -> Array:
@@ -214,8 +214,9 @@ def near(actual: Array, wanted: Array, size: Array) -> bool:
         return bool(np.all((actual == wanted) | (np.abs(actual - wanted) <= limit)))
 
 
-def scattered(values: Array, deviation: Array) -> Law:
-    """The law of sums whose terms dropout has drawn: right in the mean, with the deviation that the chance gives."""
+def scattered(values: Array, deviation: Array) -> Property:
+    """The distribution of sums whose terms dropout has sampled: the mean is right, with the deviation that the chance
+    gives."""
 
     def check(sample: Array) -> str | None:
         if not np.all(np.isfinite(sample.astype(np.float64))):
@@ -231,7 +232,7 @@ def scattered(values: Array, deviation: Array) -> Law:
                 return f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
         return None
 
-    return Law(check)
+    return Property(check)
 
 
 def odds(probability: float) -> float:
@@ -263,7 +264,7 @@ def _attention(call: Call) -> Answer:
     # Elements behind the end of a sequence stay as they were.
     if call.given("softmax_lse"):
         log_sums = np.where(free, call.wide("softmax_lse"), log_sums)
-    answer: dict[str, Expected | Law] = {
+    answer: dict[str, Expected | Property] = {
         "softmax_lse": Expected(log_sums, log_sizes, terms),
         out_name: scattered(values, deviation) if dropout else Expected(values, size, terms, narrowed=narrowed),
     }
@@ -272,7 +273,7 @@ def _attention(call: Call) -> Answer:
     return answer
 
 
-def _kept(call: Call, dropout: float) -> Expected | Law:
+def _kept(call: Call, dropout: float) -> Expected | Property:
     """Where a mask of what dropout kept is asked for: all at a chance of 0, else in proportion."""
     shape = call.shapes["debug_attn_mask"]
     inside = np.zeros(shape, dtype=bool)
@@ -293,7 +294,7 @@ def _kept(call: Call, dropout: float) -> Expected | Law:
             return f"of {count} probabilities {share:.4f} are kept instead of {1 - dropout:.4f}"
         return None
 
-    return Law(check)
+    return Property(check)
 
 
 @oracle(

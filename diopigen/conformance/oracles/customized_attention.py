@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diopigen.conformance.dtypes import Array
-from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracle
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, oracle
 from diopigen.conformance.oracles.attention import (
     Part,
     Scores,
@@ -70,7 +70,7 @@ def _scores(call: Call, part: Part) -> Scores:
     return Scores.of(q, k, float(call["softmax_scale"]), seen, bias)
 
 
-def _copies(wanted: Array, size: Array, seen: Array) -> Law:
+def _copies(wanted: Array, size: Array, seen: Array) -> Property:
     """Statistics of every query with any number of copies in the last dimension."""
 
     def check(sample: Array) -> str | None:
@@ -81,7 +81,7 @@ def _copies(wanted: Array, size: Array, seen: Array) -> Law:
                 return "a copy of the statistics is wrong"
         return None
 
-    return Law(check)
+    return Property(check)
 
 
 def _any_values(sample: Array) -> str | None:
@@ -113,11 +113,13 @@ def _customized(call: Call) -> Answer:
     expected = Expected(values, size, terms, narrowed=narrowed)
     return {
         "attention_out": expected if dropout == 0 else scattered(values, deviation),
-        "dropout_mask": Allocated(Expected(np.zeros(0, dtype=np.int64)) if dropout == 0 else Law(_any_values), "uint8"),
+        "dropout_mask": Allocated(
+            Expected(np.zeros(0, dtype=np.int64)) if dropout == 0 else Property(_any_values), "uint8"
+        ),
         "softmax_max": Allocated(_copies(maxima, sizes, seen != 0), "float32"),
         # An error in a score changes the sum in proportion.
         "softmax_sum": Allocated(_copies(sums, sums * (1 + sizes), seen != 0), "float32"),
-        "softmax_out": Allocated(empty if dropout == 0 else Law(_any_values), "float32"),
+        "softmax_out": Allocated(empty if dropout == 0 else Property(_any_values), "float32"),
     }
 
 

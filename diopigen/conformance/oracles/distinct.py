@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import Array, widest
-from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracle
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, oracle
 
 
 def _rank(number: Any) -> tuple[bool, Any]:
@@ -53,7 +53,7 @@ def _unique(call: Call) -> Answer:
     return answer
 
 
-def _in_any_order(wanted: Array) -> Law:
+def _in_any_order(wanted: Array) -> Property:
     """The elements of a vector, in whichever order."""
 
     def check(found: Array) -> str | None:
@@ -61,4 +61,4 @@ def _in_any_order(wanted: Array) -> Law:
             return None
         return f"{np.sort(found)[:8].tolist()} in rising order, not {np.sort(wanted)[:8].tolist()}"
 
-    return Law(check)
+    return Property(check)

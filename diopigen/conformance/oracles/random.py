@@ -1,4 +1,4 @@
-"""Random operators: no oracle knows their numbers, but the laws that they obey. Small samples must keep their range."""
+"""Random operators: no oracle knows their numbers, but their distributions. Small samples must keep their range."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from diopigen.conformance.dtypes import STORAGE, Array
-from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
+from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.contract.dtypes import LARGEST, MANTISSA, kind, real_of
 
 _ENOUGH = 1000
@@ -88,7 +88,7 @@ def _uniform(call: Call) -> Answer:
             numbers, (low + high) / 2, (high - low) / math.sqrt(12)
         )
 
-    return {"inout": Law(check, varies=high > low)}
+    return {"inout": Property(check, varies=high > low)}
 
 
 @oracle("RandomInp")
@@ -112,10 +112,10 @@ def _random(call: Call) -> Answer:
         mean, deviation = (low + top - 1) / 2, math.sqrt((count * count - 1) / 12)
         return mean_is(numbers, mean, deviation) or (independent(numbers, mean, deviation) if deviation else None)
 
-    return {"inout": Law(check, varies=top > low + 1)}
+    return {"inout": Property(check, varies=top > low + 1)}
 
 
-def _coins(chance: Array | float) -> Law:
+def _coins(chance: Array | float) -> Property:
     def check(sample: Array) -> str | None:
         numbers = sample.astype(np.float64)
         if np.any((numbers != 0) & (numbers != 1)):
@@ -131,7 +131,7 @@ def _coins(chance: Array | float) -> Law:
         return found or independent(numbers[fair], chances, np.sqrt(chances * (1 - chances)))
 
     chances = np.asarray(chance, dtype=np.float64)
-    return Law(check, varies=bool(np.any((chances > 0) & (chances < 1))))
+    return Property(check, varies=bool(np.any((chances > 0) & (chances < 1))))
 
 
 @oracle("BernoulliScalar")
@@ -171,14 +171,14 @@ def _dropout(call: Call, output: str) -> Answer:
 
     varies = kept.varies and bool(np.any(x))
     if call.given("mask"):
-        return {output: Law(check, ("mask",), varies), "mask": kept}
+        return {output: Property(check, ("mask",), varies), "mask": kept}
 
     def check_alone(sample: Array) -> str | None:
         """Without a mask the elements tell themselves which of them are kept, but for inputs of zero."""
         found = sample != 0
         return kept.check(found[x != 0]) or check(sample, found)
 
-    return {output: Law(check_alone, (), varies), "mask": None}
+    return {output: Property(check_alone, (), varies), "mask": None}
 
 
 @oracle("Dropout")
@@ -208,7 +208,7 @@ def _randperm(call: Call) -> Answer:
                 return f"the order is not random: its rank correlation with the sorted one is {correlation:.3f}"
         return None
 
-    return {"out": Law(check, varies=count >= 50)}
+    return {"out": Property(check, varies=count >= 50)}
 
 
 def _gauss(x: Array) -> Array:
@@ -216,7 +216,7 @@ def _gauss(x: Array) -> Array:
     return np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in x])
 
 
-def _bell(mean: Array, std: Array, dtype: str) -> Law:
+def _bell(mean: Array, std: Array, dtype: str) -> Property:
     """Normal draws of the means and deviations."""
     step = 2.0 ** (1 - MANTISSA[dtype])
 
@@ -236,10 +236,10 @@ def _bell(mean: Array, std: Array, dtype: str) -> Law:
         found = mean_is(moving, 0, 1 + step * largest) or follows(moving, _gauss, step * largest)
         return found or independent(moving, 0, 1 + step * largest)
 
-    return Law(check, varies=bool(np.any(std > 0)))
+    return Property(check, varies=bool(np.any(std > 0)))
 
 
-def _complex_bell(mean: float, std: float, dtype: str) -> Law:
+def _complex_bell(mean: float, std: float, dtype: str) -> Property:
     """Each part has half of the variance, the real one the mean; the parts do not depend on each other."""
     real = real_of(dtype)
     part = np.asarray(std / math.sqrt(2))
@@ -252,7 +252,7 @@ def _complex_bell(mean: float, std: float, dtype: str) -> Law:
             found = mean_is(product, 0, float(std * std / 2))
         return found
 
-    return Law(check, varies=std > 0)
+    return Property(check, varies=std > 0)
 
 
 @oracle("Normal", "NormalInp", "NormalTensorScalar", "NormalScalarTensor", "NormalTensor")
@@ -288,4 +288,4 @@ def _multinomial(call: Call) -> Answer:
         return None
 
     draws = math.prod(call.shapes["out"])
-    return {"out": Law(check, varies=draws >= 50 and bool(np.any((chances > 0.01) & (chances < 0.99))))}
+    return {"out": Property(check, varies=draws >= 50 and bool(np.any((chances > 0.01) & (chances < 0.99))))}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import Array, convert, rounded
-from diopigen.conformance.oracles import Answer, Call, Expected, Law, oracle
+from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.contract.dtypes import accumulate, kind, real_of
 
 Dims = tuple[int, ...]
@@ -188,7 +188,7 @@ def _same(first: Array, second: Array) -> Array:
     return np.asarray(found | ((first != first) & (second != second)))
 
 
-def _positions(x: Array, values: Array, places: Array, dim: int, *, stable: bool) -> Law:
+def _positions(x: Array, values: Array, places: Array, dim: int, *, stable: bool) -> Property:
     """What positions must obey: they are distinct, lead to the values, and are the first ones of equals if `stable`.
 
     Without stability the order of equal elements is open, and nothing else.
@@ -211,7 +211,7 @@ def _positions(x: Array, values: Array, places: Array, dim: int, *, stable: bool
             return "equal elements do not keep their order"
         return None
 
-    return Law(check)
+    return Property(check)
 
 
 @oracle("Sort", "Argsort")
@@ -237,12 +237,12 @@ def _topk(call: Call) -> Answer:
     places = np.take(_order(x, dim, call["largest"]), np.arange(call["k"]), axis=dim)
     values = np.take_along_axis(x, places, dim)
     if call["sorted"]:
-        wanted: Expected | Law = Expected(_as(values, call, "values"), signed_zero=False)
+        wanted: Expected | Property = Expected(_as(values, call, "values"), signed_zero=False)
         return {"values": wanted, "indices": _positions(x, values, places, dim, stable=False)}
     return {"values": _unordered(values, dim), "indices": _unordered(values, dim, x)}
 
 
-def _unordered(values: Array, dim: int, source: Array | None = None) -> Law:
+def _unordered(values: Array, dim: int, source: Array | None = None) -> Property:
     """The values in any order, or positions in `source` that lead to them."""
 
     def check(found: Array) -> str | None:
@@ -255,7 +255,7 @@ def _unordered(values: Array, dim: int, source: Array | None = None) -> Law:
         same = _same(np.sort(given, axis=dim), np.sort(values, axis=dim))
         return None if np.all(same) else "these are not the elements to be taken, in whatever order"
 
-    return Law(check)
+    return Property(check)
 
 
 @oracle("Equal")

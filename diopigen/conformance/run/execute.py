@@ -13,7 +13,7 @@ from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.compare.results import bool_byte, compare
 from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
-from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Law, oracle_of
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, oracle_of
 from diopigen.conformance.run.binding import Host, Library
 from diopigen.conformance.run.memory import Arena, Block
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
@@ -87,7 +87,7 @@ class Executor:
             return ("failed" if faults else "uncovered"), faults
         faults += self._results(function, ready, answer)
         if function.tolerance == "random" and not faults:
-            varying = {name for name, wanted in answer.items() if isinstance(wanted, Law) and wanted.varies}
+            varying = {name for name, wanted in answer.items() if isinstance(wanted, Property) and wanted.varies}
             faults += self._again(function, target, ready, varying if case.axis == "distribution" else set())
         return ("failed" if faults else "passed"), faults
 
@@ -146,8 +146,8 @@ class Executor:
             elif param.type in ("tensor", "tensors"):
                 several = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
                 for block, one in zip(ready.blocks[name], several, strict=True):
-                    if block is not None and isinstance(one, Law):
-                        faults += self._lawful(name, block, one, ready)
+                    if block is not None and isinstance(one, Property):
+                        faults += self._property_faults(name, block, one, ready)
                     elif block is not None and one is not None:
                         faults += self._compared(
                             function, name, block.elements(self.arena.read(block)), block.dtype, one
@@ -174,18 +174,18 @@ class Executor:
             return [Fault("dtype", param.name, "wrong dtype", wanted.dtype, dtype)]
         return self._compared(function, param.name, stored, dtype, wanted.expected)
 
-    def _lawful(self, name: str, block: Block, law: Law, ready: Prepared) -> list[Fault]:
-        blocks = [one for one in (block, *(ready.blocks[other][0] for other in law.beside)) if one is not None]
+    def _property_faults(self, name: str, block: Block, expected: Property, ready: Prepared) -> list[Fault]:
+        blocks = [one for one in (block, *(ready.blocks[other][0] for other in expected.others)) if one is not None]
         stored = [one.elements(self.arena.read(one)) for one in blocks]
         wrong_byte = bool_byte(stored[0], block.dtype, name)
         if wrong_byte is not None:
             return [wrong_byte]
         read = [decode(elements, one.dtype) for elements, one in zip(stored, blocks, strict=True)]
-        complaint = law.check(*read)
+        complaint = expected.check(*read)
         return [Fault("distribution", name, complaint)] if complaint else []
 
     def _compared(self, function: Function, name: str, stored: Array, dtype: str, wanted: Any) -> list[Fault]:
-        if isinstance(wanted, Law):
+        if isinstance(wanted, Property):
             wrong_byte = bool_byte(stored, dtype, name)
             if wrong_byte is not None:
                 return [wrong_byte]
