@@ -106,7 +106,7 @@ void queue_from_many_threads(int callers) {
     for (std::thread& thread : threads) {
         thread.join();
     }
-    // One call has the pool; callers without a team work alone beside it.
+    // One call has the pool; callers without a pool run alone at the same time.
     expect(most <= diopi::cpu::thread_count() + callers, "more threads than one pool and the callers");
 }
 

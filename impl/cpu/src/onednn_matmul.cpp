@@ -4,7 +4,7 @@
 #include <dnnl.hpp>
 #include <string>
 
-#include "team.h"
+#include "thread_pool.h"
 #endif
 
 namespace diopi::cpu::onednn {
@@ -16,8 +16,8 @@ namespace {
 // Sets the number of threads that oneDNN starts from this thread to one.
 class Alone {
   public:
-    Alone() : previous_(team::limit_others(1)) {}
-    ~Alone() { team::limit_others(previous_); }
+    Alone() : previous_(thread_pool::limit_others(1)) {}
+    ~Alone() { thread_pool::limit_others(previous_); }
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;
 

@@ -9,21 +9,21 @@
 #include <mutex>
 #include <thread>
 
-#include "team.h"
+#include "thread_pool.h"
 
 namespace diopi::cpu {
 
 namespace {
 
-// Each thread of the host that asks for the pool has a team behind it in libgomp. So many threads of the host may have
+// Each thread of the host that asks for the pool has a pool of its own in libgomp. So many threads of the host may have
 // one; the others work alone.
-constexpr int kTeams = 4;
+constexpr int kPools = 4;
 
 thread_local bool is_inside = false;  // of a part, or of PoolForOthers
 thread_local bool is_lent = false;    // of PoolForOthers that has the pool
 std::mutex turn;                      // calls from several threads of the host queue here
 std::atomic<bool> is_forked{false};
-std::atomic<int> team_owners{0};
+std::atomic<int> pool_owners{0};
 
 int configured_count() {
     // After a fork the child has this thread only, and neither OpenMP nor std::thread can make up for the others.
@@ -38,22 +38,22 @@ int configured_count() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// A place among the threads that have a team, given back when the thread of the host ends.
+// A slot among the threads that have a pool, returned when the thread of the host ends.
 struct Place {
     bool is_taken = false;
 
     bool take() {
         if (!is_taken) {
-            int count = team_owners.load();
-            while (count < kTeams && !is_taken) {
-                is_taken = team_owners.compare_exchange_weak(count, count + 1);
+            int count = pool_owners.load();
+            while (count < kPools && !is_taken) {
+                is_taken = pool_owners.compare_exchange_weak(count, count + 1);
             }
         }
         return is_taken;
     }
     ~Place() {
         if (is_taken) {
-            --team_owners;
+            --pool_owners;
         }
     }
 };
@@ -61,7 +61,7 @@ struct Place {
 bool may_use_pool() {
     static thread_local Place place;
     return !is_inside && thread_count() > 1 && !is_forked.load(std::memory_order_relaxed) &&
-           !team::is_inside_foreign() && place.take();
+           !thread_pool::is_inside_foreign() && place.take();
 }
 
 // Runs all parts, and throws the first exception of any again.
@@ -83,7 +83,7 @@ void run_parts(int count, const Part& part) {
     };
     {
         const std::lock_guard<std::mutex> lock(turn);
-        team::run(count, attempt);
+        thread_pool::run(count, attempt);
     }
     if (failure) {
         std::rethrow_exception(failure);
@@ -119,16 +119,16 @@ PoolForOthers::PoolForOthers() : has_turn_(may_use_pool()), previous_(0) {
     if (has_turn_) {
         turn.lock();
         is_inside = true;
-        previous_ = team::limit_others(thread_count());
+        previous_ = thread_pool::limit_others(thread_count());
     } else if (!is_lent) {
-        previous_ = team::limit_others(1);
+        previous_ = thread_pool::limit_others(1);
     }
     is_lent = is_lent || has_turn_;
 }
 
 PoolForOthers::~PoolForOthers() {
     if (previous_ > 0) {
-        team::limit_others(previous_);
+        thread_pool::limit_others(previous_);
     }
     if (has_turn_) {
         is_lent = false;

@@ -19,24 +19,24 @@ struct HeldForward {
     using T = Computed<S>;
     static constexpr int kHeld = kHeldPacks<S, n>;
 
-    RowTeams rows;
+    RowTiles rows;
     S* to;  // null: the states alone
     const S* from;
     bool is_log;
     Exponentials* states;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, rows.team);
+        const ThreadTile tile(group, rows.tile);
         const int64_t row = rows.row(group, k);
         const int length = rows.length_of(row);
         T x[kHeld * n];
-        load_row<S, n, kHeld>(x, from + row * rows.length, length, team, lowest<T>());
+        load_row<S, n, kHeld>(x, from + row * rows.length, length, tile, lowest<T>());
         T top = x[0];
         DIOPI_UNROLL
         for (int i = 1; i < kHeld * n; ++i) {
             top = larger(top, x[i]);
         }
-        top = team.reduce(top, [](T a, T b) { return larger(a, b); });
+        top = tile.reduce(top, [](T a, T b) { return larger(a, b); });
         // In place of what the row lacks stands the exponential of minus infinity: 0, unless the row has nothing else.
         double sum = 0;
         if (to == nullptr) {
@@ -46,8 +46,8 @@ struct HeldForward {
             for (int i = 0; i < kHeld * n; ++i) {
                 x[i] = exponential<S>(x[i] - shift);
             }
-            sum = team.sum(sum_of<n, kHeld>(x));
-            if (row < rows.rows && team.thread() == 0) {
+            sum = tile.sum(sum_of<n, kHeld>(x));
+            if (row < rows.rows && tile.thread() == 0) {
                 states[row].top = static_cast<double>(top);
                 states[row].sum = sum;
             }
@@ -64,7 +64,7 @@ struct HeldForward {
                 }
                 sum += static_cast<double>(part);
             }
-            const T shift = static_cast<T>(numeric::log(team.sum(sum)));
+            const T shift = static_cast<T>(numeric::log(tile.sum(sum)));
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
                 x[i] = x[i] - shift;
@@ -75,13 +75,13 @@ struct HeldForward {
                 x[i] = exponential<S>(x[i] - top);
             }
             sum = sum_of<n, kHeld>(x);
-            const T share = T(1) / static_cast<T>(team.sum(sum));
+            const T share = T(1) / static_cast<T>(tile.sum(sum));
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
                 x[i] = x[i] * share;
             }
         }
-        store_row<S, n, kHeld>(to + row * rows.length, x, length, team);
+        store_row<S, n, kHeld>(to + row * rows.length, x, length, tile);
     }
 };
 
@@ -90,21 +90,21 @@ struct HeldBackward {
     using T = Computed<S>;
     static constexpr int kHeld = n == 1 ? 16 : 4;
 
-    RowTeams rows;
+    RowTiles rows;
     S* to;
     const S* incoming;
     const S* made;
     bool is_log;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, rows.team);
+        const ThreadTile tile(group, rows.tile);
         const int64_t row = rows.row(group, k);
         const int length = rows.length_of(row);
         const int64_t first = row * rows.length;
         T g[kHeld * n];
         T y[kHeld * n];
-        load_row<S, n, kHeld>(g, incoming + first, length, team, T(0));
-        load_row<S, n, kHeld>(y, made + first, length, team, T(0));
+        load_row<S, n, kHeld>(g, incoming + first, length, tile, T(0));
+        load_row<S, n, kHeld>(y, made + first, length, tile, T(0));
         // What the sum of the gradients is taken with: the probabilities, or 1.
         double sum = 0;
         DIOPI_UNROLL
@@ -116,7 +116,7 @@ struct HeldBackward {
             }
             sum += static_cast<double>(part);
         }
-        const T total = static_cast<T>(team.sum(sum));
+        const T total = static_cast<T>(tile.sum(sum));
         if (is_log) {
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
@@ -128,7 +128,7 @@ struct HeldBackward {
                 g[i] = (g[i] - total) * y[i];
             }
         }
-        store_row<S, n, kHeld>(to + first, g, length, team);
+        store_row<S, n, kHeld>(to + first, g, length, tile);
     }
 };
 
@@ -143,9 +143,9 @@ void exponentials_in_parts(const RowParts& parts, Exponentials* rows, const S* f
 
 template <typename S, int n>
 void forward(S* to, const S* from, int64_t count, int64_t length, bool is_log) {
-    const RowTeams teams(count, length, n, HeldForward<S, n>::kHeld);
-    if (teams.fits) {
-        for_groups(teams.groups(), teams.threads, 0, HeldForward<S, n>{teams, to, from, is_log, nullptr});
+    const RowTiles tiles(count, length, n, HeldForward<S, n>::kHeld);
+    if (tiles.fits) {
+        for_groups(tiles.groups(), tiles.threads, 0, HeldForward<S, n>{tiles, to, from, is_log, nullptr});
         return;
     }
     const RowParts parts(count, length);
@@ -158,9 +158,9 @@ void forward(S* to, const S* from, int64_t count, int64_t length, bool is_log) {
 
 template <typename S, int n>
 void backward(S* to, const S* incoming, const S* made, int64_t count, int64_t length, bool is_log) {
-    const RowTeams teams(count, length, n, HeldBackward<S, n>::kHeld);
-    if (teams.fits) {
-        for_groups(teams.groups(), teams.threads, 0, HeldBackward<S, n>{teams, to, incoming, made, is_log});
+    const RowTiles tiles(count, length, n, HeldBackward<S, n>::kHeld);
+    if (tiles.fits) {
+        for_groups(tiles.groups(), tiles.threads, 0, HeldBackward<S, n>{tiles, to, incoming, made, is_log});
         return;
     }
     const RowParts parts(count, length);
@@ -179,9 +179,9 @@ template <typename S>
 void exponentials_of_rows(Exponentials* states, const S* from, int64_t rows, int64_t length) {
     dispatch_packs<S>(has_packs<S>(length, {from}), [&](auto width) {
         constexpr int n = decltype(width)::value;
-        const RowTeams teams(rows, length, n, HeldForward<S, n>::kHeld);
-        if (teams.fits) {
-            for_groups(teams.groups(), teams.threads, 0, HeldForward<S, n>{teams, nullptr, from, false, states});
+        const RowTiles tiles(rows, length, n, HeldForward<S, n>::kHeld);
+        if (tiles.fits) {
+            for_groups(tiles.groups(), tiles.threads, 0, HeldForward<S, n>{tiles, nullptr, from, false, states});
         } else {
             exponentials_in_parts<S, n>(RowParts(rows, length), states, from);
         }

@@ -56,23 +56,23 @@ template <typename S, int n>
 struct Held {
     static constexpr int kHeld = n == 1 ? 16 : 32 / n;
 
-    RowTeams rows;
+    RowTiles rows;
     S* to;
     const S* from;
     Hidden hidden;
     float scale;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, rows.team);
+        const ThreadTile tile(group, rows.tile);
         const int64_t row = rows.row(group, k);
         const int length = rows.length_of(row);
         const HiddenOfRow own(hidden, row < rows.rows ? row : 0);
         float x[kHeld * n];
-        load_row<S, n, kHeld>(x, from + row * rows.length, length, team, 0.0f);
+        load_row<S, n, kHeld>(x, from + row * rows.length, length, tile, 0.0f);
         float top = -std::numeric_limits<float>::infinity();
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
-            const int at = (v * team.size() + team.thread()) * n;
+            const int at = (v * tile.size() + tile.thread()) * n;
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 float& value = x[v * n + i];
@@ -80,17 +80,17 @@ struct Held {
                 top = larger(top, value);  // a NaN may be lost; the sum has it
             }
         }
-        top = team.reduce(top, [](float a, float b) { return larger(a, b); });
+        top = tile.reduce(top, [](float a, float b) { return larger(a, b); });
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
             x[i] = exp(x[i] - top);
         }
-        const float share = 1.0f / static_cast<float>(team.sum(sum_of<n, kHeld>(x)));
+        const float share = 1.0f / static_cast<float>(tile.sum(sum_of<n, kHeld>(x)));
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
             x[i] = x[i] * share;
         }
-        store_row<S, n, kHeld>(to + row * rows.length, x, length, team);
+        store_row<S, n, kHeld>(to + row * rows.length, x, length, tile);
     }
 };
 
@@ -98,7 +98,7 @@ template <typename S, int n>
 struct HeldGradient {
     static constexpr int kHeld = n == 1 ? 16 : 4;
 
-    RowTeams rows;
+    RowTiles rows;
     S* to;
     const S* incoming;
     const S* made;
@@ -106,30 +106,30 @@ struct HeldGradient {
     float scale;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, rows.team);
+        const ThreadTile tile(group, rows.tile);
         const int64_t row = rows.row(group, k);
         const int length = rows.length_of(row);
         const HiddenOfRow own(hidden, row < rows.rows ? row : 0);
         float g[kHeld * n];
         float y[kHeld * n];
-        load_row<S, n, kHeld>(g, incoming + row * rows.length, length, team, 0.0f);
-        load_row<S, n, kHeld>(y, made + row * rows.length, length, team, 0.0f);
+        load_row<S, n, kHeld>(g, incoming + row * rows.length, length, tile, 0.0f);
+        load_row<S, n, kHeld>(y, made + row * rows.length, length, tile, 0.0f);
         float products[kHeld * n];
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
             products[i] = g[i] * y[i];
         }
-        const auto total = static_cast<float>(team.sum(sum_of<n, kHeld>(products)));
+        const auto total = static_cast<float>(tile.sum(sum_of<n, kHeld>(products)));
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
-            const int at = (v * team.size() + team.thread()) * n;
+            const int at = (v * tile.size() + tile.thread()) * n;
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 const float slope = scale * y[v * n + i] * (g[v * n + i] - total);
                 g[v * n + i] = at < length ? own.gradient(at + i, slope) : 0.0f;
             }
         }
-        store_row<S, n, kHeld>(to + row * rows.length, g, length, team);
+        store_row<S, n, kHeld>(to + row * rows.length, g, length, tile);
     }
 };
 
@@ -198,10 +198,10 @@ void masked_softmax(const Tensor& out, const Tensor& in, const Tensor& mask, dou
         const Output<S> probabilities(out);
         cuda::dispatch_packs<S>(cuda::has_packs<S>(keys, {scores.data(), probabilities.data()}), [&](auto width) {
             using Kernel = cuda::Held<S, decltype(width)::value>;
-            const cuda::RowTeams teams(rows, keys, decltype(width)::value, Kernel::kHeld);
-            if (teams.fits) {
-                cuda::for_groups(teams.groups(), teams.threads, 0,
-                                 Kernel{teams, probabilities.data(), scores.data(), hidden, factor});
+            const cuda::RowTiles tiles(rows, keys, decltype(width)::value, Kernel::kHeld);
+            if (tiles.fits) {
+                cuda::for_groups(tiles.groups(), tiles.threads, 0,
+                                 Kernel{tiles, probabilities.data(), scores.data(), hidden, factor});
             } else {
                 cuda::softmax_of_long<S>(probabilities.data(), scores.data(), hidden, rows, keys, factor);
             }
@@ -223,10 +223,10 @@ void masked_softmax_gradient(const Tensor& grad_in, const Tensor& grad_out, cons
         const Output<S> result(grad_in);
         cuda::dispatch_packs<S>(cuda::has_packs<S>(keys, {g.data(), y.data(), result.data()}), [&](auto width) {
             using Kernel = cuda::HeldGradient<S, decltype(width)::value>;
-            const cuda::RowTeams teams(rows, keys, decltype(width)::value, Kernel::kHeld);
-            if (teams.fits) {
-                cuda::for_groups(teams.groups(), teams.threads, 0,
-                                 Kernel{teams, result.data(), g.data(), y.data(), hidden, factor});
+            const cuda::RowTiles tiles(rows, keys, decltype(width)::value, Kernel::kHeld);
+            if (tiles.fits) {
+                cuda::for_groups(tiles.groups(), tiles.threads, 0,
+                                 Kernel{tiles, result.data(), g.data(), y.data(), hidden, factor});
             } else {
                 cuda::gradient_of_long<S>(result.data(), g.data(), y.data(), hidden, rows, keys, factor);
             }

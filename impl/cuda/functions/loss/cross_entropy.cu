@@ -53,25 +53,25 @@ struct SlopesOfHeldRows {
     static constexpr int kHeld = n == 1 ? 16 : sizeof(S) == 2 ? 4 : 8;
 
     SlopeJob<S> job;
-    RowTeams rows;
+    RowTiles rows;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, rows.team);
+        const ThreadTile tile(group, rows.tile);
         const int64_t row = rows.row(group, k);
         const int length = rows.length_of(row);
         T x[kHeld * n];
-        load_row<S, n, kHeld>(x, job.entropy.logits + row * rows.length, length, team, lowest<T>());
+        load_row<S, n, kHeld>(x, job.entropy.logits + row * rows.length, length, tile, lowest<T>());
         T top = x[0];
         DIOPI_UNROLL
         for (int i = 1; i < kHeld * n; ++i) {
             top = larger(top, x[i]);
         }
-        top = team.reduce(top, [](T a, T b) { return larger(a, b); });
+        top = tile.reduce(top, [](T a, T b) { return larger(a, b); });
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
             x[i] = exponential<S>(x[i] - top);
         }
-        const T share = T(1) / static_cast<T>(team.sum(sum_of<n, kHeld>(x)));
+        const T share = T(1) / static_cast<T>(tile.sum(sum_of<n, kHeld>(x)));
         if (row >= rows.rows) {
             return;
         }
@@ -81,14 +81,14 @@ struct SlopesOfHeldRows {
         const T weight = counts ? static_cast<T>(targets.weight(wanted)) * job.arriving(row) : T(0);
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
-            const int at = (v * team.size() + team.thread()) * n;
+            const int at = (v * tile.size() + tile.thread()) * n;
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 T& own = x[v * n + i];
                 own = counts ? (own * share - (at + i == wanted ? T(1) : T(0))) * weight : T(0);
             }
         }
-        store_row<S, n, kHeld>(job.to + row * rows.length, x, length, team);
+        store_row<S, n, kHeld>(job.to + row * rows.length, x, length, tile);
     }
 };
 
@@ -171,7 +171,7 @@ bool write_slopes_of_held_rows(const SlopeJob<S>& job) {
     if (job.entropy.is_simple() && job.entropy.by_groups()) {
         dispatch_packs<S>(has_packs<S>(sizes.classes, {job.to, job.entropy.logits}), [&](auto width) {
             using Kernel = SlopesOfHeldRows<S, decltype(width)::value>;
-            const RowTeams rows(sizes.count, sizes.classes, decltype(width)::value, Kernel::kHeld);
+            const RowTiles rows(sizes.count, sizes.classes, decltype(width)::value, Kernel::kHeld);
             done = rows.fits;
             if (done) {
                 for_groups(rows.groups(), rows.threads, 0, Kernel{job, rows});

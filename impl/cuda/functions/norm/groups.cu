@@ -148,12 +148,12 @@ void normalise(const Groups& groups, const Tensor& out, const Tensor& mean, cons
         // No pack has elements of two channels.
         dispatch_spans<S>(sizes.spatial, {y.data(), x.data()}, [&](auto pack) {
             using Kernel = HeldNormal<S, decltype(pack)::value, ByChannel>;
-            const RowTeams teams(sizes.count, groups.length, decltype(pack)::value, Kernel::kHeld);
-            done = teams.fits;
+            const RowTiles tiles(sizes.count, groups.length, decltype(pack)::value, Kernel::kHeld);
+            done = tiles.fits;
             if (done) {
                 const ByChannel places{groups.per_sample, sizes.width, std::max<int64_t>(1, sizes.spatial)};
-                for_groups(teams.groups(), teams.threads, 0,
-                           Kernel{teams, y.data(), x.data(), scale.data(), shift.data(), places, means.values(),
+                for_groups(tiles.groups(), tiles.threads, 0,
+                           Kernel{tiles, y.data(), x.data(), scale.data(), shift.data(), places, means.values(),
                                   invstds.values(), 1.0 / static_cast<double>(groups.length), eps, true});
             }
         });

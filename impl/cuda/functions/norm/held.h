@@ -46,7 +46,7 @@ struct HeldNormal {
     using T = Computed<S>;
     static constexpr int kHeld = n == 1 ? 16 : sizeof(S) == 2 ? 4 : 8;
 
-    RowTeams sets;
+    RowTiles sets;
     S* y;
     const S* x;
     const S* weight;
@@ -59,16 +59,16 @@ struct HeldNormal {
     bool is_centred;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, sets.team);
+        const ThreadTile tile(group, sets.tile);
         const int64_t set = sets.row(group, k);
         const int length = sets.length_of(set);
         T values[kHeld * n];
-        load_row<S, n, kHeld>(values, x + set * sets.length, length, team, T(0));
+        load_row<S, n, kHeld>(values, x + set * sets.length, length, tile, T(0));
         double mean = 0;
         if (is_centred) {
             // The mean of floats is as exact as in double.
             constexpr int kTogether = sizeof(S) == 2 ? n : 1;
-            mean = team.sum(sum_of<kTogether, kHeld * n / kTogether>(values)) * share;
+            mean = tile.sum(sum_of<kTogether, kHeld * n / kTogether>(values)) * share;
             const Centre<S> centre(mean);
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
@@ -83,25 +83,25 @@ struct HeldNormal {
             for (int i = v * n; i < (v + 1) * n; ++i) {
                 part += values[i] * values[i];
             }
-            squares += (v * team.size() + team.thread()) * n < length ? static_cast<double>(part) : 0.0;
+            squares += (v * tile.size() + tile.thread()) * n < length ? static_cast<double>(part) : 0.0;
         }
         // For halves a float is more than enough.
         using Exact = std::conditional_t<sizeof(S) == 2, float, double>;
-        const Exact invstd = Exact(1) / numeric::sqrt(static_cast<Exact>(team.sum(squares) * share + eps));
-        if (set < sets.rows && team.thread() == 0) {
+        const Exact invstd = Exact(1) / numeric::sqrt(static_cast<Exact>(tile.sum(squares) * share + eps));
+        if (set < sets.rows && tile.thread() == 0) {
             means.set_if_there(set, mean);
             invstds.set_if_there(set, static_cast<double>(invstd));
         }
-        scale(values, set, length, team, static_cast<T>(invstd));
-        store_row<S, n, kHeld>(y + set * sets.length, values, length, team);
+        scale(values, set, length, tile, static_cast<T>(invstd));
+        store_row<S, n, kHeld>(y + set * sets.length, values, length, tile);
     }
 
   private:
-    DIOPI_DEVICE void scale(T* values, int64_t set, int length, const Team& team, T invstd) const {
+    DIOPI_DEVICE void scale(T* values, int64_t set, int length, const ThreadTile& tile, T invstd) const {
         const auto known = places.of(set);
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
-            const int at = (v * team.size() + team.thread()) * n;
+            const int at = (v * tile.size() + tile.thread()) * n;
             T factors[n];
             T offsets[n];
             if (weight != nullptr && at < length) {
@@ -125,7 +125,7 @@ struct HeldGradient {
     using T = Computed<S>;
     static constexpr int kHeld = n == 1 ? 16 : 4;
 
-    RowTeams rows;
+    RowTiles rows;
     S* to;
     const S* g;
     const S* x;
@@ -136,24 +136,24 @@ struct HeldGradient {
     Scaling<S>* kept;  // the statistics as they were used; may be null
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const Team team(group, rows.team);
+        const ThreadTile tile(group, rows.tile);
         const int64_t row = rows.row(group, k);
         const bool is_there = row < rows.rows;
         const int length = rows.length_of(row);
         const int64_t first = row * rows.length;
         T gradients[kHeld * n];
         T values[kHeld * n];
-        load_row<S, n, kHeld>(gradients, g + first, length, team, T(0));
-        load_row<S, n, kHeld>(values, x + first, length, team, T(0));
+        load_row<S, n, kHeld>(gradients, g + first, length, tile, T(0));
+        load_row<S, n, kHeld>(values, x + first, length, tile, T(0));
         const Centre<S> centre(is_there ? means.get_or(row, 0) : 0);
         const T invstd = static_cast<T>(is_there ? invstds.get(row) : 0);
-        if (kept != nullptr && is_there && team.thread() == 0) {
+        if (kept != nullptr && is_there && tile.thread() == 0) {
             kept[row] = {centre, invstd, T(0)};
         }
         Sums sums;
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
-            const int at = (v * team.size() + team.thread()) * n;
+            const int at = (v * tile.size() + tile.thread()) * n;
             if (weight != nullptr && at < length) {
                 T factors[n];
                 unpack<S, n>(factors, load_pack<S, n>(weight + at));
@@ -174,14 +174,14 @@ struct HeldGradient {
             sums.own += static_cast<double>(own);
             sums.product += static_cast<double>(product);
         }
-        sums = team.reduce(sums, JoinSums());
+        sums = tile.reduce(sums, JoinSums());
         const T through_mean = static_cast<T>(means.is_there() ? sums.own * share : 0);
         const T through_deviation = static_cast<T>(sums.product * share);
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
             gradients[i] = (gradients[i] - through_mean - values[i] * through_deviation) * invstd;
         }
-        store_row<S, n, kHeld>(to + first, gradients, length, team);
+        store_row<S, n, kHeld>(to + first, gradients, length, tile);
     }
 };
 

@@ -98,11 +98,11 @@ void normalise(const Trailing& parts, S* y, const S* x, const S* weight, const S
     bool done = false;
     dispatch_spans<S>(parts.length, {y, x, weight, bias}, [&](auto pack) {
         using Kernel = HeldNormal<S, decltype(pack)::value, ByPosition>;
-        const RowTeams teams(parts.rows, parts.length, decltype(pack)::value, Kernel::kHeld);
-        done = teams.fits;
+        const RowTiles tiles(parts.rows, parts.length, decltype(pack)::value, Kernel::kHeld);
+        done = tiles.fits;
         if (done) {
-            for_groups(teams.groups(), teams.threads, 0,
-                       Kernel{teams, y, x, weight, bias, ByPosition(), means, invstds,
+            for_groups(tiles.groups(), tiles.threads, 0,
+                       Kernel{tiles, y, x, weight, bias, ByPosition(), means, invstds,
                               1.0 / static_cast<double>(parts.length), eps, is_centred});
         }
     });
@@ -122,11 +122,11 @@ void propagate(const Trailing& parts, S* to, const S* g, const S* x, const S* we
     bool done = false;
     dispatch_spans<S>(parts.length, {to, g, x, weight}, [&](auto pack) {
         using Kernel = HeldGradient<S, decltype(pack)::value>;
-        const RowTeams teams(parts.rows, parts.length, decltype(pack)::value, Kernel::kHeld);
-        done = teams.fits;
+        const RowTiles tiles(parts.rows, parts.length, decltype(pack)::value, Kernel::kHeld);
+        done = tiles.fits;
         if (done) {
-            for_groups(teams.groups(), teams.threads, 0,
-                       Kernel{teams, to, g, x, weight, means, invstds, 1.0 / static_cast<double>(parts.length), kept});
+            for_groups(tiles.groups(), tiles.threads, 0,
+                       Kernel{tiles, to, g, x, weight, means, invstds, 1.0 / static_cast<double>(parts.length), kept});
         }
     });
     if (done) {

@@ -100,7 +100,7 @@ struct SpanSums {
     }
 };
 
-// Which piece of all spans, in the order of memory, a team of threads takes.
+// Which piece of all spans, in the order of memory, a tile of threads takes.
 struct PieceOf {
     bool is_there;
     int64_t row;  // the number of its span in memory
@@ -219,8 +219,8 @@ void dispatch_spans(int64_t length, std::initializer_list<const void*> arrays, B
 }
 
 inline int64_t groups_of_pieces(const Spans& spans) {
-    const int teams = threads_given(kThreads) / spans.lanes;
-    return (spans.all_pieces() + teams - 1) / teams;
+    const int tiles = threads_given(kThreads) / spans.lanes;
+    return (spans.all_pieces() + tiles - 1) / tiles;
 }
 
 template <typename S>

@@ -35,13 +35,13 @@ struct Spans {
             lanes = 1 << ++bits;
         }
         // Enough groups to fill a GPU, as long as there are 4096 elements for each.
-        const int64_t teams = kThreads / lanes;
+        const int64_t tiles = kThreads / lanes;
         const int64_t elements = count * length;
         const int64_t fill =
             std::min<int64_t>((2047 + std::max<int64_t>(sets, 1)) / std::max<int64_t>(sets, 1), elements / 4096);
         const int64_t cuts = std::max<int64_t>({1, fill, elements / 65536});
         share = std::max<int64_t>(1, (count * pieces + cuts - 1) / cuts);
-        share = (share + teams - 1) / teams * teams;
+        share = (share + tiles - 1) / tiles * tiles;
         parts = std::max<int64_t>(1, (count * pieces + share - 1) / share);
     }
 
@@ -53,7 +53,7 @@ struct Spans {
     }
 };
 
-// Calls `body(begin, size)` for the pieces of part `k % parts` of set `k / parts` that the team of this thread takes.
+// Calls `body(begin, size)` for the pieces of part `k % parts` of set `k / parts` that the tile of this thread takes.
 template <typename Body>
 DIOPI_DEVICE inline void for_pieces(const Group& group, const Spans& spans, int64_t k, const Body& body) {
     const auto set = static_cast<int64_t>(static_cast<uint32_t>(k) / static_cast<uint32_t>(spans.parts));

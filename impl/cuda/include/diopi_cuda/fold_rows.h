@@ -29,7 +29,7 @@ struct FoldInRows {
     uint32_t packs;   // in a row
     uint32_t per_part;
     int64_t parts;
-    int team = 1;     // threads to a part of a row
+    int tile = 1;     // threads to a part of a row
     int threads = 1;  // to a group
 
     FoldInRows(const RowLayout& layout, const Fold& folded, const Finish& finished)
@@ -51,15 +51,15 @@ struct FoldInRows {
         parts = per_part == 0 ? 1 : (all + per_part - 1) / per_part;
         units = count * parts;
         const int most = threads_given(kThreads);
-        while (team < most && static_cast<int64_t>(team) * kAhead < per_part) {
-            team *= 2;
+        while (tile < most && static_cast<int64_t>(tile) * kAhead < per_part) {
+            tile *= 2;
         }
-        threads = team <= kLanes ? most : team;
+        threads = tile <= kLanes ? most : tile;
     }
-    int64_t groups() const { return (units + threads / team - 1) / (threads / team); }
+    int64_t groups() const { return (units + threads / tile - 1) / (threads / tile); }
 
     DIOPI_DEVICE void operator()(Group& group, int64_t k) const {
-        const int64_t unit = k * (group.size() / team) + group.thread() / team;
+        const int64_t unit = k * (group.size() / tile) + group.thread() / tile;
         int64_t row = unit;
         const int64_t part = parts == 1 ? 0 : by_count.split(row);
         const bool is_there = unit < units;
@@ -67,12 +67,12 @@ struct FoldInRows {
         if (is_there) {
             const uint32_t first = static_cast<uint32_t>(part) * per_part;
             const uint32_t end = packs - first < per_part ? packs : first + per_part;
-            gather(local, start.at(kept, row), first + static_cast<uint32_t>(group.thread() & (team - 1)), end);
+            gather(local, start.at(kept, row), first + static_cast<uint32_t>(group.thread() & (tile - 1)), end);
         }
         const auto join = [this](const State& a, const State& b) { return fold.join(a, b); };
         State state = closed(fold, local);
-        state = team <= kLanes ? group.reduce_within(team, state, join) : group.reduce(state, join);
-        if (is_there && (group.thread() & (team - 1)) == 0) {
+        state = tile <= kLanes ? group.reduce_within(tile, state, join) : group.reduce(state, join);
+        if (is_there && (group.thread() & (tile - 1)) == 0) {
             if (states != nullptr) {
                 states[unit] = state;
             } else {
@@ -83,7 +83,7 @@ struct FoldInRows {
 
   private:
     DIOPI_DEVICE void gather(typename Fold::Local& local, const char* row, uint32_t pack, uint32_t end) const {
-        const auto step = static_cast<uint32_t>(team);
+        const auto step = static_cast<uint32_t>(tile);
         DIOPI_NO_UNROLL
         for (; pack < end; pack += kAhead * step) {
             Pack<S, kN> loaded[kAhead];

@@ -12,10 +12,10 @@ namespace diopi::cuda {
 DIOPI_DEVICE inline float larger(float a, float b) { return numeric::fmax(a, b); }
 DIOPI_DEVICE inline double larger(double a, double b) { return numeric::fmax(a, b); }
 
-// The threads that hold a row. Those of all teams of a group reduce together.
-class Team {
+// The threads that hold a row. Those of all tiles of a group reduce together.
+class ThreadTile {
   public:
-    DIOPI_DEVICE Team(const Group& group, int size) : group_(group), size_(size) {}
+    DIOPI_DEVICE ThreadTile(const Group& group, int size) : group_(group), size_(size) {}
 
     DIOPI_DEVICE int size() const { return size_; }
     DIOPI_DEVICE int thread() const { return group_.thread() & (size_ - 1); }
@@ -35,28 +35,28 @@ class Team {
 };
 
 // How rows are shared among threads that hold up to `held` packs of `n` elements each.
-struct RowTeams {
+struct RowTiles {
     int64_t rows;
     int64_t length;
-    int team = 1;  // threads to a row: 1 << bits
+    int tile = 1;  // threads to a row: 1 << bits
     int bits = 0;
     int threads = 1;   // to a group
     bool fits = true;  // a group can hold a row
 
-    RowTeams(int64_t count, int64_t size, int n, int held) : rows(count), length(size) {
+    RowTiles(int64_t count, int64_t size, int n, int held) : rows(count), length(size) {
         const int64_t packs = (length + n - 1) / n;
         const int most = threads_given(kThreads);
         // A pack or two to each thread, until a row takes a warp; then more packs before more warps.
-        while (team < kLanes && team < most && team * 2 < packs) {
-            team = 1 << ++bits;
+        while (tile < kLanes && tile < most && tile * 2 < packs) {
+            tile = 1 << ++bits;
         }
-        while (team < most && static_cast<int64_t>(team) * held < packs) {
-            team = 1 << ++bits;
+        while (tile < most && static_cast<int64_t>(tile) * held < packs) {
+            tile = 1 << ++bits;
         }
-        fits = static_cast<int64_t>(team) * held >= packs;
-        threads = team <= kLanes ? threads_given(kThreads / 2) : team;
+        fits = static_cast<int64_t>(tile) * held >= packs;
+        threads = tile <= kLanes ? threads_given(kThreads / 2) : tile;
     }
-    int64_t groups() const { return (rows + threads / team - 1) / (threads / team); }
+    int64_t groups() const { return (rows + threads / tile - 1) / (threads / tile); }
     // The row of this thread in group k; rows that there are not have no elements.
     DIOPI_DEVICE int64_t row(const Group& group, int64_t k) const {
         return k * (group.size() >> bits) + (group.thread() >> bits);
@@ -67,18 +67,19 @@ struct RowTeams {
 // What a thread holds of a row: `held` packs of `n` elements, computed as Computed<S>. Where the row has no elements
 // left, `empty` stands. `length` 0 reads nothing.
 template <typename S, int n, int held>
-DIOPI_DEVICE inline void load_row(Computed<S>* values, const S* row, int length, const Team& team, Computed<S> empty) {
+DIOPI_DEVICE inline void load_row(Computed<S>* values, const S* row, int length, const ThreadTile& tile,
+                                  Computed<S> empty) {
     Pack<S, n> packs[held];
     DIOPI_UNROLL
     for (int v = 0; v < held; ++v) {
-        const int at = (v * team.size() + team.thread()) * n;
+        const int at = (v * tile.size() + tile.thread()) * n;
         if (at < length) {
             packs[v] = load_pack<S, n>(row + at);
         }
     }
     DIOPI_UNROLL
     for (int v = 0; v < held; ++v) {
-        const int at = (v * team.size() + team.thread()) * n;
+        const int at = (v * tile.size() + tile.thread()) * n;
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
             values[v * n + i] = at < length ? static_cast<Computed<S>>(packs[v].elements[i]) : empty;
@@ -87,10 +88,10 @@ DIOPI_DEVICE inline void load_row(Computed<S>* values, const S* row, int length,
 }
 
 template <typename S, int n, int held>
-DIOPI_DEVICE inline void store_row(S* row, const Computed<S>* values, int length, const Team& team) {
+DIOPI_DEVICE inline void store_row(S* row, const Computed<S>* values, int length, const ThreadTile& tile) {
     DIOPI_UNROLL
     for (int v = 0; v < held; ++v) {
-        const int at = (v * team.size() + team.thread()) * n;
+        const int at = (v * tile.size() + tile.thread()) * n;
         if (at < length) {
             store_pack<S, n>(row + at, values + v * n);
         }

@@ -1,4 +1,4 @@
-// Teams of std::thread.
+// A thread pool of std::thread.
 #ifndef _OPENMP
 
 #include <condition_variable>
@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "team.h"
+#include "thread_pool.h"
 
-namespace diopi::cpu::team {
+namespace diopi::cpu::thread_pool {
 
 namespace {
 
@@ -91,6 +91,6 @@ bool is_inside_foreign() { return false; }
 
 int limit_others(int count) { return count; }
 
-}  // namespace diopi::cpu::team
+}  // namespace diopi::cpu::thread_pool
 
 #endif  // !_OPENMP

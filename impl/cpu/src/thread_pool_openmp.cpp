@@ -1,14 +1,14 @@
-// Teams of OpenMP.
+// The thread pool of OpenMP.
 #ifdef _OPENMP
 
 #include <omp.h>
 
-#include "team.h"
+#include "thread_pool.h"
 
-namespace diopi::cpu::team {
+namespace diopi::cpu::thread_pool {
 
 void run(int count, FunctionRef<void(int)> part) {
-    // Always the whole team: libgomp ends and starts threads where the size of the team changes between two calls.
+    // Always the full pool: libgomp ends and starts threads where the size of the pool changes between two calls.
 #pragma omp parallel num_threads(thread_count())
     {
         // The host may limit OpenMP (OMP_THREAD_LIMIT): fewer threads than asked for take the parts in turns.
@@ -28,6 +28,6 @@ int limit_others(int count) {
     return previous;
 }
 
-}  // namespace diopi::cpu::team
+}  // namespace diopi::cpu::thread_pool
 
 #endif  // _OPENMP
