@@ -14,7 +14,7 @@ def main() -> int:
     finished = subprocess.run(command, check=False)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = command[command.index("-o") + 1] if "-o" in command else "?"
-    # One write of one short line: compilers that run side by side do not mix theirs.
+    # One write of one short line: compilers that run at the same time do not mix theirs.
     line = f"{used.ru_utime + used.ru_stime:.1f} {output}\n"
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:

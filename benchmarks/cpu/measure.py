@@ -1,4 +1,4 @@
-"""Two calls measured side by side."""
+"""Two calls measured alternately."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class _Claim:
 
 
 def _without_collisions(files: Iterable[PlannedFile]) -> tuple[tuple[PlannedFile, ...], list[Diagnostic]]:
-    """The files that stand side by side, first come first served, and an error for each of the others."""
+    """The files that do not conflict, first come first served, and an error for each of the others."""
     claims: dict[str, _Claim] = {}
     kept: list[PlannedFile] = []
     problems: list[Diagnostic] = []

@@ -33,7 +33,7 @@ def test_the_same_tree_elsewhere_gives_the_same_bytes(vendor: Path, tmp_path: Pa
     assert tree(tmp_path / "out") == tree(vendor.parent.parent / "generated/adaptors/chip")
 
 
-def test_two_vendors_stand_side_by_side(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
+def test_two_vendors_are_independent(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
     other = made(tmp_path, "ship", "- common_config:\n    layout: NHWC\n")
     adaptors(vendor)
     before = tree(tmp_path / "generated/adaptors/chip")

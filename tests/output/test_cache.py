@@ -154,7 +154,7 @@ def test_an_edit_of_the_spec_is_seen_at_once(tmp_path: Path, place: Path) -> Non
     assert "unknown-word" in diopigen(tmp_path, "generate", "--target", "headers", "--check", code=1)
 
 
-def test_runs_side_by_side_see_whole_entries(tmp_path: Path, place: Path) -> None:
+def test_concurrent_runs_see_whole_entries(tmp_path: Path, place: Path) -> None:
     script = (
         "from diopigen.output import cache\n"
         "for turn in range(60):\n"

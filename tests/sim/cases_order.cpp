@@ -32,7 +32,7 @@ CASE(every_synchronisation_is_seen) {
         CHECK_OK(sim::queryEvent(event, &done));
     }
     CHECK_OK(addScalar(first, a, c, 1));
-    // Parts of one allocation, side by side.
+    // Adjacent parts of one allocation.
     CHECK_OK(sim::synchronize(first));
     float values[32] = {};
     CHECK_OK(sim::copyToDevice(first, a.get(), values, sizeof(values)));

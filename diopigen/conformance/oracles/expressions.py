@@ -21,7 +21,7 @@ from diopigen.spec import expression as spec
 
 
 def serves(function: Function) -> bool:
-    """Whether a function has a kernel that computes in one dtype: not in integers and floats side by side, as two
+    """Whether a function has a kernel that computes in one dtype: not in both integers and floats, as two
     outputs without a common dtype do."""
     if function.kernel is None:
         return False

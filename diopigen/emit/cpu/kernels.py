@@ -14,8 +14,8 @@ from diopigen.ir.model import BASE, DtypeList, DtypeRule, Formula, Function, Int
 from diopigen.spec.expression import Call, Expression, Name, to_text, walk
 
 LEFT_OUT: Mapping[str, str] = {
-    "diopiSetupTopkRuntimeArgsInp": "its kernel computes in int64 and in float32 side by side",
-    "diopiSetupToppRuntimeArgsInp": "its kernel computes in int64 and in float32 side by side",
+    "diopiSetupTopkRuntimeArgsInp": "its kernel computes in both int64 and float32",
+    "diopiSetupToppRuntimeArgsInp": "its kernel computes in both int64 and float32",
 }
 """Functions with a kernel that the engine cannot run, each with the reason. They need a handwritten kernel."""
 

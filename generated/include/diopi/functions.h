@@ -7044,7 +7044,7 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t padding, diopiSize_t stride);
 
 /**
- * @brief A tensor laid side by side with itself, a given number of times along each dimension.
+ * @brief A tensor repeated a given number of times along each dimension.
  * @note repeats_size.length: repeats_size has at least rank(input) entries (else diopiErrorOccurred).
  * @note repeats_size.range: every entry of repeats_size is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.

@@ -66,7 +66,7 @@ struct Operand {
 
     bool is_same_type() const { return stored == computed && half == Dtype::kUnsupported; }
     bool is_aligned(const char* address) const { return reinterpret_cast<uintptr_t>(address) % alignment() == 0; }
-    // The address of `count` elements from `start` where they lie side by side, else null.
+    // The address of `count` elements from `start` where they are contiguous, else null.
     char* contiguous(int64_t start, int64_t count) const {
         return strided == nullptr ? data + start * element : strided->contiguous(start, count);
     }

@@ -13,7 +13,7 @@ bool is_aligned(const Tensor& tensor, Dtype dtype) {
     return reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(size_of(dtype)) == 0;
 }
 
-// Whether the rows of [batch, rows, columns] have their elements side by side.
+// Whether the rows of [batch, rows, columns] are contiguous.
 bool has_rows(const Tensor& tensor) {
     return (tensor.strides[2] == 1 || tensor.shape[2] == 1) &&
            (tensor.strides[1] >= tensor.shape[2] || tensor.shape[1] == 1);
@@ -26,7 +26,7 @@ int64_t row_step(const Tensor& tensor) {
     return tensor.shape[1] == 1 ? std::max<int64_t>(tensor.shape[2], 1) : tensor.strides[1];
 }
 
-// A factor as `gemm` takes it: in place where its rows or columns are side by side, else as a copy. T is its dtype, or
+// A factor as `gemm` takes it: in place where its rows or columns are contiguous, else as a copy. T is its dtype, or
 // float for halves.
 template <typename T>
 class Factor {
@@ -131,7 +131,7 @@ void multiply_floats(const Call& call) {
     sums.store();
 }
 
-// Whether the rows of [batch, rows, columns], which have their elements side by side, hold nothing but numbers.
+// Whether the rows of [batch, rows, columns], which are contiguous, hold nothing but numbers.
 bool has_numbers(const Tensor& tensor) {
     const auto* data = tensor.elements<const Bfloat16>();
     const int64_t columns = tensor.shape[2];

@@ -75,7 +75,7 @@ inline std::optional<cudnnDataType_t> type_of(Dtype dtype) {
     }
 }
 
-// Whether the channels of one position lie side by side, or the positions of one channel.
+// Whether the channels of one position are contiguous, or the positions of one channel.
 enum class Layout { kChannelsFirst, kChannelsLast };
 
 // The three tensors and the windows of a convolution, in a layout that all three have.

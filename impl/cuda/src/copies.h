@@ -103,7 +103,7 @@ void copy_vectors(const CopyJob& job) {
 // Between dtypes that are often converted. Returns whether these are.
 bool cast_vectors(const CopyJob& job);
 
-// Whether what lies side by side in one operand does not in the other, and enough of it in both; then by tiles.
+// Whether what is contiguous in one operand is not in the other, and enough of it in both; then by tiles.
 bool can_exchange(const CopyJob& job);
 void exchange(const CopyJob& job);
 

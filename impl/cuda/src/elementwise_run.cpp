@@ -13,7 +13,7 @@ namespace {
 // From here on a second launch costs less than a whole line of memory for each element.
 constexpr int64_t kLeastExchanged = 65536;
 
-// An operand of which another dimension lies side by side than in the result becomes a copy that lies as the result.
+// An operand of which another dimension is contiguous than in the result becomes a copy in the layout of the result.
 void exchange_operand(const Dims& dims, Operand& operand, int64_t count, Buffer& buffer) {
     CopyJob job;
     job.dims = dims;

@@ -1,4 +1,4 @@
-// Copies between operands in which different dimensions lie side by side, as in a transposition: tiles are read along
+// Copies between operands in which different dimensions are contiguous, as in a transposition: tiles are read along
 // one of them and written along the other, so that both sides are whole stretches of memory.
 #include "copies.h"
 #include "diopi_cpu/words.h"
@@ -84,7 +84,7 @@ struct ExchangeKernel {
 
 namespace {
 
-// The dimension that lies side by side in the source, where not the innermost does; negative for none.
+// The dimension that is contiguous in the source, where the innermost is not; negative for none.
 int side_of(const CopyJob& job) {
     constexpr int64_t kLeast = 8;  // elements along both: below that, tiles are empty for the most part
     const int inner = job.dims.rank - 1;

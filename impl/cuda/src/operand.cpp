@@ -80,7 +80,7 @@ Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands,
         }
         if (dims.rank == kMaxDims) {
             fail(std::string("parameter '") + result.name + "' has more than " + std::to_string(kMaxDims) +
-                 " dimensions that do not lie side by side");
+                 " dimensions that are not contiguous");
         }
         for (int k = 0; k < count; ++k) {
             operands[k].steps[dims.rank] = step_of(*tensors[k], result, from[i]);

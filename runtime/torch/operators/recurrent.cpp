@@ -31,7 +31,7 @@ void checkGates(const char* name, const at::Tensor& inputGates, const at::Tensor
 
 }  // namespace
 
-// Gates lie side by side: input, forget, cell, output. The workspace keeps them after their activations.
+// Gates are contiguous: input, forget, cell, output. The workspace keeps them after their activations.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                                                         const at::Tensor& cx, const MaybeTensor& input_bias,
                                                         const MaybeTensor& hidden_bias) {
@@ -78,7 +78,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(const MaybeTenso
     return {std::move(gradGates), gradCell * forget, std::move(gradBias)};
 }
 
-// Gates lie side by side: reset, update, new. The workspace keeps them after their activations, then the state and the
+// Gates are contiguous: reset, update, new. The workspace keeps them after their activations, then the state and the
 // hidden part of the new gate, as on CUDA.
 std::tuple<at::Tensor, at::Tensor> gruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                                            const at::Tensor& hx, const MaybeTensor& input_bias,

@@ -12,7 +12,7 @@
 
 namespace diopi::cpu {
 
-// Running values side by side, so that sums do not wait for each other and are the same on every machine.
+// Independent running values, so that sums do not wait for each other and are the same on every machine.
 constexpr int kSoftmaxLanes = 16;
 
 // What is inlined into the clones of rows and columns.
@@ -131,7 +131,7 @@ DIOPI_CPU_INLINE void log_softmax_gradient_row(T* result, const T* grad, const T
     }
 }
 
-// Columns, side by side: every step is made for all of them at once. At most kSoftmaxWidth.
+// Contiguous columns: every step is made for all of them at once. At most kSoftmaxWidth.
 constexpr int64_t kSoftmaxWidth = 256;
 
 template <typename T>

@@ -80,7 +80,7 @@ struct Scoring {
     int64_t left = -1;                       // keys before the one beside a query that it sees; negative for all
     int64_t right = -1;                      // keys behind it
     const float* slopes = nullptr;           // linear bias: -slope * distance
-    int64_t slope_stride = 0;                // from one sequence to the next; heads lie side by side
+    int64_t slope_stride = 0;                // from one sequence to the next; heads are contiguous
     const uint8_t* mask = nullptr;           // not 0 hides a key
     int64_t mask_strides[4] = {0, 0, 0, 0};  // sequence, head, query, key
     Dropout dropout;

@@ -9,7 +9,7 @@ using namespace diopi::cpu::attention;
 
 namespace {
 
-// Heads that lie side by side, and no sequences yet.
+// Contiguous heads, and no sequences yet.
 template <typename Args>
 Problem serving_problem(const Args& args) {
     require_countable({args.num_heads, args.num_kv_heads, args.dim});

@@ -84,7 +84,7 @@ DIOPI_CPU_CLONES void add_strided(const T* from, int64_t step, int64_t count, do
     }
 }
 
-// The sum of elements side by side, in an order that follows from their number alone.
+// The sum of contiguous elements, in an order that follows from their number alone.
 template <typename T>
 DIOPI_CPU_CLONES double sum_run(const T* from, int64_t count) {
     constexpr int kLanes = 16;

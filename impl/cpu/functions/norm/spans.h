@@ -1,4 +1,4 @@
-// Loops of the normalisations over elements side by side, in double whatever the elements are, for the instruction sets
+// Loops of the normalisations over contiguous elements, in double whatever the elements are, for the instruction sets
 // that the machine may have. T is float or double. Every sum is formed in an order that follows from its length alone.
 #ifndef DIOPI_CPU_SPANS_H_
 #define DIOPI_CPU_SPANS_H_

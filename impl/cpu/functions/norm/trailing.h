@@ -1,4 +1,4 @@
-// The trailing dimensions that LayerNorm, LayerNormGB and RMSNorm normalise together: rows side by side in memory.
+// The trailing dimensions that LayerNorm, LayerNormGB and RMSNorm normalise together: contiguous rows.
 #ifndef DIOPI_CPU_TRAILING_H_
 #define DIOPI_CPU_TRAILING_H_
 

@@ -55,7 +55,7 @@ void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) 
     for (int64_t i = 0; i < n; ++i) {
         order[i] = Int64(i);
     }
-    // The partners of a block of elements are drawn first, side by side; the swaps follow each other.
+    // The partners of a block of elements are sampled first, in one loop; the swaps follow each other.
     constexpr int64_t kBlock = detail::kDrawBlock;
     int64_t partners[kBlock];
     for (int64_t first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {

@@ -44,7 +44,7 @@ namespace detail {
 
 constexpr int64_t kDrawBlock = 256;
 
-// Values `first` and following of a call, at most a block. The words of all are made first, side by side.
+// Values `first` and following of a call, at most a block. The words of all are computed first, in one loop.
 template <typename T, typename Make>
 DIOPI_CPU_CLONES void draw_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
     uint32_t words[4][kDrawBlock];

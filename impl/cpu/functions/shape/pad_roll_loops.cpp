@@ -7,7 +7,7 @@ namespace diopi::cpu {
 
 namespace {
 
-// Elements of a row that lie side by side in the input too.
+// Elements of a row that are contiguous in the input too.
 struct Run {
     int64_t from;
     int64_t to;

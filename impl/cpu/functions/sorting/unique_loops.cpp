@@ -16,7 +16,7 @@ bool is_below(T a, T b) {
     return a < b || (isnan(b) && !isnan(a));
 }
 
-// Slices of equal length, side by side, compared element by element.
+// Contiguous slices of equal length, compared element by element.
 template <typename T>
 struct Slices {
     const T* elements;

@@ -8,7 +8,7 @@
 
 namespace diopi::cpu {
 
-// Whether none of `count` numbers side by side is infinite or NaN. Spread over the threads.
+// Whether none of `count` contiguous numbers is infinite or NaN. Spread over the threads.
 bool are_finite(const float* values, int64_t count);
 bool are_finite(const Bfloat16* values, int64_t count);
 

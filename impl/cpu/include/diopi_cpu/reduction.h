@@ -17,7 +17,7 @@ struct Rows {
     int64_t count = 1;
     int64_t length = 1;
 
-    // The dimensions in the order that puts each row's elements side by side.
+    // The dimensions in the order that makes each row contiguous.
     std::vector<int64_t> order() const;
 };
 

@@ -22,7 +22,7 @@ struct Order {
 Order logical_order(const int64_t* shape, int64_t rank);
 // The same, sorted so that `strides` fall: the order of memory.
 Order memory_order(const int64_t* shape, const int64_t* strides, int64_t rank);
-// The order by tiles, where `operand` lies side by side in another dimension than the innermost: walked line by line,
+// The order by tiles, where `operand` is contiguous in another dimension than the innermost: walked line by line,
 // it would be fetched from memory once for each element. Gives the order itself where that is not so, or where no tile
 // divides the dimensions. `rank` is that of the common shape.
 Order tiled(const Order& order, const Tensor& operand, int64_t rank);
@@ -39,7 +39,7 @@ struct Strided {
     bool is_uniform() const { return rank == 0 || (rank == 1 && strides[0] == 0); }
     // Element i lies at data + i * element.
     bool is_dense() const { return rank == 0 || (rank == 1 && strides[0] == 1); }
-    // The address of `count` elements from `start` where they lie side by side, else null.
+    // The address of `count` elements from `start` where they are contiguous, else null.
     char* contiguous(int64_t start, int64_t count) const;
     // Copies `count` elements from position `start` to contiguous memory, and back.
     void gather(int64_t start, int64_t count, void* to) const;

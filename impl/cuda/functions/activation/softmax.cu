@@ -1,4 +1,4 @@
-// Softmax, its logarithm and their gradients along rows whose elements lie side by side. Rows that fit in registers are
+// Softmax, its logarithm and their gradients along contiguous rows. Rows that fit in registers are
 // read once; longer ones are cut into parts, read once for their sums and once for the result.
 #include "activation/kernels.h"
 #include "diopi_cuda/rows.h"

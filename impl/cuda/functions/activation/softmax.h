@@ -92,7 +92,7 @@ struct Columns {
 template <typename S>
 void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place);
 
-// The exponentials of each column, and of each of `rows` rows of `length` elements side by side.
+// The exponentials of each column, and of each of `rows` rows of `length` contiguous elements.
 template <typename S>
 void exponentials_of_columns(Exponentials* states, const S* from, const Around& place);
 template <typename S>

@@ -106,7 +106,7 @@ void add_values(T* sums, const T* scores, const P* values, int64_t step, const T
     });
 }
 
-// The slots of a cache [slots, heads, size] with their heads side by side: in place, or a copy.
+// The slots of a cache [slots, heads, size] with contiguous heads: in place, or a copy.
 class Cache {
   public:
     explicit Cache(const Tensor& tensor) {

@@ -216,7 +216,7 @@ void gather(W* to, const W* from, const int64_t* rows, int64_t count, int64_t wi
     for_each(count * width, [=] DIOPI_KERNEL(int64_t at) { to[at] = from[rows[at / width] * width + at % width]; });
 }
 
-// Rows of an array side by side, in memory of their own.
+// Contiguous rows of an array, in memory of their own.
 template <typename P>
 Tensor gathered(const Tensor& array, const int64_t* rows, int64_t count, int64_t width, Buffer& memory) {
     memory.allocate(count * width * static_cast<int64_t>(sizeof(P)));

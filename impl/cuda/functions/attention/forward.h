@@ -78,7 +78,7 @@ DIOPI_DEVICE inline int64_t probability_at(const Sequence& own, int64_t head, in
     return own.probability_start + (head * own.queries + query) * own.keys + key;
 }
 
-// What dropout multiplies four probabilities that stand side by side by. Where the first one's place is a multiple of
+// The factors of dropout for four contiguous probabilities. Where the index of the first one is a multiple of
 // four, all were drawn together. What stands behind the first `count` is not looked at.
 template <typename T>
 DIOPI_DEVICE void draw_four(const attention::Dropout& dropout, int64_t first, int count, T factor, T* factors) {

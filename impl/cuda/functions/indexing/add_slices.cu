@@ -1,4 +1,4 @@
-// The slices are sorted by their positions, so that those of one position lie side by side and one thread adds them up.
+// The slices are sorted by their positions, so that those of one position are adjacent and one thread adds them up.
 #include "add_slices.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cuda/primitives.h"

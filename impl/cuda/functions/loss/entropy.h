@@ -7,7 +7,7 @@
 
 namespace diopi::cuda {
 
-// With fewer classes side by side a thread takes a sample, else a group.
+// With fewer contiguous classes a thread takes a sample, else a group.
 constexpr int64_t kFewClasses = 64;
 
 template <typename S>

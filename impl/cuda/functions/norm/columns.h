@@ -13,7 +13,7 @@ namespace diopi::cuda {
 struct ColumnParts {
     int64_t rows;
     int64_t columns;
-    int lanes = 1;      // threads side by side, `n` columns each
+    int lanes = 1;      // threads in a row, `n` columns each
     int64_t tiles;      // of columns
     int64_t share = 1;  // rows in a part
     int64_t parts = 1;

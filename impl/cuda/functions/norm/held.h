@@ -1,4 +1,4 @@
-// Sets of elements side by side that fit in the registers of a group: read once, written once.
+// Contiguous sets of elements that fit in the registers of a group: read once, written once.
 #ifndef DIOPI_CUDA_NORM_HELD_H_
 #define DIOPI_CUDA_NORM_HELD_H_
 

@@ -1,4 +1,4 @@
-// Long sets of elements: cut into pieces that a few neighbouring threads read, side by side. Statistics are made in
+// Long sets of elements: cut into pieces that a few neighbouring threads read together. Statistics are made in
 // parts, each by one group, which depend on the shape alone; results piece by piece.
 #ifndef DIOPI_CUDA_NORM_SPANS_H_
 #define DIOPI_CUDA_NORM_SPANS_H_

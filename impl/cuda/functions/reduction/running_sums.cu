@@ -1,4 +1,4 @@
-// Sums along a dimension. Rows whose elements lie side by side are summed up by groups, a stretch at a time; columns
+// Sums along a dimension. Contiguous rows are summed up by groups, a stretch at a time; columns
 // each by a thread, next to its neighbours. Where there are few of them they are cut into parts: first the sums of
 // parts, then the sums before each, then the elements.
 #include "diopi_cuda/operand.h"

@@ -1,5 +1,5 @@
 // Groups of equal slices: slices are sorted by their last elements, then by those before, and so on, which leaves them
-// in the order of all; equal ones then lie side by side, the first of them first.
+// in the order of all; equal ones are then adjacent, the first of them first.
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/launch.h"

@@ -1,7 +1,7 @@
 // Folding rows of elements to one state each, and writing what follows from it.
 //
-//   rows      the elements of a row lie side by side, at least in runs: neighbouring threads share a row (fold_rows.h)
-//   columns   neighbouring rows lie side by side: a thread takes several of them (fold_columns.h)
+//   rows      the elements of a row are contiguous, at least in runs: neighbouring threads share a row (fold_rows.h)
+//   columns   neighbouring rows are contiguous: a thread takes several of them (fold_columns.h)
 //   general   any layout and dtype, an element at a time (fold_general.h)
 //
 // Long rows are folded in parts, whose states are joined afterwards. The parts, and the order of all sums, follow from

@@ -1,5 +1,5 @@
-// Folding rows that begin side by side, as along an outer dimension: a thread takes neighbouring rows, which are
-// columns in memory; the threads of a group share columns and elements, and columns are cut into parts.
+// Folding rows that begin at consecutive addresses, as along an outer dimension: a thread takes neighbouring rows,
+// which are columns in memory; the threads of a group share columns and elements, and columns are cut into parts.
 #ifndef DIOPI_CUDA_FOLD_COLUMNS_H_
 #define DIOPI_CUDA_FOLD_COLUMNS_H_
 
@@ -25,13 +25,13 @@ struct FoldInColumns {
     Offsets along;  // of the elements of a row
     bool is_vector;
     int64_t count;
-    uint32_t columns;      // rows that begin side by side
+    uint32_t columns;      // rows that begin at consecutive addresses
     uint32_t outer_count;  // of such blocks of neighbours
     uint32_t blocks;       // of them
     uint32_t length;
     uint32_t per_part;
     int64_t parts;
-    int width = 1;  // threads side by side
+    int width = 1;  // threads along neighbouring rows
     int threads;
 
     FoldInColumns(const RowLayout& layout, const Fold& folded, const Finish& finished)
@@ -44,18 +44,18 @@ struct FoldInColumns {
           columns(static_cast<uint32_t>(layout.columns())),
           outer_count(static_cast<uint32_t>(layout.count / std::max<int64_t>(1, layout.columns()))),
           length(static_cast<uint32_t>(layout.length)) {
-        constexpr int kSideBySide = 32;    // threads that read one stretch of memory
+        constexpr int kCoalesced = 32;     // threads that read one stretch of memory
         constexpr int64_t kGroups = 2048;  // enough for a large device
         constexpr int64_t kLeastRows = 64;
         is_vector = keeps_multiples<S, kN>(layout, false);
         const int64_t packs = (layout.columns() + kN - 1) / kN;
         const int most = threads_given(kThreads);
-        while (width < most && width < packs && (width < kSideBySide || most / width * kAhead > layout.length)) {
+        while (width < most && width < packs && (width < kCoalesced || most / width * kAhead > layout.length)) {
             width *= 2;
         }
         blocks = static_cast<uint32_t>((packs + width - 1) / width);
-        const int64_t side_by_side = static_cast<int64_t>(blocks) * outer_count;
-        const int64_t wanted = std::max<int64_t>(1, std::min(kGroups / side_by_side, layout.length / kLeastRows));
+        const int64_t groups_across = static_cast<int64_t>(blocks) * outer_count;
+        const int64_t wanted = std::max<int64_t>(1, std::min(kGroups / groups_across, layout.length / kLeastRows));
         per_part = static_cast<uint32_t>((layout.length + wanted - 1) / wanted);
         parts = per_part == 0 ? 1 : (length + per_part - 1) / per_part;
         threads = std::max(width, kLanes);
@@ -88,7 +88,7 @@ struct FoldInColumns {
             const char* begin = data + around.at(outer) + column * static_cast<int64_t>(sizeof(S));
             gather(locals, begin, used, first + static_cast<uint32_t>(level), end, static_cast<uint32_t>(levels));
         }
-        // The states of a level side by side, so that neighbouring threads are in neighbouring banks.
+        // The states of a level are contiguous, so that neighbouring threads are in neighbouring banks.
         State* shared = group.shared<State>();
         DIOPI_UNROLL
         for (int i = 0; i < kN; ++i) {

@@ -24,13 +24,13 @@ struct RowLayout {
     }
 
     int64_t run() const { return inside.rank > 0 ? inside.sizes[inside.rank - 1] : length; }
-    // Elements of a row lie side by side, in runs that are worth it.
+    // Elements of a row are contiguous, in runs that are worth it.
     bool has_runs() const {
         const bool is_dense = inside.rank == 0 || along.steps[inside.rank - 1] == along.element;
         return is_dense && length <= kMaxShort && (run() >= 8 || !has_neighbours());
     }
     int64_t columns() const { return kept.rank > 0 ? kept.sizes[kept.rank - 1] : 0; }
-    // Rows that follow on each other begin side by side, and are more than a thread's work together.
+    // Consecutive rows begin at consecutive addresses, and are more than a thread's work together.
     bool has_neighbours() const {
         const bool is_dense = kept.rank > 0 && start.steps[kept.rank - 1] == start.element;
         return is_dense && count <= kMaxShort && length <= kMaxShort && columns() * length >= 128;

@@ -1,4 +1,4 @@
-// Folding rows whose elements lie side by side: a few neighbouring threads to a short row, a group to a long one or to
+// Folding contiguous rows: a few neighbouring threads to a short row, a group to a long one or to
 // a part of it.
 #ifndef DIOPI_CUDA_FOLD_ROWS_H_
 #define DIOPI_CUDA_FOLD_ROWS_H_

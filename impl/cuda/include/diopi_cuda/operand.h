@@ -25,7 +25,7 @@
 
 namespace diopi::cuda {
 
-// How many dimensions may be left when those that lie side by side in memory are one.
+// How many dimensions may be left when contiguous ones are merged.
 constexpr int kMaxDims = 12;
 
 // The element at `address`, whatever its dtype; any nonzero byte is true.

@@ -62,8 +62,8 @@ struct Paths {
     }
 };
 
-// Whether vectors of `bytes` bytes along the innermost dimension of an operand are one access each: its elements lie
-// side by side, and every stretch of them begins at a multiple.
+// Whether vectors of `bytes` bytes along the innermost dimension of an operand are one access each: its elements are
+// contiguous, and every stretch of them begins at a multiple.
 inline bool has_vectors(const Dims& dims, const Operand& operand, int64_t bytes) {
     const int inner = dims.rank - 1;
     auto places = reinterpret_cast<uint64_t>(operand.data);

@@ -1,4 +1,4 @@
-// Rows of elements side by side in memory: short ones each by a few neighbouring threads, longer ones by a group, in
+// Contiguous rows of elements: short ones each by a few neighbouring threads, longer ones by a group, in
 // registers between one pass and the next; rows that are too long for that in parts.
 #ifndef DIOPI_CUDA_ROWS_H_
 #define DIOPI_CUDA_ROWS_H_
