@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
-	@echo "make demo-torch train a ResNet and a decoder with PyTorch on droplet, beside the CPU"
+	@echo "make demo-torch train a ResNet and a decoder with PyTorch on droplet, compared with the CPU"
 	@echo "make build      compile once what the tests run (PRESET=plain, released, address, ...; docs/building.md)"
 	@echo "make unit       the tests that need no compiler, in under a minute"
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
@@ -97,7 +97,7 @@ cuda-sample: $(VENV)/ready
 	@$(BIN)/python tools/build_cuda.py --sample --jobs $(JOBS)
 
 # Everything that a machine with a GPU can show: all cases, those of models, streams, the memory of the device, and the
-# speed beside PyTorch's.
+# speed compared with PyTorch's.
 conformance-cuda: $(VENV)/ready
 	@$(BIN)/python tools/verify_cuda.py --jobs $(JOBS)
 

@@ -1,4 +1,4 @@
-"""How long the generator and the conformance suite take, beside what was promised. `make bench` runs it.
+"""How long the generator and the conformance suite take, compared with what was promised. `make bench` runs it.
 
 Each command runs several times in a process of its own (what a user waits for); load and check also inside one process.
 The fastest run counts: it is the one that the rest of the machine disturbed least. Where more processes want to run
@@ -68,7 +68,7 @@ def fastest(action: Callable[[], object], runs: int = RUNS) -> Times:
 
 
 def command(*arguments: str) -> Callable[[], object]:
-    """A run of diopigen as a user starts it: the console script beside this Python."""
+    """A run of diopigen as a user starts it: the console script in the folder of this Python."""
     program = str(Path(sys.executable).parent / "diopigen")
     return lambda: subprocess.run([program, *arguments], cwd=ROOT, check=True, capture_output=True)
 

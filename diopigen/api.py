@@ -37,7 +37,7 @@ class Workspace:
 
 
 def package_data(name: str) -> Path:
-    """A folder that travels with the package: beside it in a checkout, inside it in a wheel."""
+    """A folder that is distributed with the package: next to it in a checkout, inside it in a wheel."""
     package = Path(__file__).parent
     inside = package / "_data" / name
     return inside if inside.is_dir() else package.parent / name

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def no_collection() -> Iterator[None]:
     """Keeps the garbage collector away.
 
-    A spec is half a million small objects that all stay alive: while they are made, or others beside them, the
+    A spec is half a million small objects that all stay alive: while they are created, or others in addition, the
     collector would walk them again and again.
     """
     was_enabled = gc.isenabled()

@@ -15,7 +15,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, named as those of `diopigen conformance run`."""
     group = parser.getgroup("diopi", "conformance of a DIOPI kernel library")
     group.addoption("--diopi-lib", metavar="PATH", help="the library under test: every case becomes a test")
-    group.addoption("--diopi-runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)")
+    group.addoption("--diopi-runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)")
     group.addoption("--diopi-spec", metavar="DIR", help="folder of the spec (default: ./specs, else the built-in one)")
     group.addoption("--diopi-exceptions", metavar="FILE", help="known exceptions of the vendor (YAML)")
     group.addoption("--diopi-seed", type=int, default=0, metavar="N", help="seed of the drawn values")

@@ -1,4 +1,4 @@
-"""ResNet-18 and a Llama-style decoder in training on droplet, beside the CPU: `make demo-torch`.
+"""ResNet-18 and a Llama-style decoder in training on droplet, compared with the CPU: `make demo-torch`.
 
 Prints how the losses go on both, what ran on the CPU instead of the device, and writes the curves to
 build/demo-torch.png.
@@ -136,7 +136,7 @@ Rows = list[list[Colour]]
 
 
 def drawn(panels: Sequence[Curves]) -> Rows:
-    """One panel beside the other: each curve from the top left."""
+    """The panels next to each other: each curve from the top left."""
     rows: Rows = [[WHITE] * (WIDTH * len(panels)) for _ in range(HEIGHT)]
     for index, curves in enumerate(panels):
         left = WIDTH * index

@@ -2,7 +2,7 @@
 
 `make conformance-cuda` runs it. Steps, each of which `--only` may name: `build`, `cases` (the whole suite, by several
 processes that share the GPU), `models` (their calls), `streams` (several in one process), `sanitizer` (the fast share
-under compute-sanitizer) and `speed` (beside PyTorch). What cannot run here is said, not passed over; the exit code is 1
+under compute-sanitizer) and `speed` (compared with PyTorch). What cannot run here is reported; the exit code is 1
 where a step failed. With `--lib` and `--runtime` other libraries are verified, such as the emulated one.
 """
 

@@ -1,6 +1,7 @@
-"""What shims cost beside direct calls, and how long a full file of shims compiles: `python -m benchmarks.adaptor`.
+"""What shims cost compared with direct calls, and how long a full file of shims compiles: `python -m
+benchmarks.adaptor`.
 
-Everything is built and measured in one run, pinned to one core; each figure stands beside what was promised.
+Everything is built and measured in one run, pinned to one core; each figure is printed with the promised one.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def report_passing(lines: dict[str, Line], limits: Mapping[str, float]) -> Itera
 
 
 def report_conversions(lines: dict[str, Line]) -> Iterator[tuple[str, bool]]:
-    """Calls that convert int64 to int32 and back, beside the cost of making as many tensors."""
+    """Calls that convert int64 to int32 and back, compared with the cost of creating as many tensors."""
     for elements in (1, 120, 4096):
         for name in ("add", "cat", "adam"):
             tensors = lines[f"{name}.tensors.int64.{elements}"]

@@ -1,4 +1,4 @@
-// Measures calls through shims beside direct calls of the same operators, in one run, on one core.
+// Measures calls through shims and direct calls of the same operators, in one run, on one core.
 //
 // Output: one line per measurement, `name nanoseconds allocations temporaries`. The rounds of all measurements take
 // turns and the fastest round of each counts, so that a disturbance hits all alike.

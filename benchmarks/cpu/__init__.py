@@ -1,1 +1,1 @@
-"""The CPU library beside PyTorch, in one process, on the same tensors and threads."""
+"""The CPU library compared with PyTorch, in one process, on the same tensors and threads."""

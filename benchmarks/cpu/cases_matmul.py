@@ -20,7 +20,7 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 def case(
     device: Device, name: str, size: str, out: torch.Tensor, given: tuple[object, ...], theirs: Callable[[], object]
 ) -> Case:
-    """Our call into `out` beside theirs."""
+    """Our call into `out` and theirs."""
     return Case("matmul", name, size, device.call(name, out, *given), theirs, floor=FLOOR)
 
 

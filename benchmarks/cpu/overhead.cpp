@@ -1,4 +1,4 @@
-// What a call costs beside its work: nanoseconds of calls on one element, through the host runtime.
+// What a call costs in addition to its work: nanoseconds of calls on one element, through the host runtime.
 // Prints a line for each: the function, nanoseconds.
 #include <diopi/functions.h>
 #include <diopigen/device.h>

@@ -1,1 +1,1 @@
-"""Speed of the CUDA library beside PyTorch's CUDA build."""
+"""Speed of the CUDA library compared with PyTorch's CUDA build."""

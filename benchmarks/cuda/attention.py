@@ -1,4 +1,4 @@
-"""FlashAttention and its gradient beside PyTorch's scaled_dot_product_attention, in float16 and bfloat16."""
+"""FlashAttention and its gradient compared with PyTorch's scaled_dot_product_attention, in float16 and bfloat16."""
 
 from __future__ import annotations
 

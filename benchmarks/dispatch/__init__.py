@@ -1,1 +1,1 @@
-"""What the dispatch library costs beside a direct call."""
+"""What the dispatch library costs compared with a direct call."""

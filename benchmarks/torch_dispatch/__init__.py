@@ -1,1 +1,1 @@
-"""What a call costs through the glue for PyTorch, beside PyTorch's own CPU kernels."""
+"""What a call costs through the glue for PyTorch, compared with PyTorch's own CPU kernels."""

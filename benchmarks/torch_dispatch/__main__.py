@@ -1,4 +1,4 @@
-"""`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, beside PyTorch on the CPU.
+"""`python -m benchmarks.torch_dispatch`: one-element operators and a small decoder, compared with PyTorch on the CPU.
 
 Needs torch; the backend of droplet is built where the environment does not name one (`tools/torch_build.py`). The first
 table runs on a vendor's library whose kernels do nothing, so that it shows the glue alone; the second on droplet.

@@ -61,7 +61,7 @@ def library_options(command: _Command) -> _Command:
     """The options that name what is tested and how."""
     options = (
         click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
-        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
+        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
         click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
         click.option(
@@ -85,7 +85,7 @@ def passing_library_options(what: str) -> Callable[[_Command], _Command]:
         click.option(
             "--lib", required=True, metavar="PATH", help=f"A library that passes: {what} are wrapped around it."
         ),
-        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: sought beside the library)."),
+        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)."),
     )
 
 

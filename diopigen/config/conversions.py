@@ -20,7 +20,7 @@ RULES: Rules = {
     "config-cast-twice": Rule(WARNING, "a conversion is given once in a list"),
     "config-narrowing": Rule(NOTE, "a conversion can hold the values that it converts"),
     "config-layout-twice": Rule(WARNING, "a layout is given once in a list"),
-    "config-layout-beside-any": Rule(WARNING, "ND, which allows every layout, stands alone"),
+    "config-layout-with-any": Rule(WARNING, "ND, which allows every layout, stands alone"),
 }
 
 _SHOWN = 8
@@ -107,7 +107,7 @@ def _layouts(layouts: Sequence[Word], report: Reporter) -> None:
             report("config-layout-twice", f"'{layout}' is given twice", layout.span, notes=notes, fix="remove it")
     if "ND" in first and len(first) > 1:
         message = "ND allows every layout, so that the others have no effect"
-        report("config-layout-beside-any", message, first["ND"].span, fix="remove ND, or the others")
+        report("config-layout-with-any", message, first["ND"].span, fix="remove ND, or the others")
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ def _all_casts(entries: Sequence[Entry]) -> Iterator[WrittenCast]:
 
 
 def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
-    """What a conversion can lose beside precision, in words, or None where every value stays in range."""
+    """What a conversion can lose in addition to precision, in words, or None where every value stays in range."""
     if source.name == target.name or source.kind == "bool":
         return None
     if target.kind == "bool":

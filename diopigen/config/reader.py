@@ -107,7 +107,7 @@ class _Reader:
         misplaced = [entry for entry in named if entry.key in grammar.KEYS]
         for entry in misplaced:
             owner = named[0].key
-            message = f"'{entry.key}' stands beside '{owner}', not below it"
+            message = f"'{entry.key}' is at the level of '{owner}', not below it"
             fix = f"indent it by two spaces more than '{owner}'"
             if owner in grammar.KEYS:
                 message = f"'{entry.key}' belongs to no entry"

@@ -1,4 +1,4 @@
-"""Rules about entries beside each other: said twice, said for nothing, said too early."""
+"""Rules about pairs of entries: repeated, without effect, or too early."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def rounded(values: Array, dtype: str) -> Array:
 
 def widest(values: Array) -> Array:
     """Numbers in the type in which oracles compute: float64 or complex128, long double for what is in float64 already,
-    so that the oracle's roundings are small beside those of the dtype. Integers and bools stay."""
+    so that the oracle's roundings are small compared with those of the dtype. Integers and bools stay."""
     if values.dtype.kind == "f":
         return values.astype(np.float64 if values.dtype.itemsize < 8 else np.longdouble)
     if values.dtype.kind == "c":

@@ -146,7 +146,7 @@ class Results:
     library_version: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     runtime: str = ""
-    """The host runtime, for commands that repeat a case; empty where it is found beside the library."""
+    """The host runtime, for commands that repeat a case; empty where it is found in the library's folder."""
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()

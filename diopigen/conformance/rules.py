@@ -39,7 +39,7 @@ RULES = {
     "report-mixed": "Results that are merged come from one library, one seed and one number of shards.",
     "report-shard-missing": "Results that are merged are those of all shards.",
     "launcher-missing": "The command that starts the processes of a run (--launcher) is there.",
-    "dispatch-missing": "The dispatch library lies beside the library under test, where --through asks for it.",
-    "runtime-missing": "The host runtime lies beside the library under test, or is named.",
+    "dispatch-missing": "The dispatch library is in the folder of the library under test, where --through asks for it.",
+    "runtime-missing": "The host runtime is in the folder of the library under test, or is named.",
     "runtime-incomplete": "The host runtime has all functions that the suite makes tensors with.",
 }

@@ -82,7 +82,7 @@ def scan_vendor(
 
     `directory` is `impl/<vendor>`, of which the folders `functions*` count where there are any, or a folder that
     counts as a whole. The public headers `prelude` are included ahead of each file. `namespaces` are those that
-    hold implementations (`impl::camb`) beside the global one; None takes every namespace with a name.
+    hold implementations (`impl::camb`) in addition to the global one; None takes every namespace with a name.
     What is unreadable, and headers that do not parse, are errors in `sink`; raises `Failure` without libclang.
     """
     report = Reporter(RULES, sink)
@@ -273,7 +273,7 @@ def _report_incomplete(found: Mapping[str, tuple[Note | None, tuple[str, ...]]],
 def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple[str, ...]:
     """Checks a vendor's definitions against the interface; returns the implemented functions in its order.
 
-    A definition with another signature counts as implemented. One that stands beside a right one in the same
+    A definition with another signature counts as implemented. One next to a right one in the same
     namespace is an overload of the vendor's own, and no finding.
     """
     report = Reporter(RULES, sink)

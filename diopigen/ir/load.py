@@ -284,7 +284,7 @@ def _device_function(node: MappingNode) -> DeviceFunction:
 
 
 def _aten(state: _State) -> tuple[str, dict[str, str], Aten]:
-    """The release, the schemas by overload name and the rest of the files in `aten/`, with `torch.yaml` beside it."""
+    """The release, the schemas by overload name and the rest of the files in `aten/`, with `torch.yaml`."""
     folder = state.root / "aten"
     release, schemas = "", {}
     structured: list[StructuredGroup] = []

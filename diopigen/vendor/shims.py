@@ -44,7 +44,7 @@ _MACRO = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """A vendor's folder, its name as in `impl::NAME`, and its configuration; None for what is found beside it."""
+    """A vendor's folder, its name as in `impl::NAME`, and its configuration; None for the one in the folder."""
 
     directory: Path
     name: str

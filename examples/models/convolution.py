@@ -23,7 +23,7 @@ def initialised(network: nn.Module) -> None:
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions of 3 x 3 beside the identity."""
+    """Two convolutions of 3 x 3 and a skip connection."""
 
     expansion = 1
 
@@ -41,7 +41,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """A convolution of 3 x 3 between two of 1 x 1, beside the identity."""
+    """A convolution of 3 x 3 between two of 1 x 1, and a skip connection."""
 
     expansion = 4
 

@@ -31,7 +31,7 @@ class Stream {
     void destroy();
 
   private:
-    // Beside the handle, because a null handle is a valid stream.
+    // In addition to the handle, because a null handle is a valid stream.
     bool created_ = false;
     diopiStreamHandle_t handle_ = nullptr;
 };

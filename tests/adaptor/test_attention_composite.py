@@ -205,4 +205,4 @@ def test_dtype_that_the_interface_has_not_is_refused(call: Caller) -> None:
     assert call.library.last_error() == "diopiFlashAttention: parameter 'q' must not be float32"
     arguments = {**given(call, q, k, v), "k": call.tensor(k, "float16"), "out": out, "softmax_lse": lse}
     assert call("diopiMultiHeadAttention", **arguments) == DTYPE_NOT_SUPPORTED
-    assert call.library.last_error() == "diopiMultiHeadAttention: parameter 'k' must not be float16 beside float32"
+    assert call.library.last_error() == "diopiMultiHeadAttention: parameter 'k' must not be float16 with float32"

@@ -128,7 +128,7 @@ def compare_all(loaded: tuple[Library, dict[str, FunctionRule]], interface: Inte
         check_received(library, function, rules[function.name])
         for tensor, values in expected.items():
             assert library.values(tensor) == values, (function.name, tensor, rules[function.name])
-        # Nothing beside the elements has changed either, and what is not written is as it was.
+        # Nothing around the elements has changed either, and what is not written is as it was.
         for tensor, memory in expected_memory.items():
             assert len(library.memory(tensor)) == len(memory)
             if tensor.dtype not in ("bool", *COMPLEX):

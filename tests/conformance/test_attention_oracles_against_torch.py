@@ -50,12 +50,12 @@ def _bias(setting: dict[str, Any]) -> Any:
     keys = setting["k"].shape[1]
     bias = np.zeros((HEADS, QUERIES, keys))
     for head, i, j in np.ndindex(*bias.shape):
-        beside = i + keys - QUERIES
+        diagonal = i + keys - QUERIES
         left, right = setting["window_size_left"], setting["window_size_right"]
-        hidden = (setting["is_causal"] and j > beside) or (left >= 0 and j < beside - left)
-        hidden = hidden or (right >= 0 and j > beside + right)
+        hidden = (setting["is_causal"] and j > diagonal) or (left >= 0 and j < diagonal - left)
+        hidden = hidden or (right >= 0 and j > diagonal + right)
         if setting["alibi_slopes"] is not None:
-            bias[head, i, j] = -setting["alibi_slopes"][head] * abs(beside - j)
+            bias[head, i, j] = -setting["alibi_slopes"][head] * abs(diagonal - j)
         if hidden:
             bias[head, i, j] = -math.inf
     return torch.tensor(bias)

@@ -99,7 +99,7 @@ void queue_from_many_threads(int callers) {
                     sum += end - begin;
                     --active;
                 });
-                expect(sum == 100000, "a call beside others lost elements");
+                expect(sum == 100000, "a concurrent call lost elements");
             }
         });
     }

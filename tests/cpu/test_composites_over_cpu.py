@@ -19,8 +19,8 @@ from diopigen.ir.model import Interface
 # asked for is not looked at either. Two forms of hosts are refused: a float32 result of a float16 softmax, and
 # statistics of RMSNorm without trailing ones (docs/adaptors.md).
 REFUSED = {
-    "diopiSoftmax": "parameter 'out' must not be float32 beside float16",
-    "diopiLogSoftmax": "parameter 'out' must not be float32 beside float16",
+    "diopiSoftmax": "parameter 'out' must not be float32 with float16",
+    "diopiLogSoftmax": "parameter 'out' must not be float32 with float16",
     "diopiRMSNorm": "an output does not have the shape of the result",
 }
 KNOWN = (

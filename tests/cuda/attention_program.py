@@ -123,7 +123,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     return {name: array.astype(np.float32) for name, array in results.items()}
 
 
-def beside(library: AnyLibrary) -> dict[str, Array]:
+def other_operators(library: AnyLibrary) -> dict[str, Array]:
     """Operators around attention, with long rows, heads that are read by vectors, and large tiles."""
     generator = np.random.default_rng(11)
     results: dict[str, Array] = {}
@@ -165,7 +165,7 @@ def main() -> None:
         found = {
             f"{case.name}/{name}": array for case in (*CASES, DROPPED) for name, array in run(library, case).items()
         }
-        found |= beside(library)
+        found |= other_operators(library)
     np.savez(sys.argv[3], **found)
 
 

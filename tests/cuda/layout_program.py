@@ -154,7 +154,7 @@ class Checker:
         if not np.all(distance <= allowed):
             self.wrong.append(f"{label}: {np.sum(~(distance <= allowed))} of {out.size} elements, by {distance.max()}")
         elif np.sum(owner(out) != np.array(GUARD).astype(out.dtype)) > np.sum(out != np.array(GUARD).astype(out.dtype)):
-            self.wrong.append(f"{label}: writes beside the output")
+            self.wrong.append(f"{label}: writes outside of the output")
 
     def reductions(self) -> None:
         shapes: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (

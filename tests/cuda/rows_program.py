@@ -65,7 +65,7 @@ class Case:
                 x[0, :16384] = -np.inf if len(self.shape) == 2 and self.size == 1 else 1  # a whole part of a long row
                 x[0, -1] = 1
         else:
-            x += 20  # what differs is small beside the values
+            x += 20  # what differs is small compared with the values
             if self.operator == "batch_norm_infinite":
                 x.flat[0] = np.inf  # the element that moments are taken around
         made = {"x": x, "grad": generator.standard_normal(self.shape)}

@@ -43,15 +43,15 @@ def expected(case: Case) -> dict[str, Array]:
     q, k, v, grad = (case.operands()[name].astype(np.float64).swapaxes(1, 2) for name in ("q", "k", "v", "grad"))
     shared = case.heads // case.kv_heads
     k, v = (np.repeat(array, shared, axis=1) for array in (k, v))
-    beside = np.arange(case.queries)[:, None] + case.keys - case.queries
+    diagonal = np.arange(case.queries)[:, None] + case.keys - case.queries
     key = np.arange(case.keys)
     right = 0 if case.is_causal else case.right
     sees = np.ones((case.queries, case.keys), bool)
-    sees &= (key <= beside + right) | (right < 0)
-    sees &= (key >= beside - case.left) | (case.left < 0)
+    sees &= (key <= diagonal + right) | (right < 0)
+    sees &= (key >= diagonal - case.left) | (case.left < 0)
     scores = case.scale * q @ k.swapaxes(-1, -2)
     if case.has_slopes:
-        scores -= case.operands()["slopes"].astype(np.float64)[:, None, None] * np.abs(beside - key)
+        scores -= case.operands()["slopes"].astype(np.float64)[:, None, None] * np.abs(diagonal - key)
     scores = np.where(sees, scores, -np.inf)
     top = np.max(scores, axis=-1, keepdims=True)
     shares = np.where(sees, np.exp(scores - np.where(np.isinf(top), 0, top)), 0)
@@ -119,7 +119,7 @@ def test_attention_is_what_its_definition_gives(
     assert [text for case in CASES for text in faults(case, found)] == []
 
 
-def test_what_stands_beside_attention(by_tiles: dict[str, Array]) -> None:
+def test_the_other_operators_of_attention(by_tiles: dict[str, Array]) -> None:
     """ScaledMaskedSoftmax, RotaryEmbedding and own products, against what is exact or nearly so."""
     found = by_tiles
     for dtype, rounding in (("float16", 2**-11), ("float64", 1e-12), ("complex64", 1e-7), ("int64", 0)):

@@ -76,7 +76,7 @@ def test_the_answers_are_those_of_the_elements() -> None:
 
 
 def test_slices_of_one_tensor_that_hosts_pass() -> None:
-    """Columns beside each other, the even and the odd ones, rows, a transposed matrix: what torch calls disjoint."""
+    """Adjacent columns, the even and the odd ones, rows, a transposed matrix: what torch calls disjoint."""
     left, right = View(4, 0, (8, 2), (4, 1)), View(4, 8, (8, 2), (4, 1))
     even, odd = View(4, 0, (16,), (2,)), View(4, 4, (16,), (2,))
     rows, below = View(4, 0, (4, 4), (4, 1)), View(4, 64, (4, 4), (1, 4))

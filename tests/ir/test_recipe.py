@@ -132,5 +132,5 @@ def test_an_argument_is_refused_and_left_out(text: str) -> None:
     assert read(text) == ({}, [REFUSED[text]])
 
 
-def test_what_is_sound_stays_beside_what_is_not() -> None:
+def test_what_is_valid_is_kept_where_something_is_not() -> None:
     assert read("n: 1\nflag: 2\nx: 3") == ({"n": 1, "x": 3}, ["2:7 '2' is no value of type bool ('flag')"])

@@ -289,7 +289,7 @@ def test_a_pipe_where_a_file_should_be(tmp_path: Path) -> None:
     )
 
 
-def test_check_shows_what_is_in_the_way_beside_the_rest(tmp_path: Path) -> None:
+def test_check_shows_what_is_in_the_way_and_the_rest(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     sink = Sink()
     check(plan_of({"a": b"1", "b": b"2"}), tmp_path, sink)

@@ -1,4 +1,4 @@
-"""A sample of an operator on the device beside the same on the CPU.
+"""A sample of an operator on the device compared with the same on the CPU.
 
 Samples are those of PyTorch's own tests. Both sides get tensors of their own, with the same strides, so that neither
 sees what the other writes.

@@ -1,5 +1,5 @@
-"""What PyTorch's databases of tests found once, each alone: dtypes beside the interface, nothing to reduce, and the end
-of the process."""
+"""What PyTorch's databases of tests found once, each alone: dtypes outside of the interface, nothing to reduce, and the
+end of the process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RUNS = 12 if WHOLE else 2
 
 @pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64, torch.complex32], ids=str)
 @pytest.mark.filterwarnings("ignore")  # that the numbers are real
-def test_dtypes_beside_the_interface_are_copied(dtype: torch.dtype, droplet: Any) -> None:
+def test_dtypes_outside_of_the_interface_are_copied(dtype: torch.dtype, droplet: Any) -> None:
     whole = torch.arange(12, dtype=torch.float32).reshape(3, 4)
     there = whole.to(droplet).t().to(dtype)
     assert torch.equal(there.cpu().to(torch.float32), whole.t())

@@ -124,7 +124,7 @@ def test_the_command_is_missing(tmp_path: Path) -> None:
         "cmake_minimum_required(VERSION 3.24)\nproject(p LANGUAGES NONE)\nfind_package(diopigen REQUIRED)\n"
         "diopigen_generate(TARGET x OUT out)\n"
     )
-    # A copy, so that the environment of this checkout is not found beside it.
+    # A copy, so that the environment of this checkout is not found next to it.
     shutil.copytree(ROOT / "cmake", tmp_path / "elsewhere/cmake")
     done = subprocess.run(
         ["cmake", "-B", "build", f"-Ddiopigen_DIR={tmp_path}/elsewhere/cmake"],

@@ -18,7 +18,7 @@ MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A spec with operators behind a link, and with a pipe, a link to nothing and links in circles beside them."""
+    """A spec with operators behind a link, and with a pipe, a link to nothing and circular links."""
     spec = tmp_path / "spec"
     spec.mkdir()
     for source in MINIATURE.iterdir():

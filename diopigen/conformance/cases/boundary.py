@@ -95,8 +95,8 @@ def _formula(function: Function, resolver: Resolver) -> Iterator[Case]:
         for pair in pairs:
             one, two = arguments.get(pair.one), arguments.get(pair.two)
             if isinstance(one, Operand) and isinstance(two, Operand) and one.dtype == two.dtype:
-                both = [(base, beside) for base in _BASES for beside in neighbours(base, one.dtype)]
-                chosen = {pair.one: [base for base, _ in both], pair.two: [beside for _, beside in both]}
+                both = [(base, neighbour) for base in _BASES for neighbour in neighbours(base, one.dtype)]
+                chosen = {pair.one: [base for base, _ in both], pair.two: [neighbour for _, neighbour in both]}
                 yield from _placed(function, maker, Choice(dtype, step), f"{pair.one}-{pair.two}", chosen)
 
 

@@ -143,7 +143,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
 _WEIGHED = frozenset({"attention_llm_ext", "detection_mmcv"})
 """Families whose operators may leave out what has the weight 0."""
 _AGREED = frozenset({"reduction", "rounding", "transcendental", "matmul", "attention"})
-"""Tolerances beside `exact` whose operators have agreed results for infinities and NaN."""
+"""Tolerances other than `exact` whose operators have agreed results for infinities and NaN."""
 
 
 def _special(value: Value, dtype: str, drawn: Drawn) -> Value:

@@ -88,8 +88,8 @@ def _lists_with(entries: tuple[int, ...], number: int) -> Iterator[Argument]:
 def _counts(form: object, side: int, evaluate: Evaluate) -> Iterator[int]:
     """Numbers of entries or dimensions next to those that are legal."""
     if isinstance(form, tuple):
-        beside = (number + side for number in sorted(form, reverse=True))
-        yield from (count for count in beside if count >= 0 and count not in form)
+        adjacent = (number + side for number in sorted(form, reverse=True))
+        yield from (count for count in adjacent if count >= 0 and count not in form)
         return
     end, is_legal = _end(form, side) if isinstance(form, Interval) else (form, True)
     limit = evaluate(end)  # type: ignore[arg-type]  # a key of another form has one expression

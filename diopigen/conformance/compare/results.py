@@ -21,7 +21,7 @@ itself may be off by (`own_error`), and a, b and tiny follow from the operator's
 
 The sum of n rounded terms is off by sqrt(n) roundings as a rule and by n at worst; the bound lies between, and an error
 in one term of the sum is far above it. NaN and infinities must be in the same places. Where the exact result lies
-beyond the largest number, or the terms do, infinity is accepted beside numbers within the bound.
+beyond the largest number, or the terms do, infinity is accepted as well as numbers within the bound.
 
 `narrowed`, the sum of |p| |v| over the terms p v of a result, is what the class `attention` adds: matrix units multiply
 operands of one dtype, so a kernel rounds the factor p, which it has computed in float32, to the dtype of v. Each term
@@ -60,7 +60,7 @@ class Bound:
 
 
 _ROUNDINGS = 8
-"""What a term goes through beside being added up: a function, which NumPy's vector instructions evaluate to 4 units in
+"""What is applied to a term before it is added up: a function, which NumPy's vector instructions evaluate to 4 units in
 the last place at worst (8 roundings), or a few single operations."""
 
 

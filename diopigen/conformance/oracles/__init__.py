@@ -30,7 +30,7 @@ class Expected:
     (default: the size of the result), `terms` how many numbers: both widen the bound. `narrowed` is the size of terms
     of which the class of the operator lets a kernel round one factor to the operands' dtype. `precision` is the dtype
     that the computation ran in where it is less precise than the output. Where `free` holds, any value is accepted,
-    where `or_nan` holds, NaN beside the value of a float.
+    where `or_nan` holds, NaN as well as the value of a float.
     """
 
     values: Array
@@ -154,7 +154,7 @@ def answer_of(call: Call) -> Answer:
 
 
 def oracles() -> Mapping[str, Oracle]:
-    """All handwritten oracles by operator; the modules beside this one are read once."""
+    """All handwritten oracles by operator; the modules of this package are imported once."""
     global _loaded
     if not _loaded:
         for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):

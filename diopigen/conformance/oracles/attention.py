@@ -13,7 +13,8 @@ from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracl
 
 
 def visible(queries: int, keys: int, left: int, right: int) -> Array:
-    """Which keys each query sees: query i stands beside key i + keys - queries; negative windows have no end."""
+    """Which keys each query sees: a bottom-right aligned band, where query i has its diagonal at key i + keys -
+    queries; negative windows have no end."""
     distance = np.arange(keys) - (np.arange(queries)[:, None] + keys - queries)
     seen = np.ones((queries, keys), dtype=bool)
     if left >= 0:

@@ -1,6 +1,7 @@
 """Kernel expressions over the elements of a call.
 
-- Beside each value goes the size of the terms that were added up to it, which `compare` bounds the error by: sizes of
+- Each value is accompanied by the size of the terms that were added up to it, which `compare` bounds the error by:
+  sizes of
   sums add up, those of products multiply, and a function carries over the error of an argument that was computed.
 """
 

@@ -1,4 +1,5 @@
-"""A vendor's known exceptions in the established Python form: `device_configs.py` beside `diopi_configs.py`.
+"""A vendor's known exceptions in the established Python form: `device_configs.py`, which accompanies
+`diopi_configs.py`.
 
 A group of `diopi_configs.py` stands for the recipe cases of its function, one for each recipe and dtype. What the
 exceptions say of them is carried over where the form has words for it: a whole group (`skip_all`), a dtype

@@ -292,7 +292,7 @@ def _tensor(group: Group, param: Parameter, gets_gradient: bool) -> Mapping[str,
 
 def _spelt(tensor: TensorRecipe) -> Literal:
     """Literal values; a permutation is the numbers from the last to the first, a definite matrix has its size plus one
-    on its diagonal and one elsewhere, beside peaks there are zeros."""
+    on its diagonal and one elsewhere, around peaks there are zeros."""
     if not isinstance(tensor.values, Drawn):
         values = _listed(tensor.values)
         # One value may stand for all elements.

@@ -17,7 +17,7 @@ STARTER_OPERATORS = {
     "Mul": "elementwise arithmetic of two tensors",
     "Div": "elementwise arithmetic with rounding modes",
     "Clamp": "optional bounds: the first operator with tensors that may be null",
-    "Where": "masks; a bool input beside numeric ones",
+    "Where": "masks; a bool input with numeric ones",
     "Neg": "simplest unary kernel",
     "Exp": "transcendental function of one tensor",
     "Sqrt": "optimizers and norms",

@@ -1,6 +1,6 @@
 """PyTorch on droplet: `import torch`, and the device "droplet" is there.
 
-Without autoload (`TORCH_DEVICE_BACKEND_AUTOLOAD=0`) import this package yourself. The libraries lie in `lib/` beside
+Without autoload (`TORCH_DEVICE_BACKEND_AUTOLOAD=0`) import this package yourself. The libraries are in `lib/` next to
 it, or where `TORCH_DROPLET_LIBRARIES` says.
 """
 

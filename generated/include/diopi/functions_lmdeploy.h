@@ -189,7 +189,7 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
  * @param[in,out] top_ks Candidates per sequence, read where top_ks_size is above 1, and limited to 1024; 0 becomes 1
  *         where top_p is 0 as well. Dtype: index. Shape: [batch_size].
  * @param[in,out] top_ps Probability mass per sequence, read where top_ps_size is above 1, and clamped to 0..1; 0
- *         becomes 1 beside a top_k. Dtype: float32. Shape: [batch_size].
+ *         becomes 1 where there is a top_k. Dtype: float32. Shape: [batch_size].
  * @param[out] skip_decode Whether a sequence has no top_k and is left to top-p sampling. Dtype: bool. Shape:
  *         [batch_size].
  * @param[in] batch_size Number of sequences.

@@ -595,7 +595,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
  * @param[in] sampling_ratio Samples per bin in each direction; 0 or less takes as many as the bin has pixels, rounded
  *         up. Default: 0.
  * @param[in] spatial_scale Factor from the coordinates of rois to those of the feature map. Default: 1.0.
- * @param[in] gamma Factor on the offsets beside the width or height of the region. Default: 0.1.
+ * @param[in] gamma Factor on the offsets, which also scale with the width or height of the region. Default: 0.1.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */

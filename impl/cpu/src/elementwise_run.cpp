@@ -250,7 +250,7 @@ void Elementwise::run(const Loops& loops) const {
     walk.inputs = input_count_;
     walk.outputs = output_count_;
     const int count = input_count_ + output_count_;
-    // Beside a result of halves, what is stored in another type becomes a half all the same.
+    // With a float16 or bfloat16 result, what is stored in another type becomes a half all the same.
     const auto prepare = [&](Operand& operand, const Tensor& tensor, bool is_rounded) {
         operand.data = static_cast<char*>(tensor.data);
         operand.strided = nullptr;

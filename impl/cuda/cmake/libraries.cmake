@@ -1,4 +1,4 @@
-# NVIDIA's libraries beside the toolkit's core, each optional: without one, own kernels do its work. They are looked for
+# NVIDIA's libraries in addition to the toolkit's core, each optional: without one, own kernels do its work. They are looked for
 # in the toolkit, on the machine, and among the wheels of the project's environment (`pip install diopigen[cuda]`).
 set(library_sources)
 set(library_includes)

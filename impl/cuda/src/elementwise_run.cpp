@@ -41,7 +41,7 @@ void exchange_operand(const Dims& dims, Operand& operand, int64_t count, Buffer&
 
 }  // namespace
 
-// Beside a result of halves, what is stored in another type becomes a half all the same.
+// With a float16 or bfloat16 result, what is stored in another type becomes a half all the same.
 Dtype KernelCall::half_of(const Tensor& tensor, Dtype computed, bool is_rounded) const {
     const bool applies = !tensor.is_null() && is_half(promoted_) && computed == Dtype::kFloat32 && is_rounded;
     return applies ? promoted_ : Dtype::kUnsupported;

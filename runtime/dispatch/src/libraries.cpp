@@ -24,9 +24,9 @@ std::string environment(const char* name) {
 }
 
 // A file in the folder of this library.
-std::string beside(const char* file) {
+std::string inOwnFolder(const char* file) {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(&beside), &info) == 0 || info.dli_fname == nullptr) {
+    if (dladdr(reinterpret_cast<void*>(&inOwnFolder), &info) == 0 || info.dli_fname == nullptr) {
         return file;
     }
     const std::string own = info.dli_fname;
@@ -140,12 +140,12 @@ Libraries load() {
     found.switches.dumpFolder = folder.empty() ? found.switches.dumpFolder : folder;
 
     found.vendorPath = environment("DIOPI_VENDOR_LIBRARY");
-    found.vendorPath = found.vendorPath.empty() ? beside("libdiopi_impl.so") : found.vendorPath;
+    found.vendorPath = found.vendorPath.empty() ? inOwnFolder("libdiopi_impl.so") : found.vendorPath;
     void* const vendor = opened(found.vendorPath, "the vendor's library", "DIOPI_VENDOR_LIBRARY");
 
     found.referencePath = environment("DIOPI_REFERENCE_LIBRARY");
     struct stat unused {};
-    const std::string usual = beside("libdiopi_reference.so");
+    const std::string usual = inOwnFolder("libdiopi_reference.so");
     if (found.referencePath.empty() && stat(usual.c_str(), &unused) == 0) {
         found.referencePath = usual;
     }

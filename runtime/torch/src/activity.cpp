@@ -1,5 +1,5 @@
 // What the device did, for torch.profiler: a record for each operator with a kernel of the device, from an event on the
-// stream before it to one behind it. It stands beside the CPU's records in tables and Chrome traces.
+// stream before it to one behind it. It is next to the CPU's records in tables and Chrome traces.
 #define FMT_HEADER_ONLY
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>

@@ -66,7 +66,7 @@ class Tree:
         self.prelude = prelude(self.files().values())
         self._lock = threading.Lock()
 
-    def beside(self, name: str) -> Tree:
+    def sibling(self, name: str) -> Tree:
         """The same units with a copy and objects of their own, in a folder below this one's."""
         other = copy.copy(self)
         other.folder = self.folder / name
@@ -207,8 +207,8 @@ def _is_fresh(target: Path, source: Path) -> bool:
 
 def _tool(name: str) -> str:
     """A tool of the environment that this runs in, else the one of the machine."""
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.exists() else name
+    script = Path(sys.executable).parent / name
+    return str(script) if script.exists() else name
 
 
 def _run(command: Sequence[str], directory: Path) -> None:

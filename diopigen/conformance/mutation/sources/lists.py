@@ -1,4 +1,4 @@
-"""Reads the two lists that lie beside the sources: faults with a name, and changes that are no faults."""
+"""Reads the two lists next to the sources: faults with a name, and changes that are no faults."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Workshop:
 
     @cached_property
     def _equivalence(self) -> Equivalence:
-        return Equivalence(self.tree.beside("plain"), self.files, self.scan.includes)
+        return Equivalence(self.tree.sibling("plain"), self.files, self.scan.includes)
 
     def _injected(self, done: int, total: int, result: Result) -> None:
         if done % 25 == 0 or done == total or result.outcome == "survived":

@@ -9,7 +9,8 @@ using namespace diopi::cpu;
 
 namespace {
 
-// The contract leaves the dtype of the result to the library: that of the operands, or float32 beside halves.
+// The contract leaves the dtype of the result to the library: that of the operands, or float32 for float16 and
+// bfloat16.
 void take(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, int64_t dim) {
     const bool is_mixed = (is_half(out.dtype) && first.dtype == Dtype::kFloat32) ||
                           (out.dtype == Dtype::kFloat32 && is_half(first.dtype));

@@ -74,10 +74,11 @@ struct Dropout {
     }
 };
 
-// What makes a score of the product of a query and a key. Query i stands beside key i + keys - queries.
+// What makes a score of the product of a query and a key. Masks are bottom-right aligned: the diagonal of query i is
+// key i + keys - queries.
 struct Scoring {
     double scale = 1;
-    int64_t left = -1;                       // keys before the one beside a query that it sees; negative for all
+    int64_t left = -1;                       // keys before its diagonal that a query sees; negative for all
     int64_t right = -1;                      // keys behind it
     const float* slopes = nullptr;           // linear bias: -slope * distance
     int64_t slope_stride = 0;                // from one sequence to the next; heads are contiguous
@@ -93,9 +94,9 @@ struct Span {
 };
 
 DIOPI_SHARED inline Span window(const Scoring& scoring, const Sequence& sequence, int64_t query) {
-    const int64_t beside = query + sequence.keys - sequence.queries;
-    const int64_t last = scoring.right < 0 ? sequence.keys : std::min(sequence.keys, beside + scoring.right + 1);
-    const int64_t first = scoring.left < 0 ? 0 : std::max<int64_t>(0, beside - scoring.left);
+    const int64_t diagonal = query + sequence.keys - sequence.queries;
+    const int64_t last = scoring.right < 0 ? sequence.keys : std::min(sequence.keys, diagonal + scoring.right + 1);
+    const int64_t first = scoring.left < 0 ? 0 : std::max<int64_t>(0, diagonal - scoring.left);
     return {first, std::max(first, last)};
 }
 
@@ -140,7 +141,7 @@ template <typename T>
 int64_t score_row(const Problem& problem, const Scoring& scoring, const Place& place, Span span, const T* query,
                   const T* keys, T* scores) {
     const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
-    const int64_t beside = place.query + sequence.keys - sequence.queries;
+    const int64_t diagonal = place.query + sequence.keys - sequence.queries;
     const T scale = static_cast<T>(scoring.scale);
     for (int64_t j = span.first; j < span.last; ++j) {
         scores[j] = scale * dot(query, keys + j * problem.key_rows.row, problem.size);
@@ -148,7 +149,7 @@ int64_t score_row(const Problem& problem, const Scoring& scoring, const Place& p
     if (scoring.slopes != nullptr) {
         const T slope = static_cast<T>(scoring.slopes[place.sequence * scoring.slope_stride + place.head]);
         for (int64_t j = span.first; j < span.last; ++j) {
-            scores[j] -= slope * static_cast<T>(std::abs(beside - j));
+            scores[j] -= slope * static_cast<T>(std::abs(diagonal - j));
         }
     }
     int64_t seen = span.last - span.first;

@@ -1,4 +1,4 @@
-// What operators of language models do to elements, beside attention itself.
+// What operators of language models do to elements, other than attention itself.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_KERNELS_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_KERNELS_H_

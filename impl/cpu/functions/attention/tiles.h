@@ -60,10 +60,10 @@ struct QueryBlock {
             std::fill(row + to, row + width, kHidden);
             int64_t seen = to - from;
             if (scoring.slopes != nullptr) {
-                const int64_t beside = first.query + i + sequence.keys - sequence.queries;
+                const int64_t diagonal = first.query + i + sequence.keys - sequence.queries;
                 const auto slope = static_cast<T>(scoring.slopes[first.sequence * scoring.slope_stride + first.head]);
                 for (int64_t j = from; j < to; ++j) {
-                    row[j] -= slope * static_cast<T>(std::abs(beside - begin - j));
+                    row[j] -= slope * static_cast<T>(std::abs(diagonal - begin - j));
                 }
             }
             if (scoring.mask != nullptr) {

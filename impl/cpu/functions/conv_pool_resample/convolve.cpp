@@ -28,7 +28,7 @@ Convolution convolution_of(int space, const Args& args, const Tensor& images, co
             {window_of(space, args), space_of(images, space), space_of(responses, space)}};
 }
 
-// What the contract leaves open: gradients share no memory with anything, and that of the weight may be wider beside
+// What the contract leaves open: gradients share no memory with anything, and that of the weight may be wider for
 // halves. One that is not wanted is null.
 template <typename Args>
 void check_gradients(const Args& args) {
@@ -46,7 +46,7 @@ void check_gradients(const Args& args) {
     }
 }
 
-// Sums in a wider dtype, which hosts ask for beside halves, are made of operands of that dtype.
+// Sums in a wider dtype, which hosts request for float16 and bfloat16, are made of operands of that dtype.
 template <typename Args>
 void find_grad_weight(const Args& args, const Tensor& image, const Tensor& response, const Convolution& convolution) {
     if (args.grad_weight.numel == 0) {

@@ -1,4 +1,4 @@
-// What products of matrices do to elements, beside the products.
+// What products of matrices do to elements, other than the products.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CPU_FUNCTIONS_LINALG_MATMUL_KERNELS_H_
 #define DIOPI_CPU_FUNCTIONS_LINALG_MATMUL_KERNELS_H_

@@ -15,7 +15,7 @@
 
 namespace diopi::cpu {
 
-// Factors have the dtype of the input, or float32 beside halves, as mixed precision has them.
+// Factors have the dtype of the input, or float32 for float16 and bfloat16, as mixed precision has them.
 inline void require_factor_dtypes(std::initializer_list<const Tensor*> factors, const Tensor& input) {
     const bool is_half = input.dtype == Dtype::kFloat16 || input.dtype == Dtype::kBfloat16;
     for (const Tensor* factor : factors) {

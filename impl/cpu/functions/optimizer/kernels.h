@@ -1,4 +1,4 @@
-// What optimizers do to elements, beside the kernels of the spec.
+// What optimizers do to elements, in addition to the kernels of the spec.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_
 #define DIOPI_CPU_FUNCTIONS_OPTIMIZER_KERNELS_H_

@@ -97,7 +97,7 @@ struct RowScores {
     int64_t mask_step = 0;
     int first;  // of the keys of the block that the window shows
     int last;
-    int beside;  // the key of the block that stands beside the query
+    int diagonal;  // the key of the block at the query's diagonal
 
     DIOPI_DEVICE RowScores(const Block& block, const Scoring& scoring, const RowPlace& place)
         : scale(static_cast<S>(scoring.scale)) {
@@ -106,7 +106,7 @@ struct RowScores {
         const int64_t to = span.last - block.first_key;
         first = static_cast<int>(from < block.width ? from : block.width);
         last = static_cast<int>(to < block.width ? to : block.width);
-        beside = static_cast<int>(place.query + place.own.keys - place.own.queries - block.first_key);
+        diagonal = static_cast<int>(place.query + place.own.keys - place.own.queries - block.first_key);
         if constexpr (!kPlain) {
             if (scoring.slopes != nullptr) {
                 slope = static_cast<S>(scoring.slopes[place.sequence * scoring.slope_stride + place.head]);
@@ -131,7 +131,7 @@ struct RowScores {
         if constexpr (kPlain) {
             return scale * product;
         } else {
-            const int distance = beside < key ? key - beside : beside - key;
+            const int distance = diagonal < key ? key - diagonal : diagonal - key;
             return scale * product - slope * static_cast<S>(distance);
         }
     }

@@ -20,7 +20,7 @@ struct DevicePlaces {
     int64_t sizes[kMaxDims];  // of the index
     Divider dividers[kMaxDims];
     int64_t steps[kMaxDims];  // of the target, in elements
-    int64_t columns = 1;      // elements of the index beside dimension `at`
+    int64_t columns = 1;      // elements of the index in the other dimensions than `at`
     int64_t inner = 1;        // elements of the index behind it
 
     DevicePlaces(const std::vector<int64_t>& target, const std::vector<int64_t>& index, int64_t dim)

@@ -1,4 +1,4 @@
-// What products ask for beside products: conjugated factors and sums over rows.
+// What products need in addition to products: conjugated factors and sums over rows.
 #include "diopi_cuda/fold.h"
 #include "diopi_cuda/size.h"
 #include "linalg_matmul/batches.h"

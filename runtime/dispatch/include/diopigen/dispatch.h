@@ -5,8 +5,8 @@
  * copies in host memory.
  *
  * Environment, read once, when the library is first used:
- *   DIOPI_VENDOR_LIBRARY     path of the vendor's library; libdiopi_impl.so beside this one
- *   DIOPI_REFERENCE_LIBRARY  path of the reference library; libdiopi_reference.so beside this one, where it exists
+ *   DIOPI_VENDOR_LIBRARY     path of the vendor's library; libdiopi_impl.so in this one's folder
+ *   DIOPI_REFERENCE_LIBRARY  path of the reference library; libdiopi_reference.so in this one's folder, where it exists
  *   DIOPI_FALLBACK           warn (the default): an operator that falls back is named once; log: every such call is;
  *                            off: what the vendor lacks answers diopiNoImplement
  *   DIOPI_LOG                expression: calls of these functions are written to stderr

@@ -113,7 +113,7 @@ const Registration flags(
         inverted("centered", "the second moment is centered where it is not, and the reverse"),
         inverted("maximize", "the loss grows where it shrinks, and the reverse"),
         inverted("is_causal", "attention is causal where it is not, and the reverse"),
-        inverted("interleaved", "pairs of a rotation lie beside each other where they do not, and the reverse"),
+        inverted("interleaved", "pairs of a rotation are taken as adjacent where they are not, and the reverse"),
         inverted("conj", "rotations turn the other way"),
         inverted("descending", "the order is reversed"),
         inverted("largest", "the smallest are taken for the largest"),

@@ -163,7 +163,7 @@ const Registration registration(
          named("Maximum Minimum Max Min MaxAll MinAll Amax Argmax Argmin Sort Gt Lt Ge Le GtScalar LtScalar Div "
                "Remainder Mean Sum Prod Cumsum CastDtype Clamp ClampScalar ClampMax ClampMin Abs Sign Sqrt Exp"),
          unsignedAsSigned},
-        {"integer-number-through-float", "an integral number beside a tensor is rounded to float32",
+        {"integer-number-through-float", "an integral number next to a tensor is rounded to float32",
          havingType(Type::scalar), beforehand([](Call& call) {
              if (!staysIntegral(call)) return false;
              bool changed = false;
@@ -175,7 +175,7 @@ const Registration registration(
              }
              return changed;
          })},
-        {"fraction-of-number-lost", "a fractional number beside a tensor is cut to an integer",
+        {"fraction-of-number-lost", "a fractional number next to a tensor is cut to an integer",
          havingType(Type::scalar), beforehand([](Call& call) {
              bool changed = false;
              for (int i = 0; i < call.signature().count; ++i) {

@@ -22,7 +22,7 @@ char* begin(const View& view) {
 }
 
 // Tensors that the library allocates have no guards around them.
-Behaviour besideOutputs(std::function<bool(const View&)> write) {
+Behaviour aroundOutputs(std::function<bool(const View&)> write) {
     return [write = std::move(write)](Call& call) {
         const auto places = call.outputPlaces();
         std::vector<View> views;
@@ -89,18 +89,18 @@ const Registration registration(
     "memory",
     {
         {"byte-past-the-end", "one byte behind each output is written", every(),
-         besideOutputs([](const View& view) { return *end(view) ^= 1, true; })},
+         aroundOutputs([](const View& view) { return *end(view) ^= 1, true; })},
         {"byte-before-the-start", "one byte before each output is written", every(),
-         besideOutputs([](const View& view) { return *(begin(view) - 1) ^= 1, true; })},
+         aroundOutputs([](const View& view) { return *(begin(view) - 1) ^= 1, true; })},
         {"vector-past-the-end", "whole vectors of 16 bytes are written, past the end of short outputs", every(),
-         besideOutputs([](const View& view) {
+         aroundOutputs([](const View& view) {
              const int64_t bytes = view.count() * view.itemsize();
              if (!view.isContiguous() || bytes % 16 == 0) return false;
              std::memset(end(view), 0, static_cast<size_t>(16 - bytes % 16));
              return true;
          })},
         {"gap-written", "a byte between the elements of a strided output is written", every(),
-         besideOutputs(writeIntoGap)},
+         aroundOutputs(writeIntoGap)},
         {"input-changed", "the first element of the first input is changed", determined(), afterCall([](Call& call) {
              for (const View& input : call.inputs()) {
                  if (input.count() == 0) continue;

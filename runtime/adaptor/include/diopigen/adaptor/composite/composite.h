@@ -121,8 +121,8 @@ class Composite {
     }
     void acceptSame(const char* parameter, diopiConstTensorHandle_t tensor, diopiConstTensorHandle_t other) {
         if (tensor != nullptr && other != nullptr && dtypeOf(tensor) != dtypeOf(other)) {
-            throw Stopped{fail(helpers_, diopiDtypeNotSupported, "%s: parameter '%s' must not be %s beside %s",
-                               function_, parameter, dtypeName(dtypeOf(tensor)), dtypeName(dtypeOf(other)))};
+            throw Stopped{fail(helpers_, diopiDtypeNotSupported, "%s: parameter '%s' must not be %s with %s", function_,
+                               parameter, dtypeName(dtypeOf(tensor)), dtypeName(dtypeOf(other)))};
         }
     }
 
