@@ -35,9 +35,9 @@ class Arguments:
         return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
 
 
-def _gradient(forward: Callable[[Any], Any], x: Any, arriving: Any) -> Any:
+def _gradient(forward: Callable[[Any], Any], x: Any, grad_output: Any) -> Any:
     x = x.clone().requires_grad_()
-    return torch.autograd.grad(forward(x), x, arriving)[0]
+    return torch.autograd.grad(forward(x), x, grad_output)[0]
 
 
 def _convolution(operator: str, a: Arguments) -> Any:

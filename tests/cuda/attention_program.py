@@ -45,7 +45,7 @@ class Case:
     nan_in: str = ""
     """An operand with NaN where few see it: the last key or value, or the gradient of the first query."""
     gradient: float = 1
-    """How large incoming gradients are."""
+    """The magnitude of grad_output."""
     dropout: float = 0
 
     @property

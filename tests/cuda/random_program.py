@@ -154,7 +154,7 @@ class Draws:
         for joined in (False, True):
             shape = (batch * tokens, heads, size) if joined else (batch, tokens, heads, size)
             form = "VarLen" if joined else ""
-            q, k, v, arriving = (operand(*shape) for _ in range(4))
+            q, k, v, grad_output = (operand(*shape) for _ in range(4))
             starts = np.array([0, tokens, 2 * tokens], np.int32)
             # How the forms tell the sequences: for MultiHeadAttention, FlashAttention and CustomizedFlashAttention.
             ends = (starts, starts) if joined else ()
@@ -170,7 +170,7 @@ class Draws:
             )  # fmt: skip
             self.call(
                 f"MultiHeadAttention{form}Backward", "half", named,
-                arriving, q, k, v, out, lse, *ends, *longest, p, False, ..., scale, *grads,
+                grad_output, q, k, v, out, lse, *ends, *longest, p, False, ..., scale, *grads,
             )  # fmt: skip
             settings = (p, scale, False, -1, -1)
             self.call(
@@ -179,7 +179,7 @@ class Draws:
             )  # fmt: skip
             self.call(
                 f"FlashAttention{form}Backward", "half", named,
-                *grads, arriving, ..., q, k, v, *ends, None, out, lse, *longest, *settings,
+                *grads, grad_output, ..., q, k, v, *ends, None, out, lse, *longest, *settings,
             )  # fmt: skip
             made = [NewTensor() for _ in range(4)]
             rest = () if joined else (heads, "BSND")

@@ -55,7 +55,7 @@ class Case:
         return self.shape[1]
 
     def operands(self) -> dict[str, Array]:
-        """Input and incoming gradient, weights, and statistics that are kept."""
+        """Input and grad_output, weights, and statistics that are kept."""
         generator = np.random.default_rng(prod(self.shape))
         x = generator.standard_normal(self.shape)
         if self.operator.endswith("softmax"):

@@ -72,14 +72,14 @@ def expected(case: Case) -> dict[str, Array]:
     if case.operator in ELEMENTWISE:
         losses, slopes = elements(case, given["x"], given["target"], given["weight"])
         divisor = losses.size
-        arriving = grad
+        grad_output = grad
     else:
         losses, slopes, shares = classes(case, given)
         divisor = shares.sum()
-        arriving = grad[:, None] if case.reduction == NONE else grad
+        grad_output = grad[:, None] if case.reduction == NONE else grad
     by = divisor if case.reduction == MEAN else 1
     loss = losses if case.reduction == NONE else losses.sum() / by
-    return {"loss": np.asarray(loss), "grad_x": slopes * arriving / by}
+    return {"loss": np.asarray(loss), "grad_x": slopes * grad_output / by}
 
 
 @pytest.mark.parametrize("operator", first(sorted({case.operator for case in cases()}), 2))

@@ -57,16 +57,16 @@ def test_batch_norm_over_parts_is_batch_norm_over_the_whole(droplet: torch.devic
     out = torch.cat([torch.batch_norm_elemt(part, *there, mean, deviation, 1e-5) for part in parts])
     agree(out, expected.detach())
     agree(running[0], 0.1 * x.detach().mean((0, 2)))
-    incoming = [gradient.to(droplet)[:4], gradient.to(droplet)[4:]]
+    grad_output = [gradient.to(droplet)[:4], gradient.to(droplet)[4:]]
     sums = [
         torch.batch_norm_backward_reduce(g, part, mean, deviation, there[0], True, True, True)
-        for g, part in zip(incoming, parts, strict=True)
+        for g, part in zip(grad_output, parts, strict=True)
     ]
     dy, product, scale, shift = (sums[0][i] + sums[1][i] for i in range(4))
     count = torch.tensor([16, 8], dtype=torch.int32).to(droplet)
     back = [
         torch.batch_norm_backward_elemt(g, part, mean, deviation, there[0], dy, product, count)
-        for g, part in zip(incoming, parts, strict=True)
+        for g, part in zip(grad_output, parts, strict=True)
     ]
     for found, wanted in zip((torch.cat(back), scale, shift), expected_gradients, strict=True):
         agree(found, wanted)

@@ -107,7 +107,7 @@ class Resolver:
                 found[counter.name] = len(value)
 
     def _followers(self, found: Arguments) -> None:
-        """Tensors that the recipe leaves to their shape rule: incoming gradients, and state that is updated."""
+        """Tensors that the recipe leaves to their shape rule: grad_output, and state that is updated."""
         for param in self.function.params:
             if found[param.name] is not _FOLLOWS:
                 continue

@@ -147,15 +147,15 @@ def _place(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
 
 def _gradients(call: Call, grad_input: Expected, images: Array, responses: Array, filters: _Filters) -> Answer:
     """The gradients that the caller wants."""
-    arriving = call.wide("grad_output")
+    grad_output = call.wide("grad_output")
     terms = responses.shape[0] * math.prod(responses.shape[2:])
-    dims = (0, *range(2, arriving.ndim))
-    added = arriving.shape[0] * math.prod(arriving.shape[2:])
+    dims = (0, *range(2, grad_output.ndim))
+    added = grad_output.shape[0] * math.prod(grad_output.shape[2:])
     size = filters.size_of_correlated(images, responses) if filters.has_transforms else None
     found = {
         "grad_input": grad_input,
         "grad_weight": _sums(filters.correlated, images, responses, terms=terms, size=size),
-        "grad_bias": _sums(lambda _, gradient: np.asarray(gradient.sum(axis=dims)), arriving, terms=added),
+        "grad_bias": _sums(lambda _, gradient: np.asarray(gradient.sum(axis=dims)), grad_output, terms=added),
     }
     return {name: value for name, value in found.items() if name in call.shapes}
 

@@ -80,9 +80,9 @@ def _ctc(call: Call) -> Answer:
 def _ctc_backward(call: Call) -> Answer:
     log_probs, targets = call.wide("log_probs"), _targets(call)
     samples = log_probs.shape[1]
-    incoming = np.broadcast_to(call.wide("grad_output"), (samples,))
+    grad_output = np.broadcast_to(call.wide("grad_output"), (samples,))
     if call["reduction"] == "ReductionMean":
-        incoming = incoming / (samples * np.maximum([len(target) for target in targets], 1))
+        grad_output = grad_output / (samples * np.maximum([len(target) for target in targets], 1))
     found, size = np.zeros_like(log_probs), np.zeros_like(log_probs)
     for sample, target in enumerate(targets):
         loss, length = call.wide("neg_log_likelihood")[sample], int(call["input_lengths"][sample])
@@ -96,6 +96,6 @@ def _ctc_backward(call: Call) -> Answer:
         for state, label in enumerate(states):
             visits[:, label] = np.logaddexp(visits[:, label], alpha[:, state] + beta[:, state])
         chance, share = np.exp(own), np.exp(visits + loss - own)
-        found[:length, sample] = (chance - share) * incoming[sample]
-        size[:length, sample] = (chance + share * (1 + abs(loss))) * abs(incoming[sample])
+        found[:length, sample] = (chance - share) * grad_output[sample]
+        size[:length, sample] = (chance + share * (1 + abs(loss))) * abs(grad_output[sample])
     return {"grad_input": Expected(found, size)}

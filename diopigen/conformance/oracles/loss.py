@@ -32,7 +32,7 @@ def _mse(call: Call) -> Answer:
     return {"out": reduced(call, distance**2, scale=scale + distance**2)}
 
 
-def _incoming(call: Call, count: Any) -> Array:
+def _grad_output(call: Call, count: Any) -> Array:
     """The gradient with respect to the loss of each element or sample; the mean divides it by `count`."""
     gradient = call.wide("grad_output")
     return np.asarray(gradient / gradient.dtype.type(count)) if call["reduction"] == "ReductionMean" else gradient
@@ -40,8 +40,8 @@ def _incoming(call: Call, count: Any) -> Array:
 
 def _gradient(call: Call, slope: Array, size: Array) -> Answer:
     """The gradient of a loss of single elements, from its slope and the size of what that was added up from."""
-    incoming = _incoming(call, slope.size)
-    return {"grad_input": Expected(incoming * slope, np.abs(incoming) * size)}
+    grad_output = _grad_output(call, slope.size)
+    return {"grad_input": Expected(grad_output * slope, np.abs(grad_output) * size)}
 
 
 @oracle("MSELossBackward")
@@ -185,10 +185,10 @@ def _nll_backward(call: Call) -> Answer:
     target, counts = _targets(call)
     weights = _weights(call, count)[target] * counts
     divisor = call.wide("totalWeight").reshape(()) if "totalWeight" in call.shapes else weights.sum()
-    incoming = np.broadcast_to(_incoming(call, divisor), call.shapes["target"]).reshape(target.shape)
+    grad_output = np.broadcast_to(_grad_output(call, divisor), call.shapes["target"]).reshape(target.shape)
     picked = np.arange(count).reshape(1, count, *(1,) * (scores.ndim - 2)) == target[:, None]
     chosen = picked & counts[:, None]
-    found = np.where(chosen, -(weights * incoming)[:, None], 0.0)
+    found = np.where(chosen, -(weights * grad_output)[:, None], 0.0)
     terms = 1 if "totalWeight" in call.shapes else max(target.size, 1)
     return {"grad_input": Expected(found.reshape(call.shapes["input"]), None, terms, signed_zero=False)}
 
@@ -242,9 +242,9 @@ def _cross_entropy_backward(call: Call) -> Answer:
     a = along * ((1 - smoothing) * wanted + smoothing / count)
     slope = a.sum(axis=1, keepdims=True) * chance - a
     size = np.abs(a).sum(axis=1, keepdims=True) * chance * log_softmax_size(scores, logs) + np.abs(a)
-    incoming = np.broadcast_to(_incoming(call, shares.sum()), samples if call["input"].ndim > 1 else ())
-    incoming = incoming.reshape(samples)[:, None]
+    grad_output = np.broadcast_to(_grad_output(call, shares.sum()), samples if call["input"].ndim > 1 else ())
+    grad_output = grad_output.reshape(samples)[:, None]
     keep = np.broadcast_to(counts[:, None], scores.shape)
-    found, size = np.where(keep, incoming * slope, 0.0), np.where(keep, np.abs(incoming) * size, 0.0)
+    found, size = np.where(keep, grad_output * slope, 0.0), np.where(keep, np.abs(grad_output) * size, 0.0)
     shape = call.shapes["input"]
     return {"grad_input": Expected(found.reshape(shape), size.reshape(shape), max(count, shares.size))}

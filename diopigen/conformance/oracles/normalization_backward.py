@@ -25,13 +25,13 @@ def _summed(call: Call, name: str, terms: Array, dims: Dims, size: Array | None 
     return Expected(terms.sum(axis=dims).reshape(shape), sizes.sum(axis=dims).reshape(shape), count)
 
 
-def _factors(call: Call, names: tuple[str, str], incoming: Array, normal: Array, size: Array, dims: Dims) -> Answer:
+def _factors(call: Call, names: tuple[str, str], grad_output: Array, normal: Array, size: Array, dims: Dims) -> Answer:
     """The gradients of scale and shift that the caller wants; `size` is that of the normalised values."""
     answer: dict[str, Any] = {}
     if names[0] in call.shapes:
-        answer[names[0]] = _summed(call, names[0], incoming * normal, dims, np.abs(incoming) * size)
+        answer[names[0]] = _summed(call, names[0], grad_output * normal, dims, np.abs(grad_output) * size)
     if names[1] in call.shapes:
-        answer[names[1]] = _summed(call, names[1], incoming, dims)
+        answer[names[1]] = _summed(call, names[1], grad_output, dims)
     return answer
 
 
@@ -54,16 +54,16 @@ def _through(
 
 
 def _trailing(call: Call, first: int, mean: str, inverse: str) -> Answer:
-    x, incoming = call.wide("input"), call.wide("grad_output")
+    x, grad_output = call.wide("input"), call.wide("grad_output")
     dims, outer = tuple(range(first, x.ndim)), tuple(range(first))
     middle, factor = call.wide(mean), call.wide(inverse)
     weight = _shaped(call, "weight", (1,) * first + x.shape[first:])
     size = np.abs(x) + np.abs(middle)
-    found, total, count = _through(incoming * weight, x - middle, factor, dims, size)
+    found, total, count = _through(grad_output * weight, x - middle, factor, dims, size)
     normal = (x - middle) * factor
     return {
         "grad_input": Expected(found, total, count),
-        **_factors(call, ("grad_weight", "grad_bias"), incoming, normal, size * np.abs(factor), outer),
+        **_factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(factor), outer),
     }
 
 
@@ -79,15 +79,15 @@ def _layer_norm_gb(call: Call) -> Answer:
 
 @oracle("RMSNormBackward")
 def _rms_norm(call: Call) -> Answer:
-    x, incoming = call.wide("input"), call.wide("grad_output")
+    x, grad_output = call.wide("input"), call.wide("grad_output")
     first = x.ndim - len(call["normalized_shape"])
     inverse = call.wide("inv_rms").reshape(x.shape[:first] + (1,) * (x.ndim - first))
     dims, outer = tuple(range(first, x.ndim)), tuple(range(first))
     weight = _shaped(call, "weight", (1,) * first + x.shape[first:])
-    found, total, count = _through(incoming * weight, x, inverse, dims, np.abs(x), centring=False)
+    found, total, count = _through(grad_output * weight, x, inverse, dims, np.abs(x), centring=False)
     return {
         "grad_input": Expected(found, total, count),
-        **_factors(call, ("grad_weight", "grad_bias"), incoming, x * inverse, np.abs(x * inverse), outer),
+        **_factors(call, ("grad_weight", "grad_bias"), grad_output, x * inverse, np.abs(x * inverse), outer),
     }
 
 
@@ -96,35 +96,35 @@ def _group_norm(call: Call) -> Answer:
     x = call.wide("input")
     samples, channels, groups = x.shape[0], x.shape[1], call["num_groups"]
     split = (samples, groups, channels // groups, math.prod(x.shape[2:]))
-    rows, incoming = x.reshape(split), call.wide("grad_output").reshape(split)
+    rows, grad_output = x.reshape(split), call.wide("grad_output").reshape(split)
     mean, inverse = (call.wide(name).reshape(samples, groups, 1, 1) for name in ("mean", "rstd"))
     weight = call.wide("weight").reshape(1, groups, -1, 1) if call.given("weight") else np.ones((1, 1, 1, 1))
     size = np.abs(rows) + np.abs(mean)
-    found, total, count = _through(incoming * weight, rows - mean, inverse, (2, 3), size)
+    found, total, count = _through(grad_output * weight, rows - mean, inverse, (2, 3), size)
     normal = (rows - mean) * inverse
     return {
         "grad_input": Expected(found.reshape(x.shape), total.reshape(x.shape), count),
-        **_factors(call, ("grad_weight", "grad_bias"), incoming, normal, size * np.abs(inverse), (0, 3)),
+        **_factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(inverse), (0, 3)),
     }
 
 
 @oracle("InstanceNormBackward")
 def _instance_norm(call: Call) -> Answer:
-    x, incoming = call.wide("input"), call.wide("grad_output")
+    x, grad_output = call.wide("input"), call.wide("grad_output")
     axis = call["axis"] % x.ndim
     dims = tuple(dim for dim in range(1, x.ndim) if dim != axis)
     mean = x.mean(axis=dims, keepdims=True)
     inverse = 1 / np.sqrt(((x - mean) ** 2).mean(axis=dims, keepdims=True) + call["eps"])
     scale = _shaped(call, "scale", tuple(size if dim == axis else 1 for dim, size in enumerate(x.shape)))
     size = np.abs(x) + np.abs(x).mean(axis=dims, keepdims=True)
-    found, total, count = _through(incoming * scale, x - mean, inverse, dims, size)
+    found, total, count = _through(grad_output * scale, x - mean, inverse, dims, size)
     normal = (x - mean) * inverse
     # The statistics are computed again, so that errors of theirs add to those of the sums.
     conditioned = 1 + size.max(axis=dims, keepdims=True) * inverse
     names = ("grad_scale", "grad_bias")
     return {
         "grad_input": Expected(found, total * conditioned, count),
-        **_factors(call, names, incoming, normal, size * inverse * conditioned, (0, *dims)),
+        **_factors(call, names, grad_output, normal, size * inverse * conditioned, (0, *dims)),
     }
 
 
@@ -135,7 +135,7 @@ def _channels(x: Array) -> tuple[Dims, Dims]:
 
 @oracle("BatchNormBackward")
 def _batch_norm(call: Call) -> Answer:
-    x, incoming = call.wide("input"), call.wide("grad_output")
+    x, grad_output = call.wide("input"), call.wide("grad_output")
     dims, inner = _channels(x)
     weight = _shaped(call, "weight", inner)
     if call["training"]:
@@ -145,13 +145,13 @@ def _batch_norm(call: Call) -> Answer:
         inverse = 1 / np.sqrt(call.wide("running_var").reshape(inner) + call["eps"])
     size, normal = np.abs(x) + np.abs(mean), (x - mean) * inverse
     if call["training"]:
-        found, total, count = _through(incoming * weight, x - mean, inverse, dims, size)
+        found, total, count = _through(grad_output * weight, x - mean, inverse, dims, size)
     else:
-        found, count = incoming * weight * inverse, 1
+        found, count = grad_output * weight * inverse, 1
         total = np.abs(found)
     return {
         "grad_input": Expected(found, total, count),
-        **_factors(call, ("grad_weight", "grad_bias"), incoming, normal, size * np.abs(inverse), dims),
+        **_factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(inverse), dims),
     }
 
 
@@ -182,15 +182,15 @@ def _gather(call: Call) -> Answer:
 
 @oracle("BatchNormBackwardReduce")
 def _reduce(call: Call) -> Answer:
-    x, incoming = call.wide("input"), call.wide("grad_out")
+    x, grad_output = call.wide("input"), call.wide("grad_out")
     dims, inner = _channels(x)
     mean, inverse = call.wide("mean").reshape(inner), call.wide("invstd").reshape(inner)
-    size = np.abs(incoming) * (np.abs(x) + np.abs(mean))
+    size = np.abs(grad_output) * (np.abs(x) + np.abs(mean))
     terms = {
-        "sum_dy": (incoming, np.abs(incoming), call["input_g"]),
-        "sum_dy_xmu": (incoming * (x - mean), size, call["input_g"]),
-        "grad_weight": (incoming * (x - mean) * inverse, size * np.abs(inverse), call["weight_g"]),
-        "grad_bias": (incoming, np.abs(incoming), call["bias_g"]),
+        "sum_dy": (grad_output, np.abs(grad_output), call["input_g"]),
+        "sum_dy_xmu": (grad_output * (x - mean), size, call["input_g"]),
+        "grad_weight": (grad_output * (x - mean) * inverse, size * np.abs(inverse), call["weight_g"]),
+        "grad_bias": (grad_output, np.abs(grad_output), call["bias_g"]),
     }
     wanted = {name: values for name, values in terms.items() if name in call.shapes and values[2]}
     return {name: _summed(call, name, values, dims, sizes) for name, (values, sizes, _) in wanted.items()}
@@ -198,15 +198,15 @@ def _reduce(call: Call) -> Answer:
 
 @oracle("BatchNormBackwardElemt")
 def _elements(call: Call) -> Answer:
-    x, incoming = call.wide("input"), call.wide("grad_out")
+    x, grad_output = call.wide("input"), call.wide("grad_out")
     inner = _channels(x)[1]
     mean, inverse, sums, products = (
         call.wide(name).reshape(inner) for name in ("mean", "invstd", "sum_dy", "sum_dy_xmu")
     )
     weight, total = _shaped(call, "weight", inner), call.wide("count").sum()
     pull = products / total * inverse**2
-    found = (incoming - sums / total - (x - mean) * pull) * inverse * weight
-    size = np.abs(incoming) + np.abs(sums / total) + (np.abs(x) + np.abs(mean)) * np.abs(pull)
+    found = (grad_output - sums / total - (x - mean) * pull) * inverse * weight
+    size = np.abs(grad_output) + np.abs(sums / total) + (np.abs(x) + np.abs(mean)) * np.abs(pull)
     return {"grad_input": Expected(found, size * np.abs(inverse * weight))}
 
 
@@ -229,7 +229,7 @@ def _normalize(call: Call) -> Answer:
 
 @oracle("NormalizeBackward")
 def _normalize_backward(call: Call) -> Answer:
-    x, incoming, axis, p = call.wide("input"), call.wide("grad_output"), call["axis"], float(call["p"])
+    x, grad_output, axis, p = call.wide("input"), call.wide("grad_output"), call["axis"], float(call["p"])
     norm = _norm(x, p, axis)
     divisor = np.maximum(norm, call["eps"])
     # The derivative of the norm; where it has a corner, PyTorch takes 0, and shares among equal largest ones.
@@ -242,8 +242,8 @@ def _normalize_backward(call: Call) -> Answer:
         smooth = (x != 0) & (norm != 0)
         slope = np.where(smooth, np.sign(x) * (np.where(smooth, np.abs(x), 1) / norm) ** (p - 1), 0.0)
     slope = np.where(norm < call["eps"], 0.0, slope)
-    product = (incoming * x).sum(axis=axis, keepdims=True)
-    size = (np.abs(incoming * x)).sum(axis=axis, keepdims=True)
-    found = incoming / divisor - slope * product / divisor**2
-    total = np.abs(incoming) / divisor + (1 + abs(p) if math.isfinite(p) else 1) * np.abs(slope) * size / divisor**2
+    product = (grad_output * x).sum(axis=axis, keepdims=True)
+    size = (np.abs(grad_output * x)).sum(axis=axis, keepdims=True)
+    found = grad_output / divisor - slope * product / divisor**2
+    total = np.abs(grad_output) / divisor + (1 + abs(p) if math.isfinite(p) else 1) * np.abs(slope) * size / divisor**2
     return {"grad_input": Expected(found, total, x.shape[axis])}

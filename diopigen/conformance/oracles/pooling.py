@@ -63,7 +63,7 @@ def _max(call: Call) -> Answer:
 
 
 def _max_backward(call: Call) -> Answer:
-    """Every arriving value goes where the index says, or where the maximum is."""
+    """Every element of grad_output goes where the index says, or where the maximum is."""
     gradient = call.wide("grad_output")
     positions = np.asarray(call["indices"]) if call.given("indices") else _maxima(call, "grad_output")[1]
     shape = call.shapes["grad_input"]
@@ -107,7 +107,7 @@ def _avg(call: Call) -> Answer:
 
 
 def _avg_backward(call: Call) -> Answer:
-    """Every arriving value goes to all elements of its window, divided as in the forward call."""
+    """Every element of grad_output goes to all elements of its window, divided as in the forward call."""
     gradient, shape = call.wide("grad_output"), call.shapes["grad_input"]
     found, scale, terms = (np.zeros(shape, gradient.dtype) for _ in range(3))
     for place in pool_places(call, "grad_output"):

@@ -1,5 +1,5 @@
-"""Writing to places that indices or masks name, and the gradients of reading from them: zeros to which the incoming
-gradient is added. Where places repeat and one value must win, it is open which."""
+"""Writing to places that indices or masks name, and the gradients of reading from them: zeros to which grad_output
+is added. Where places repeat and one value must win, it is open which."""
 
 from __future__ import annotations
 

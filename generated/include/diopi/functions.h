@@ -217,8 +217,8 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
     diopiTensorHandle_t running_var, float momentum, float eps, diopiConstTensorHandle_t counts);
 
 /**
- * @brief Sums over the part of a batch on one device that the gradients of batch normalisation need: of the incoming
- *        gradient, of its product with the centred input, and from them the gradients of scale and shift.
+ * @brief Sums over the part of a batch on one device that the gradients of batch normalisation need: of grad_out, of
+ *        its product with the centred input, and from them the gradients of scale and shift.
  * @note Source: torch.nn.SyncBatchNorm
  * @note C1: no output is null whose flag input_g, weight_g or bias_g is set (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -266,10 +266,10 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
  * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A
  *         library may accept or reject another dtype.
  * @param[in] weight Scale of each channel; null means 1. Dtype: floating. Shape: [C]. May be null. Default: null.
- * @param[in] sum_dy Sum of the incoming gradient over each channel of the whole batch. Dtype: float32, float64. Shape:
- *         [C]. A library may accept or reject another dtype.
- * @param[in] sum_dy_xmu Sum of the incoming gradient times the centred input over each channel of the whole batch.
- *         Dtype: float32, float64. Shape: [C]. A library may accept or reject another dtype.
+ * @param[in] sum_dy Sum of grad_out over each channel of the whole batch. Dtype: float32, float64. Shape: [C]. A
+ *         library may accept or reject another dtype.
+ * @param[in] sum_dy_xmu Sum of grad_out times the centred input over each channel of the whole batch. Dtype: float32,
+ *         float64. Shape: [C]. A library may accept or reject another dtype.
  * @param[in] count Number of elements of a channel on each of W devices; the sums are divided by their total. Dtype:
  *         int32. Shape: [W].
  * @return diopiSuccess, or the error that the call met.
@@ -598,7 +598,8 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t dilation, bool ceil_mode);
 
 /**
- * @brief Gradient of MaxPool1d and MaxPool1dWithIndices, each arriving value added at the position of its maximum.
+ * @brief Gradient of MaxPool1d and MaxPool1dWithIndices, each element of grad_output added at the position of its
+ *        maximum.
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
@@ -681,7 +682,7 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
                                       bool count_include_pad);
 
 /**
- * @brief Gradient of AvgPool1d, each arriving value spread evenly over its window.
+ * @brief Gradient of AvgPool1d, each element of grad_output spread evenly over its window.
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -743,8 +744,8 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ct
                                                          diopiSize_t output_size);
 
 /**
- * @brief Gradient of AdaptiveMaxPool1d and AdaptiveMaxPool1dWithIndices, each arriving value added at the position of
- *        its maximum.
+ * @brief Gradient of AdaptiveMaxPool1d and AdaptiveMaxPool1dWithIndices, each element of grad_output added at the
+ *        position of its maximum.
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @note C3: grad_output has the batch of input (else diopiErrorOccurred).
@@ -761,7 +762,7 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t indices);
 
 /**
- * @brief Gradient of AdaptiveAvgPool1d, each arriving value spread evenly over its window.
+ * @brief Gradient of AdaptiveAvgPool1d, each element of grad_output spread evenly over its window.
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -890,7 +891,7 @@ DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandl
                                       bool count_include_pad, const int64_t* divisor_override);
 
 /**
- * @brief Gradient of AvgPool2d, each arriving value spread evenly over its window.
+ * @brief Gradient of AvgPool2d, each element of grad_output spread evenly over its window.
  * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
  * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
  * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
@@ -988,7 +989,8 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t dilation, bool ceil_mode);
 
 /**
- * @brief Gradient of MaxPool2d and MaxPool2dWithIndices, each arriving value added at the position of its maximum.
+ * @brief Gradient of MaxPool2d and MaxPool2dWithIndices, each element of grad_output added at the position of its
+ *        maximum.
  * @note kernel_size.length: kernel_size has 2 entries (else diopiErrorOccurred).
  * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
  * @note stride.length: stride has 0 or 2 entries (else diopiErrorOccurred).
@@ -1109,7 +1111,7 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t input, diopiSize_t output_size);
 
 /**
- * @brief Gradient of AdaptiveAvgPool2d, each arriving value spread evenly over its window.
+ * @brief Gradient of AdaptiveAvgPool2d, each element of grad_output spread evenly over its window.
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1164,8 +1166,8 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ct
                                                          diopiSize_t output_size);
 
 /**
- * @brief Gradient of AdaptiveMaxPool2d and AdaptiveMaxPool2dWithIndices, each arriving value added at the position of
- *        its maximum.
+ * @brief Gradient of AdaptiveMaxPool2d and AdaptiveMaxPool2dWithIndices, each element of grad_output added at the
+ *        position of its maximum.
  * @note C1: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @note C3: grad_output has the batch of input (else diopiErrorOccurred).
@@ -3940,8 +3942,8 @@ DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t*
                                   diopiConstTensorHandle_t* indices, int64_t nums);
 
 /**
- * @brief Gradient of Index: the incoming gradient is added to a tensor of zeros at the positions that were picked,
- *        repeated ones adding up.
+ * @brief Gradient of Index: grad_output is added to a tensor of zeros at the positions that were picked, repeated ones
+ *        adding up.
  * @note C1: the indices use no more dimensions than zeros_like_input has, a mask as many as its rank, any other entry
  *       one (else diopiErrorOccurred).
  * @note C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -3981,7 +3983,7 @@ DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t input, int64_t dim, diopiConstTensorHandle_t index);
 
 /**
- * @brief Gradient of IndexSelect: the slices of the incoming gradient are added to zeros at their positions.
+ * @brief Gradient of IndexSelect: the slices of grad are added to zeros at their positions.
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
  * @note C2: every value of index is in [0, input_sizes[dim] - 1] (else diopiErrorOccurred).
@@ -4018,7 +4020,7 @@ DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    int64_t dim, int64_t index);
 
 /**
- * @brief Gradient of Select: zeros, with the incoming gradient in the slice that was taken.
+ * @brief Gradient of Select: zeros, with grad_output in the slice that was taken.
  * @note input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
@@ -4103,7 +4105,7 @@ DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   int64_t step);
 
 /**
- * @brief Gradient of Slice: zeros, with the incoming gradient at the positions that were taken.
+ * @brief Gradient of Slice: zeros, with grad_output at the positions that were taken.
  * @note input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
@@ -4349,7 +4351,7 @@ DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandl
                                       int64_t padding_idx, bool scale_grad_byfreq, bool sparse);
 
 /**
- * @brief Gradient of Embedding for the table: each incoming row is added to the row of the table that it came from.
+ * @brief Gradient of Embedding for the table: each row of grad is added to the row of the table that it came from.
  * @note C1: every value of indices is in [0, num_weights - 1] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Gradient with respect to the table, dense; rows that were not looked up are zero. Dtype: same(grad).
@@ -4458,8 +4460,8 @@ DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t v
                                  diopiConstTensorHandle_t input, int64_t dim, bool descending, const bool* pStable);
 
 /**
- * @brief Gradient of an operator that picks elements along one dimension (Sort, Topk, Min, Max): zeros, with the
- *        incoming gradient put back at the positions that were picked.
+ * @brief Gradient of an operator that picks elements along one dimension (Sort, Topk, Min, Max): zeros, with
+ *        grad_output put back at the positions that were picked.
  * @note Source: value_selecting_reduction_backward of PyTorch.
  * @note dim.dim_of: dim is in [-len(sizes), len(sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
  * @note C2: every value of indices is in [0, sizes[dim] - 1] (else diopiErrorOccurred).
@@ -4889,7 +4891,7 @@ DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    int64_t dim, int64_t size, int64_t step);
 
 /**
- * @brief Gradient of Unfold: every element gets the sum of the incoming gradient over the windows that hold it.
+ * @brief Gradient of Unfold: every element gets the sum of grad_output over the windows that hold it.
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
  * @note size.range: size is at least 0 and at most where(len(input_sizes) == 0, 1, item(input_sizes, dim)) (else
@@ -4928,7 +4930,7 @@ DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    int64_t dim);
 
 /**
- * @brief Gradient of the running sum: each element is the sum of the incoming gradient from its position to the end.
+ * @brief Gradient of the running sum: each element is the sum of grad_output from its position to the end.
  * @note dim.dim_of: dim is in [-rank(grad_output), rank(grad_output) - 1], a 0-d grad_output counting as 1-d (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5278,7 +5280,7 @@ DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandl
                                       bool count_include_pad, const int64_t* divisor_override);
 
 /**
- * @brief Gradient of AvgPool3d, each arriving value spread evenly over its window.
+ * @brief Gradient of AvgPool3d, each element of grad_output spread evenly over its window.
  * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
  * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
  * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
@@ -5375,7 +5377,8 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t dilation, bool ceil_mode);
 
 /**
- * @brief Gradient of MaxPool3d and MaxPool3dWithIndices, each arriving value added at the position of its maximum.
+ * @brief Gradient of MaxPool3d and MaxPool3dWithIndices, each element of grad_output added at the position of its
+ *        maximum.
  * @note kernel_size.length: kernel_size has 3 entries (else diopiErrorOccurred).
  * @note kernel_size.range: every entry of kernel_size is at least 1 (else diopiErrorOccurred).
  * @note stride.length: stride has 0 or 3 entries (else diopiErrorOccurred).
@@ -5428,7 +5431,7 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t input, diopiSize_t output_size);
 
 /**
- * @brief Gradient of AdaptiveAvgPool3d, each arriving value spread evenly over its window.
+ * @brief Gradient of AdaptiveAvgPool3d, each element of grad_output spread evenly over its window.
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: grad_output has the batch of input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5484,8 +5487,8 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ct
                                                          diopiSize_t output_size);
 
 /**
- * @brief Gradient of AdaptiveMaxPool3d and AdaptiveMaxPool3dWithIndices, each arriving value added at the position of
- *        its maximum.
+ * @brief Gradient of AdaptiveMaxPool3d and AdaptiveMaxPool3dWithIndices, each element of grad_output added at the
+ *        position of its maximum.
  * @note C1: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C2: every index is -1 or a position in its plane of input (else diopiErrorOccurred).
  * @note C3: grad_output has the batch of input (else diopiErrorOccurred).
@@ -5586,8 +5589,7 @@ DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask);
 
 /**
- * @brief Gradient of MaskedSelect: zeros, with the elements of the incoming gradient, in row-major order, under the
- *        true mask.
+ * @brief Gradient of MaskedSelect: zeros, with the elements of grad_output, in row-major order, under the true mask.
  * @note C1: grad_output has as many elements as the broadcast mask has true ones (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to the elements that were chosen from, not yet summed where input was
@@ -6232,8 +6234,7 @@ DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    int64_t dim, diopiConstTensorHandle_t index);
 
 /**
- * @brief Gradient of Gather: each element of the incoming gradient is added to zeros at the position that it was picked
- *        from.
+ * @brief Gradient of Gather: each element of grad_output is added to zeros at the position that it was picked from.
  * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
@@ -6840,7 +6841,7 @@ DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandl
                                       const double eps);
 
 /**
- * @brief Gradient of Normalize with respect to its input; where the norm is below eps it is the incoming one over eps.
+ * @brief Gradient of Normalize with respect to its input; where the norm is below eps it is grad_output over eps.
  * @note Source: torch.nn.functional.normalize
  * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note axis.dim_of: axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
@@ -6937,8 +6938,8 @@ DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensor
                                            const char* mode);
 
 /**
- * @brief Gradient of UpsampleLinear, each arriving value spread over the neighbours with the weights of the forward
- *        call.
+ * @brief Gradient of UpsampleLinear, each element of grad_output spread over the neighbours with the weights of the
+ *        forward call.
  * @note C1: mode fits the length of in_size (else diopiErrorOccurred).
  * @note C2: out_size has two entries less than in_size, each the size of its dimension of grad_output (else
  *       diopiErrorOccurred).

@@ -1649,7 +1649,8 @@ DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                         float spatial_scale);
 
 /**
- * @brief Gradient of RoiPoolMmcv for the feature maps, each arriving value added at the position of its maximum.
+ * @brief Gradient of RoiPoolMmcv for the feature maps, each element of grad_output added at the position of its
+ *        maximum.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N, and argmax is at least -1 and below H * W (else

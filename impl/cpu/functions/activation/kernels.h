@@ -17,7 +17,7 @@ inline bool is_gradient(SoftmaxKind kind) {
 // The dtype to compute in: the results of halves may be float32, and the other way round.
 inline Dtype softmax_dtype(const Tensor& out, const Tensor& first) { return promote({out, first}); }
 
-// Along the middle one of three dimensions. `first` is the input, or the incoming gradient, whose `second` is what the
+// Along the middle one of three dimensions. `first` is the input, or grad_output, whose `second` is what the
 // operator gave. `out` may be either of them.
 void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const Around& place);
 

@@ -180,8 +180,8 @@ void backward_block(const QueryBlock& block, const T* q, const T* k, const T* v,
     for (int64_t begin = block.keys.first; begin < block.keys.last; begin += kTileKeys) {
         const int64_t width = std::min(kTileKeys, block.keys.last - begin);
         const int64_t keys = block.key_start + begin * key_step;
-        const Matrix<T> arriving{grad_out + block.query_row, query_step};
-        gemm_block<T>({block.count, size, width}, T(1), arriving, {v + keys, key_step, true}, T(0), to_score, width);
+        const Matrix<T> grad_block{grad_out + block.query_row, query_step};
+        gemm_block<T>({block.count, size, width}, T(1), grad_block, {v + keys, key_step, true}, T(0), to_score, width);
         block.score(q, k, begin, width, probabilities, [&](int64_t i, T* row, int64_t seen) {
             T* gradient = to_score + i * width;
             if (seen == 0) {
@@ -202,7 +202,7 @@ void backward_block(const QueryBlock& block, const T* q, const T* k, const T* v,
                 block.drop_row(i, begin, width, row);
             }
         });
-        gemm_block<T>({width, block.count, size}, T(1), {probabilities, width, true}, arriving, T(1),
+        gemm_block<T>({width, block.count, size}, T(1), {probabilities, width, true}, grad_block, T(1),
                       gradients.v + keys, key_step);
         gemm_block<T>({width, block.count, size}, T(1), {to_score, width, true}, {q + block.query_row, query_step},
                       T(1), gradients.k + keys, key_step);

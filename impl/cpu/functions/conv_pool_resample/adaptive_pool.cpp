@@ -17,15 +17,15 @@ void maximum_of(int space, const Tensor& out, const Tensor& indices, const Tenso
     max_pool(out, indices, input, adaptive_pool(input, out, space));
 }
 
-void average_backward(int space, const Tensor& gradient, const Tensor& arriving, const Tensor& input) {
-    require_disjoint(gradient, arriving);
-    avg_pool_backward(gradient, arriving, adaptive_pool(input, arriving, space), Divisor());
+void average_backward(int space, const Tensor& gradient, const Tensor& grad_out, const Tensor& input) {
+    require_disjoint(gradient, grad_out);
+    avg_pool_backward(gradient, grad_out, adaptive_pool(input, grad_out, space), Divisor());
 }
 
-void maximum_backward(int space, const Tensor& gradient, const Tensor& arriving, const Tensor& input,
+void maximum_backward(int space, const Tensor& gradient, const Tensor& grad_out, const Tensor& input,
                       const Tensor& indices) {
-    require_disjoint(gradient, arriving);
-    max_pool_backward(gradient, arriving, indices, adaptive_pool(input, arriving, space),
+    require_disjoint(gradient, grad_out);
+    max_pool_backward(gradient, grad_out, indices, adaptive_pool(input, grad_out, space),
                       "C2: every index is -1 or a position in its plane of input");
 }
 

@@ -22,10 +22,10 @@ struct Taps {
 using AllTaps = std::array<std::vector<Taps>, kSpace>;
 
 void copy_nearest(const Tensor& out_tensor, const Tensor& input_tensor, const Resize& resize, const Sources& source);
-void add_nearest(const Tensor& gradient, const Tensor& arriving, const Resize& resize, const Sources& source);
+void add_nearest(const Tensor& gradient, const Tensor& grad_out, const Resize& resize, const Sources& source);
 // The gradients are the transposes of these.
 void interpolate(const Tensor& out_tensor, const Tensor& input_tensor, const Resize& resize, const AllTaps& taps);
-void spread(const Tensor& gradient, const Tensor& arriving, const Resize& resize, const AllTaps& taps);
+void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize, const AllTaps& taps);
 
 // ---- Images as columns, and back by addition. ----
 

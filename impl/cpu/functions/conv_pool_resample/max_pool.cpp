@@ -25,21 +25,21 @@ void pool(int space, const Args& args, const Tensor& indices) {
 // Where `indices` is null, the maxima are looked for again.
 template <typename Args>
 void pool_backward(int space, const Args& args) {
-    const Tensor& arriving = args.grad_output;
+    const Tensor& grad_out = args.grad_output;
     require_dtype_in(args.indices, kIndex);
-    require_disjoint(args.grad_input, arriving);
+    require_disjoint(args.grad_input, grad_out);
     require_disjoint(args.grad_input, args.input);
-    const Pooling pooling = pooling_of(space, args, arriving);
+    const Pooling pooling = pooling_of(space, args, grad_out);
     const auto spread = [&](const Tensor& positions) {
-        max_pool_backward(args.grad_input, arriving, positions, pooling,
+        max_pool_backward(args.grad_input, grad_out, positions, pooling,
                           "C5: every index is -1 or a position in its plane of input");
     };
     if (!args.indices.is_null()) {
         spread(args.indices);
         return;
     }
-    const Temporary positions(shape_of(arriving), Dtype::kInt64, args.input);
-    const Temporary maxima(shape_of(arriving), args.input.dtype, args.input);
+    const Temporary positions(shape_of(grad_out), Dtype::kInt64, args.input);
+    const Temporary maxima(shape_of(grad_out), args.input.dtype, args.input);
     max_pool(maxima.tensor(), positions.tensor(), args.input, pooling);
     spread(positions.tensor());
 }

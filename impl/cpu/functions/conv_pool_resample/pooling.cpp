@@ -151,7 +151,7 @@ void for_each_window_row(const Pooling& pooling, Visit&& visit) {
 
 // The gradient of means of sliding windows: every window's share goes to its elements.
 template <typename T>
-void share_rows(const Layout& layout, const Divisor& divisor, const T* arriving, T* gradient) {
+void share_rows(const Layout& layout, const Divisor& divisor, const T* grad_out, T* gradient) {
     const int64_t width = layout.windows[2];
     const int64_t rows = layout.windows[0] * layout.windows[1];
     const int64_t size = volume(layout.size);
@@ -165,7 +165,7 @@ void share_rows(const Layout& layout, const Divisor& divisor, const T* arriving,
             for (int64_t row = 0; row < rows; ++row) {
                 const std::vector<double> divisors = divisors_of_row(layout, divisor, row);
                 for (size_t i = 0; i < shares.size(); ++i) {
-                    const double value = arriving[(plane * rows + row) * width + static_cast<int64_t>(i)];
+                    const double value = grad_out[(plane * rows + row) * width + static_cast<int64_t>(i)];
                     shares[i] = static_cast<T>(value / divisors[i]);
                 }
                 for_each_element_of_row(layout, row, [&](int64_t source, int64_t first, int64_t count) {
@@ -241,12 +241,12 @@ void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     require(are_places(positions.data(), indices.numel, size), places);
     dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const Input<T> arriving(grad_output);
+        const Input<T> grad_out(grad_output);
         const Output<T> gradient(grad_input);
         for_each_gradient(pooling, gradient.data(), [&](int64_t plane, int64_t window) {
             const int64_t at = plane * volume(pooling.windows) + window;
             if (positions[at].value >= 0) {
-                gradient[plane * size + positions[at].value] += arriving[at];
+                gradient[plane * size + positions[at].value] += grad_out[at];
             }
         });
         gradient.store();
@@ -299,10 +299,10 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     const Layout layout(pooling);
     dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const Input<T> arriving(grad_output);
+        const Input<T> grad_out(grad_output);
         const Output<T> gradient(grad_input);
         if (!pooling.is_adaptive) {
-            share_rows(layout, divisor, arriving.data(), gradient.data());
+            share_rows(layout, divisor, grad_out.data(), gradient.data());
             gradient.store();
             return;
         }
@@ -311,7 +311,7 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
             if (is_empty(place)) {
                 return;
             }
-            const double value = arriving[plane * volume(pooling.windows) + window];
+            const double value = grad_out[plane * volume(pooling.windows) + window];
             const T share = static_cast<T>(value / divisor_of(place, divisor));
             T* target = gradient.data() + plane * volume(pooling.size);
             for_each_element(layout, place, [&](int64_t i) { target[i] += share; });

@@ -96,10 +96,10 @@ void interpolate(const Tensor& out_tensor, const Tensor& input_tensor, const Res
     });
 }
 
-void spread(const Tensor& gradient, const Tensor& arriving, const Resize& resize, const AllTaps& taps) {
-    dispatch_compute<kFloating>(arriving.dtype, [&](auto sample) {
+void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize, const AllTaps& taps) {
+    dispatch_compute<kFloating>(grad_out.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const Input<T> y(arriving);
+        const Input<T> y(grad_out);
         const Output<T> x(gradient);
         parallel_for(resize.planes, resize.grain(), [&](int64_t begin, int64_t end) {
             std::vector<double> sums(static_cast<size_t>(volume(resize.from)));

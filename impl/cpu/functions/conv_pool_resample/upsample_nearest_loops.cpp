@@ -45,10 +45,10 @@ void copy_nearest(const Tensor& out_tensor, const Tensor& input_tensor, const Re
     });
 }
 
-void add_nearest(const Tensor& gradient, const Tensor& arriving, const Resize& resize, const Sources& source) {
-    dispatch_compute<kFloating>(arriving.dtype, [&](auto sample) {
+void add_nearest(const Tensor& gradient, const Tensor& grad_out, const Resize& resize, const Sources& source) {
+    dispatch_compute<kFloating>(grad_out.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const Input<T> y(arriving);
+        const Input<T> y(grad_out);
         const Output<T> x(gradient);
         parallel_for(resize.planes, resize.grain(), [&](int64_t begin, int64_t end) {
             for (int64_t plane = begin; plane < end; ++plane) {

@@ -84,10 +84,10 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
                 const Region& region = found[i / bins];
                 find_shares(grid, region, i % bins / grid.columns, i % grid.columns, shares);
                 for (int64_t channel = begin; channel < end; ++channel) {
-                    const double arriving = gradient[(i / bins * channels + channel) * bins + i % bins];
+                    const double grad_out = gradient[(i / bins * channels + channel) * bins + i % bins];
                     double* to = sums.data() + (region.image * (end - begin) + channel - begin) * plane;
                     for (const Share& share : shares) {
-                        to[share.at] += share.weight * arriving;
+                        to[share.at] += share.weight * grad_out;
                     }
                 }
             }

@@ -43,14 +43,14 @@ void bce_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
     });
 }
 
-void bce_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void bce_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, const Tensor& weight_tensor, diopiReduction_t reduction) {
     dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
         const Factor<T> weights(weight_tensor, input_tensor);
-        store_gradients<T>(gradient_tensor, incoming_tensor, reduction, [&](int64_t i) {
+        store_gradients<T>(gradient_tensor, grad_out_tensor, reduction, [&](int64_t i) {
             const double p = x[i];
             return (p - static_cast<double>(y[i])) / at_least(kLeastVariance, (1 - p) * p) * weights[i];
         });
@@ -74,7 +74,7 @@ void logit_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
     });
 }
 
-void logit_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void logit_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, const Tensor& weight_tensor, const Tensor& positive_tensor,
                      diopiReduction_t reduction) {
     dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
@@ -83,7 +83,7 @@ void logit_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tenso
         const Input<T> y(target_tensor);
         const Factor<T> weights(weight_tensor, input_tensor);
         const Factor<T> positive(positive_tensor, input_tensor);
-        store_gradients<T>(gradient_tensor, incoming_tensor, reduction, [&](int64_t i) {
+        store_gradients<T>(gradient_tensor, grad_out_tensor, reduction, [&](int64_t i) {
             const double wanted = y[i];
             // The share of the negative label, which pulls the logit down, less that of the positive one.
             const double down = (1 - wanted) * logistic(x[i]);

@@ -94,11 +94,11 @@ class CrossEntropy {
         return result;
     }
 
-    // Writes the gradient of the sample's loss times `incoming`.
-    void gradient(int64_t i, double incoming, T* result) const {
+    // Writes the gradient of the sample's loss times `grad_out`.
+    void gradient(int64_t i, double grad_out, T* result) const {
         const double total = normaliser(i);
         if (indices_ && spread_ == 0 && sizes_.places == 1) {
-            const double own = weight(indices_[i].value) * incoming;
+            const double own = weight(indices_[i].value) * grad_out;
             const int64_t first = i * sizes_.classes;
             const int64_t at = first + indices_[i].value;
             share_out(result + first, logits_.data() + first, total, own, sizes_.classes);
@@ -111,7 +111,7 @@ class CrossEntropy {
         }
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             const double slope = factors * std::exp(logit(i, c) - total) - factor(i, c);
-            result[sizes_.first(i) + c * sizes_.places] = static_cast<T>(slope * incoming);
+            result[sizes_.first(i) + c * sizes_.places] = static_cast<T>(slope * grad_out);
         }
     }
 
@@ -149,15 +149,15 @@ void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& p
     });
 }
 
-void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor,
+void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor,
                              const CrossEntropyProblem& problem) {
     const Classes& sizes = problem.sizes;
     const diopiReduction_t reduction = problem.reduction;
     dispatch_compute<kFloating>(problem.input.dtype, [&](auto sample) {
         using T = decltype(sample);
         const CrossEntropy<T> entropy(problem);
-        const View incoming_view = expanded(incoming_tensor, sizes.without);
-        const Input<T> incoming(incoming_view.tensor());
+        const View grad_out_view = expanded(grad_out_tensor, sizes.without);
+        const Input<T> grad_out(grad_out_view.tensor());
         const Output<T> result(gradient_tensor);
         double divisor = 1;
         if (reduction == ReductionMean) {
@@ -169,7 +169,7 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incomi
         parallel_for(sizes.count(), row_grain(8 * sizes.classes), [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
                 if (entropy.counts(i)) {
-                    entropy.gradient(i, incoming[i] / divisor, result.data());
+                    entropy.gradient(i, grad_out[i] / divisor, result.data());
                 } else {
                     entropy.no_gradient(i, result.data());
                 }

@@ -41,8 +41,8 @@ void diopi::kernels::ctc_loss_backward(const CTCLossBackwardArgs& args) {
     require_shape(args.log_alpha, {all.samples, all.steps, all.states()});
     require_separate({&args.grad_input}, {&args.grad_output, &args.log_probs, &args.targets, &args.input_lengths,
                                           &args.target_lengths, &args.neg_log_likelihood, &args.log_alpha});
-    const View incoming = expanded(args.grad_output, {all.samples});
-    find_ctc_gradient(args.grad_input, incoming.tensor(), args.log_probs,
+    const View grad_out = expanded(args.grad_output, {all.samples});
+    find_ctc_gradient(args.grad_input, grad_out.tensor(), args.log_probs,
                       {args.neg_log_likelihood, args.neg_log_likelihood, args.log_alpha}, all, args.reduction,
                       args.zero_infinity);
 }

@@ -83,7 +83,7 @@ struct CtcTensors {
 
 void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const Sequences& all,
                      diopiReduction_t reduction, bool zero_infinity);
-void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& log_probs,
+void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& log_probs,
                        const CtcTensors& found, const Sequences& all, diopiReduction_t reduction, bool zero_infinity);
 
 }  // namespace diopi::cpu

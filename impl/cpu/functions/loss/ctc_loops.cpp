@@ -32,9 +32,9 @@ double forward(const Sequences& all, int64_t n, const T* log_probs, double* alph
     return -(last == 0 ? end[0] : log_sum(end[last], end[last - 1]));
 }
 
-// Writes the gradient of the loss of a sample times `incoming`.
+// Writes the gradient of the loss of a sample times `grad_out`.
 template <typename T>
-void backward(const Sequences& all, int64_t n, const T* log_probs, const T* alpha, double loss, double incoming,
+void backward(const Sequences& all, int64_t n, const T* log_probs, const T* alpha, double loss, double grad_out,
               T* gradient) {
     const int64_t states = all.states();
     const int64_t steps = all.lengths[n];
@@ -60,7 +60,7 @@ void backward(const Sequences& all, int64_t n, const T* log_probs, const T* alph
         for (int64_t c = 0; c < all.classes; ++c) {
             const double log_p = row[c];
             const double slope = std::exp(log_p) - std::exp(visits[c] + loss - log_p);
-            gradient[all.at(n, t) + c] = static_cast<T>(slope * incoming);
+            gradient[all.at(n, t) + c] = static_cast<T>(slope * grad_out);
         }
         std::swap(beta, following);
     }
@@ -100,14 +100,14 @@ void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const S
     });
 }
 
-void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& log_probs,
+void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& log_probs,
                        const CtcTensors& found, const Sequences& all, diopiReduction_t reduction, bool zero_infinity) {
     dispatch_compute<kFloat32 | kFloat64>(log_probs.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> scores(log_probs);
         const Input<T> losses(found.losses);
         const Input<T> alpha(found.alpha);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Output<T> gradient(gradient_tensor);
         std::fill(gradient.data(), gradient.data() + gradient_tensor.numel, T(0));
         const int64_t size = all.steps * all.states();
@@ -116,7 +116,7 @@ void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& incoming_ten
                 if (zero_infinity && std::isinf(losses[n])) {
                     continue;
                 }
-                double factor = incoming[n];
+                double factor = grad_out[n];
                 if (reduction == ReductionMean) {
                     const int64_t length = std::max<int64_t>(all.label_counts[n], 1);
                     factor /= static_cast<double>(all.samples) * static_cast<double>(length);

@@ -1,4 +1,4 @@
-// Losses that are computed element by element, and their gradients: dtypes, reduction and the incoming gradient.
+// Losses that are computed element by element, and their gradients: dtypes, reduction and grad_output.
 #ifndef DIOPI_CPU_ELEMENTWISE_LOSS_H_
 #define DIOPI_CPU_ELEMENTWISE_LOSS_H_
 
@@ -105,24 +105,24 @@ void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, 
     result.store();
 }
 
-// Stores the incoming gradient times `slope(i)`, divided by the number of elements for the mean, whose gradient is one
+// Stores grad_output times `slope(i)`, divided by the number of elements for the mean, whose gradient is one
 // number.
 template <typename T, typename Slope>
 void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiReduction_t reduction, Slope&& slope) {
     const Output<T> result(grad_input);
     const double divisor = reduction == ReductionMean ? static_cast<double>(grad_input.numel) : 1.0;
     if (grad_output.numel == 1) {
-        const Input<T> incoming(grad_output);
-        const auto gradient = static_cast<double>(incoming[0]);
+        const Input<T> grad_out(grad_output);
+        const auto gradient = static_cast<double>(grad_out[0]);
         parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
             detail::write_values(result.data(), [&](int64_t i) { return slope(i) * gradient / divisor; }, begin, end);
         });
     } else {
-        const View incoming_view = expanded(grad_output, shape_of(grad_input));
-        const Input<T> incoming(incoming_view.tensor());
+        const View grad_out_view = expanded(grad_output, shape_of(grad_input));
+        const Input<T> grad_out(grad_out_view.tensor());
         parallel_for(grad_input.numel, 4096, [&](int64_t begin, int64_t end) {
             detail::write_values(
-                result.data(), [&](int64_t i) { return slope(i) * static_cast<double>(incoming[i]); }, begin, end);
+                result.data(), [&](int64_t i) { return slope(i) * static_cast<double>(grad_out[i]); }, begin, end);
         });
     }
     result.store();

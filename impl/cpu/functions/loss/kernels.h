@@ -18,25 +18,25 @@ constexpr const char* kProbabilityRule = "C1: every element of input lies betwee
 
 void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                 diopiReduction_t reduction);
-void mse_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void mse_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, diopiReduction_t reduction);
 void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                       diopiReduction_t reduction, double beta);
-void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                          const Tensor& target_tensor, diopiReduction_t reduction, double beta);
 // Refuses probabilities that are none.
 void bce_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                 const Tensor& weight_tensor, diopiReduction_t reduction);
-void bce_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void bce_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, const Tensor& weight_tensor, diopiReduction_t reduction);
 void logit_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                   const Tensor& weight_tensor, const Tensor& positive_tensor, diopiReduction_t reduction);
-void logit_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void logit_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, const Tensor& weight_tensor, const Tensor& positive_tensor,
                      diopiReduction_t reduction);
 void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                   diopiReduction_t reduction, const Focus& focus);
-void focal_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, diopiReduction_t reduction, const Focus& focus);
 
 // ---- Over classes. Indices out of range are refused with the message. ----
@@ -47,7 +47,7 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
                    const Tensor& weight, const Tensor& total_weight, const Classes& sizes, diopiReduction_t reduction,
                    int64_t ignored);
 void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& problem);
-void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor,
+void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor,
                              const CrossEntropyProblem& problem);
 
 }  // namespace diopi::cpu

@@ -17,13 +17,13 @@ void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
     });
 }
 
-void mse_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void mse_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, diopiReduction_t reduction) {
     dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
-        store_gradients<T>(gradient_tensor, incoming_tensor, reduction,
+        store_gradients<T>(gradient_tensor, grad_out_tensor, reduction,
                            [&](int64_t i) { return 2 * (static_cast<double>(x[i]) - static_cast<double>(y[i])); });
     });
 }

@@ -37,8 +37,8 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
     check_indices(wanted, sizes, ignored, kNllIndexRule);
     dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const View incoming_view = expanded(grad_output, sizes.without);
-        const Input<T> incoming(incoming_view.tensor());
+        const View grad_out_view = expanded(grad_output, sizes.without);
+        const Input<T> grad_out(grad_out_view.tensor());
         const Input<T> weights(weight);
         const Input<T> given_total(total_weight);
         const Output<T> result(grad_input);
@@ -60,7 +60,7 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
                 }
                 const int64_t at = wanted[i].value;
                 if (at != ignored) {
-                    result[first + at * sizes.places] = static_cast<T>(-weight_of(at) * incoming[i] / divisor);
+                    result[first + at * sizes.places] = static_cast<T>(-weight_of(at) * grad_out[i] / divisor);
                 }
             }
         });

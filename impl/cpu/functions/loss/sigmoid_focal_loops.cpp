@@ -15,13 +15,13 @@ void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
     });
 }
 
-void focal_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, diopiReduction_t reduction, const Focus& focus) {
     dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
-        store_gradients<T>(gradient_tensor, incoming_tensor, reduction,
+        store_gradients<T>(gradient_tensor, grad_out_tensor, reduction,
                            [&](int64_t i) { return focus.slope(x[i], y[i]); });
     });
 }

@@ -18,13 +18,13 @@ void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, cons
     });
 }
 
-void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                          const Tensor& target_tensor, diopiReduction_t reduction, double beta) {
     dispatch_compute<kFloating>(loss_dtype(input_tensor, target_tensor), [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
         const Input<T> y(target_tensor);
-        store_gradients<T>(gradient_tensor, incoming_tensor, reduction, [&](int64_t i) {
+        store_gradients<T>(gradient_tensor, grad_out_tensor, reduction, [&](int64_t i) {
             const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
             return difference <= -beta ? -1.0 : difference >= beta ? 1.0 : difference / beta;
         });

@@ -60,13 +60,13 @@ void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, con
 }
 
 void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                       const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                       const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& used_mean, const Tensor& used_deviation, const Channels& channels, bool training,
                        double eps) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Input<double> factors(weight_tensor);
         const Input<double> means(used_mean);
         const Input<double> deviations(used_deviation);
@@ -81,17 +81,17 @@ void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
                 const double factor = invstd * (factors ? factors[c] : 1);
                 spans::Sums sums;
                 channels.for_each_row(c, [&](int64_t i) {
-                    sums += spans::products<T>(incoming.data() + i, nullptr, x.data() + i, channels.spatial, mean);
+                    sums += spans::products<T>(grad_out.data() + i, nullptr, x.data() + i, channels.spatial, mean);
                 });
                 const double product = sums.product * invstd;
                 const double own = training ? sums.own / count : 0;
                 const double slope = training ? invstd * product / count : 0;
                 channels.for_each_row(c, [&](int64_t i) {
                     if (training) {
-                        spans::gradient<T>(incoming.data() + i, nullptr, x.data() + i, gradient.data() + i,
+                        spans::gradient<T>(grad_out.data() + i, nullptr, x.data() + i, gradient.data() + i,
                                            channels.spatial, mean, factor, own, slope);
                     } else {
-                        spans::scale<T>(incoming.data() + i, gradient.data() + i, channels.spatial, 0, factor, 0);
+                        spans::scale<T>(grad_out.data() + i, gradient.data() + i, channels.spatial, 0, factor, 0);
                     }
                 });
                 scale[c] = product;

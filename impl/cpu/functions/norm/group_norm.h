@@ -49,7 +49,7 @@ void normalise_groups(const Groups& groups, const Input<T>& x, const Input<T>& s
 
 // Gradients with respect to elements, scale and shift; `moments(group)` are the statistics.
 template <typename T, typename Statistics>
-void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& incoming, const Input<T>& scale,
+void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& grad_out, const Input<T>& scale,
                      const Output<T>& gradient, const Tensor& grad_scale, const Tensor& grad_shift,
                      Statistics&& moments) {
     parallel_for(groups.count(), row_grain(groups.length), [&](int64_t begin, int64_t end) {
@@ -65,14 +65,14 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& in
             groups.for_each_channel(group, [&](int64_t c, int64_t i) {
                 const int64_t at = start + i;
                 const spans::Sums here =
-                    spans::products<T>(incoming.data() + at, nullptr, x.data() + at, spatial, mean);
+                    spans::products<T>(grad_out.data() + at, nullptr, x.data() + at, spatial, mean);
                 sums += {here.own * weight(c), here.product * weight(c)};
             });
             const double slope = invstd * invstd * sums.product / count;
             groups.for_each_channel(group, [&](int64_t c, int64_t i) {
                 const int64_t at = start + i;
                 const T factor = scale ? scale[c] : T(1);
-                spans::gradient_scaled<T>(incoming.data() + at, factor, x.data() + at, gradient.data() + at, spatial,
+                spans::gradient_scaled<T>(grad_out.data() + at, factor, x.data() + at, gradient.data() + at, spatial,
                                           mean, invstd, sums.own / count, slope);
             });
         }
@@ -88,7 +88,7 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& in
                 const Moments own = moments(n * groups.per_sample + c / groups.width);
                 const int64_t at = channels.first(n, c);
                 const spans::Sums here =
-                    spans::products<T>(incoming.data() + at, nullptr, x.data() + at, channels.spatial, own.mean);
+                    spans::products<T>(grad_out.data() + at, nullptr, x.data() + at, channels.spatial, own.mean);
                 product += here.product * own.invstd;
                 sum += here.own;
             }

@@ -26,17 +26,17 @@ void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const
 }
 
 void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                     const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                     const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                      const Tensor& mean_tensor, const Tensor& rstd_tensor, const Groups& groups) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Input<T> scale(weight_tensor);
         const Input<double> means(mean_tensor);
         const Input<double> deviations(rstd_tensor);
         const Output<T> gradient(gradient_tensor, input_tensor.numel);
-        group_gradients(groups, x, incoming, scale, gradient, scale_tensor, shift_tensor,
+        group_gradients(groups, x, grad_out, scale, gradient, scale_tensor, shift_tensor,
                         [&](int64_t group) { return Moments{means[group], deviations[group]}; });
     });
 }

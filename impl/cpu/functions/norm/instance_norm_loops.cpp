@@ -28,12 +28,12 @@ void normalise_channels_of_samples(const Tensor& to_tensor, const Tensor& from_t
 }
 
 void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& grad_scale_tensor,
-                                 const Tensor& grad_bias_tensor, const Tensor& incoming_tensor,
+                                 const Tensor& grad_bias_tensor, const Tensor& grad_out_tensor,
                                  const Tensor& input_tensor, const Tensor& scale_tensor, double eps) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Input<T> factors(scale_tensor);
         const Output<T> gradient(gradient_tensor, input_tensor.numel);
         const Groups groups = one_channel_each(input_tensor);
@@ -43,7 +43,7 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
                 moments[group] = moments_of(x.data() + group * groups.length, groups.length, eps);
             }
         });
-        group_gradients(groups, x, incoming, factors, gradient, grad_scale_tensor, grad_bias_tensor,
+        group_gradients(groups, x, grad_out, factors, gradient, grad_scale_tensor, grad_bias_tensor,
                         [&](int64_t group) { return moments[group]; });
     });
 }

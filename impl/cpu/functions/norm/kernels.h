@@ -21,7 +21,7 @@ void row_gradients(const Tensor& grad_input, const Tensor& grad_weight, const Te
 void normalise_rows_by_rms(const Tensor& out_tensor, const Tensor& inverse_tensor, const Tensor& input_tensor,
                            const Tensor& weight_tensor, const Tensor& bias_tensor, const Trailing& parts, double eps);
 void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                       const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                       const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& inverse_tensor, const Trailing& parts);
 
 // ---- GroupNorm. ----
@@ -30,7 +30,7 @@ void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const
                       const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
                       const Groups& groups, double eps);
 void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                     const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                     const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                      const Tensor& mean_tensor, const Tensor& rstd_tensor, const Groups& groups);
 
 // ---- InstanceNorm: the channels are the second dimension of all views. ----
@@ -38,13 +38,13 @@ void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, 
 void normalise_channels_of_samples(const Tensor& to_tensor, const Tensor& from_tensor, const Tensor& scale_tensor,
                                    const Tensor& bias_tensor, double eps);
 void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& grad_scale_tensor,
-                                 const Tensor& grad_bias_tensor, const Tensor& incoming_tensor,
+                                 const Tensor& grad_bias_tensor, const Tensor& grad_out_tensor,
                                  const Tensor& input_tensor, const Tensor& scale_tensor, double eps);
 
 // ---- Normalize: rows are along the last dimension of all views. ----
 
 void normalise_by_norm(const Tensor& to_tensor, const Tensor& from_tensor, int64_t length, double p, double eps);
-void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                             int64_t length, double p, double eps);
 
 // ---- BatchNorm: channels over all samples. ----
@@ -54,7 +54,7 @@ void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, con
                         const Tensor& running_mean_tensor, const Tensor& running_var_tensor, const Channels& channels,
                         bool training, double momentum, double eps);
 void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                       const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                       const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& used_mean, const Tensor& used_deviation, const Channels& channels, bool training,
                        double eps);
 
@@ -70,10 +70,10 @@ void scale_channels(const Tensor& out_tensor, const Tensor& input_tensor, const 
                     const Tensor& bias_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                     const Channels& channels);
 void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& scale_tensor,
-                  const Tensor& shift_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+                  const Tensor& shift_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                   const Tensor& mean_tensor, const Tensor& invstd_tensor, const Channels& channels, bool input_g,
                   bool weight_g, bool bias_g);
-void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                          const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& weight_tensor,
                          const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& count_tensor,
                          const Channels& channels);

@@ -36,7 +36,7 @@ void row_gradients(const Tensor& grad_input, const Tensor& grad_weight, const Te
     dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input);
-        const Input<T> incoming(grad_output);
+        const Input<T> grad_out(grad_output);
         const Input<T> scale(weight);
         const Input<double> means(mean);
         const Input<double> deviations(invstd);
@@ -44,11 +44,11 @@ void row_gradients(const Tensor& grad_input, const Tensor& grad_weight, const Te
         parallel_for(parts.rows, row_grain(parts.length), [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t first = row * parts.length;
-                moments_gradient(x.data() + first, incoming.data() + first, scale.data(), gradient.data() + first,
+                moments_gradient(x.data() + first, grad_out.data() + first, scale.data(), gradient.data() + first,
                                  parts.length, {means[row], deviations[row]});
             }
         });
-        factor_gradients(parts, incoming.data(), x.data(), grad_weight, grad_bias,
+        factor_gradients(parts, grad_out.data(), x.data(), grad_weight, grad_bias,
                          [&](int64_t row) { return Moments{means[row], deviations[row]}; });
         gradient.store();
     });

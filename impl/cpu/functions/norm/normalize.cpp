@@ -33,8 +33,8 @@ void diopi::kernels::normalize_backward(const NormalizeBackwardArgs& args) {
     require_separate({&args.grad_input}, {&args.grad_output, &args.input});
     const std::vector<int64_t> order = axis_last(args.input, args.axis);
     const View x = permuted(args.input, order);
-    const View incoming = permuted(args.grad_output, order);
+    const View grad_out = permuted(args.grad_output, order);
     const View gradient = permuted(args.grad_input, order);
-    gradients_through_norm(gradient.tensor(), incoming.tensor(), x.tensor(), args.input.shape[order.back()], args.p,
+    gradients_through_norm(gradient.tensor(), grad_out.tensor(), x.tensor(), args.input.shape[order.back()], args.p,
                            args.eps);
 }

@@ -65,12 +65,12 @@ void normalise_by_norm(const Tensor& to_tensor, const Tensor& from_tensor, int64
     });
 }
 
-void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                             int64_t length, double p, double eps) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Output<T> gradient(gradient_tensor);
         const int64_t rows = length == 0 ? 0 : input_tensor.numel / length;
         parallel_for(rows, row_grain(length), [&](int64_t begin, int64_t end) {
@@ -81,14 +81,14 @@ void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& incomin
                 double product = 0;
                 double ties = 0;
                 for (int64_t i = first; i < first + length; ++i) {
-                    product += static_cast<double>(incoming[i]) * x[i];
+                    product += static_cast<double>(grad_out[i]) * x[i];
                     ties += std::abs(static_cast<double>(x[i])) == norm ? 1 : 0;
                 }
                 // How the divisor pulls at the result: not at all where it is eps.
                 const double pull = norm < eps ? 0 : product / divisor / divisor;
                 for (int64_t i = first; i < first + length; ++i) {
                     const double slope = norm < eps ? 0 : norm_slope(x[i], norm, p, ties);
-                    gradient[i] = static_cast<T>(incoming[i] / divisor - pull * slope);
+                    gradient[i] = static_cast<T>(grad_out[i] / divisor - pull * slope);
                 }
             }
         });

@@ -29,12 +29,12 @@ void normalise_rows_by_rms(const Tensor& out_tensor, const Tensor& inverse_tenso
 }
 
 void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                       const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                       const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& inverse_tensor, const Trailing& parts) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Input<T> scale(weight_tensor);
         const Input<double> inverses(inverse_tensor);
         const Output<T> gradient(gradient_tensor, input_tensor.numel);
@@ -42,14 +42,14 @@ void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
             for (int64_t row = begin; row < end; ++row) {
                 const int64_t first = row * parts.length;
                 const T* from = x.data() + first;
-                const T* arriving = incoming.data() + first;
-                const spans::Sums sums = spans::products(arriving, scale.data(), from, parts.length, 0);
+                const T* grad_row = grad_out.data() + first;
+                const spans::Sums sums = spans::products(grad_row, scale.data(), from, parts.length, 0);
                 const double mean_product = sums.product * inverses[row] / static_cast<double>(parts.length);
-                spans::gradient(arriving, scale.data(), from, gradient.data() + first, parts.length, 0, inverses[row],
+                spans::gradient(grad_row, scale.data(), from, gradient.data() + first, parts.length, 0, inverses[row],
                                 0, inverses[row] * mean_product);
             }
         });
-        factor_gradients(parts, incoming.data(), x.data(), scale_tensor, shift_tensor,
+        factor_gradients(parts, grad_out.data(), x.data(), scale_tensor, shift_tensor,
                          [&](int64_t row) { return Moments{0, inverses[row]}; });
         gradient.store();
     });

@@ -50,11 +50,11 @@ Moments moments_of(const T* x, int64_t length, double eps) {
 // The gradient with respect to elements that were normalised together. `weight` holds the factor on each element, or is
 // null for 1.
 template <typename T>
-void moments_gradient(const T* x, const T* incoming, const T* weight, T* result, int64_t length, Moments moments) {
+void moments_gradient(const T* x, const T* grad_out, const T* weight, T* result, int64_t length, Moments moments) {
     const auto count = static_cast<double>(length);
-    const spans::Sums sums = spans::products(incoming, weight, x, length, moments.mean);
+    const spans::Sums sums = spans::products(grad_out, weight, x, length, moments.mean);
     const double product = sums.product * moments.invstd;
-    spans::gradient(incoming, weight, x, result, length, moments.mean, moments.invstd, sums.own / count,
+    spans::gradient(grad_out, weight, x, result, length, moments.mean, moments.invstd, sums.own / count,
                     moments.invstd * product / count);
 }
 

@@ -100,13 +100,13 @@ void scale_channels(const Tensor& out_tensor, const Tensor& input_tensor, const 
 }
 
 void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& scale_tensor,
-                  const Tensor& shift_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+                  const Tensor& shift_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                   const Tensor& mean_tensor, const Tensor& invstd_tensor, const Channels& channels, bool input_g,
                   bool weight_g, bool bias_g) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Input<double> means(mean_tensor);
         const Input<double> deviations(invstd_tensor);
         // What no flag asks for is dropped, also where there is room for it.
@@ -120,8 +120,8 @@ void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const 
                 double sum = 0;
                 double product = 0;
                 channels.for_each(c, [&](int64_t i) {
-                    sum += incoming[i];
-                    product += incoming[i] * (x[i] - means[c]);
+                    sum += grad_out[i];
+                    product += grad_out[i] * (x[i] - means[c]);
                 });
                 sums[c] = sum;
                 products[c] = product;
@@ -136,14 +136,14 @@ void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const 
     });
 }
 
-void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                          const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& weight_tensor,
                          const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& count_tensor,
                          const Channels& channels) {
     dispatch_compute<kFloating>(input_tensor.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> x(input_tensor);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Input<double> means(mean_tensor);
         const Input<double> deviations(invstd_tensor);
         const Input<double> factors(weight_tensor);
@@ -162,7 +162,7 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& incoming_t
                 const double mean_gradient = sums[c] / total;
                 const double slope = products[c] / total * invstd * invstd;
                 channels.for_each(c, [&](int64_t i) {
-                    gradient[i] = static_cast<T>((incoming[i] - mean_gradient - (x[i] - means[c]) * slope) * factor);
+                    gradient[i] = static_cast<T>((grad_out[i] - mean_gradient - (x[i] - means[c]) * slope) * factor);
                 });
             }
         });

@@ -23,10 +23,10 @@ inline Trailing trailing(const Tensor& input, diopiSize_t normalized_shape) {
     return Trailing(input, input.rank - normalized_shape.len);
 }
 
-// Gradients with respect to scale and shift: over the rows, sums of `incoming` times what normalisation by
-// `moments(row)` makes of x, and of `incoming`. Each sum runs in the order of the rows, whatever the number of threads.
+// Gradients with respect to scale and shift: over the rows, sums of `grad_out` times what normalisation by
+// `moments(row)` makes of x, and of `grad_out`. Each sum runs in the order of the rows, whatever the number of threads.
 template <typename T, typename Statistics>
-void factor_gradients(const Trailing& parts, const T* incoming, const T* x, const Tensor& grad_weight,
+void factor_gradients(const Trailing& parts, const T* grad_out, const T* x, const Tensor& grad_weight,
                       const Tensor& grad_bias, Statistics&& moments) {
     if (grad_weight.is_null() && grad_bias.is_null()) {
         return;
@@ -39,7 +39,7 @@ void factor_gradients(const Trailing& parts, const T* incoming, const T* x, cons
         for (int64_t row = 0; row < parts.rows; ++row) {
             const Moments own = moments(row);
             const int64_t first = row * parts.length + begin;
-            spans::add_columns(incoming + first, x + first, end - begin, own.mean, own.invstd, products.data(),
+            spans::add_columns(grad_out + first, x + first, end - begin, own.mean, own.invstd, products.data(),
                                sums.data());
         }
         for (int64_t i = begin; i < end; ++i) {

@@ -87,7 +87,7 @@ struct Columns {
     }
 };
 
-// Element i of a column lies `place.inner` elements behind element i - 1. `from` is the input, or the incoming gradient
+// Element i of a column lies `place.inner` elements behind element i - 1. `from` is the input, or grad_output
 // with what the operator `made`.
 template <typename S>
 void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place);

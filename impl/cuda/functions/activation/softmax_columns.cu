@@ -73,7 +73,7 @@ struct ColumnBackward {
 
     Columns columns;
     S* to;
-    const S* incoming;
+    const S* grad_out;
     const S* made;
     bool is_log;
 
@@ -87,14 +87,14 @@ struct ColumnBackward {
         DIOPI_AHEAD
         for (int64_t i = slice; i < size; i += columns.slices) {
             const int64_t at = first + i * columns.inner;
-            const T g = static_cast<T>(incoming[at]);
+            const T g = static_cast<T>(grad_out[at]);
             sum += static_cast<double>(is_log ? g : g * static_cast<T>(made[at]));
         }
         const T total = static_cast<T>(join_slices(group, width, sum, [](double a, double b) { return a + b; }));
         DIOPI_AHEAD
         for (int64_t i = slice; i < size; i += columns.slices) {
             const int64_t at = first + i * columns.inner;
-            const T g = static_cast<T>(incoming[at]);
+            const T g = static_cast<T>(grad_out[at]);
             const T y = static_cast<T>(made[at]);
             to[at] = static_cast<S>(is_log ? g - exponential<S>(y) * total : (g - total) * y);
         }

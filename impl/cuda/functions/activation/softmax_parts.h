@@ -32,7 +32,7 @@ struct PartProducts {
     using T = Computed<S>;
 
     RowParts parts;
-    const S* incoming;
+    const S* grad_out;
     const S* made;
     double* sums;
     bool is_log;
@@ -40,7 +40,7 @@ struct PartProducts {
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const int64_t first = parts.row(k) * parts.length + parts.begin(k);
         double sum = 0;
-        for_packs<S, n>(group, incoming + first, parts.size(k), [&](const T* g, int at) {
+        for_packs<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
             T y[n];
             if (!is_log) {
                 unpack<S, n>(y, load_pack<S, n>(made + first + at));
@@ -106,7 +106,7 @@ struct WriteGradientParts {
 
     RowParts parts;
     S* to;
-    const S* incoming;
+    const S* grad_out;
     const S* made;
     const double* sums;
     bool is_log;
@@ -114,7 +114,7 @@ struct WriteGradientParts {
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const T total = static_cast<T>(sums[parts.row(k)]);
         const int64_t first = parts.row(k) * parts.length + parts.begin(k);
-        for_packs<S, n>(group, incoming + first, parts.size(k), [&](const T* g, int at) {
+        for_packs<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
             T y[n];
             unpack<S, n>(y, load_pack<S, n>(made + first + at));
             DIOPI_UNROLL

@@ -63,7 +63,7 @@ struct Call {
     const Arrays& arrays;
     const Tensor& grad_out;
     const Given<P>& given;
-    const int64_t* largest;  // of the incoming gradient and of the values
+    const int64_t* largest;  // of grad_output and of the values
     float factor;            // see Lift
     const Gradients<P>& gradients;
 };
@@ -81,7 +81,7 @@ void solve(const Call<P>& call, const Pass& pass, const Cut& cut, float* scores,
     const int64_t size = problem.size;
     const int64_t rows = own.queries * problem.group();
     const Stack queries = read(call.arrays.q, query_rows(problem, pass));
-    const Stack arriving = read(call.grad_out, query_rows(problem, pass));
+    const Stack grad_rows = read(call.grad_out, query_rows(problem, pass));
     const Stack keys = read(call.arrays.k, key_rows(problem, pass));
     const Stack values = read(call.arrays.v, key_rows(problem, pass));
     const Stack key_parts = read(call.arrays.k, key_rows(problem, pass, kParts));
@@ -108,10 +108,10 @@ void solve(const Call<P>& call, const Pass& pass, const Cut& cut, float* scores,
         const Tensor shares = array_like(call.arrays.q, scores, dtype_of<P>);
         const Tensor to_scores = array_like(call.arrays.q, slopes, dtype_of<P>);
         multiply(matrices(products, block), queries.rows(from, count), keys.columns(block.first_key, block.width));
-        multiply(matrices(to_shares, block), arriving.rows(from, count), values.columns(block.first_key, block.width));
+        multiply(matrices(to_shares, block), grad_rows.rows(from, count), values.columns(block.first_key, block.width));
         to_gradients<P, kPlain>(block, places, scoring, call.given, call.largest, call.factor, scores, slopes);
         multiply(sums_of(value_sums, kParts * own.keys, first_part, part_count), turned_matrices(shares, block, kParts),
-                 arriving.rows(from, count), true);
+                 grad_rows.rows(from, count), true);
         multiply(sums_of(key_sums, kParts * own.keys, first_part, part_count),
                  turned_matrices(to_scores, block, kParts), queries.rows(from, count), true);
         multiply(sums_of(query_sums, rows, from, count), matrices(to_scores, block, kParts),
@@ -181,14 +181,14 @@ void solve_as(const Problem& problem, const Scoring& scoring, const attention::O
     const NewWords grad_k(tensors.k);
     const NewWords grad_v(tensors.v);
     const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
-    const Tensor arriving = array_of(tensors.grad_out, grad_out);
+    const Tensor grad_rows = array_of(tensors.grad_out, grad_out);
     const Given<P> given{q.as<P>(), k.as<P>(), v.as<P>(), out.as<P>(), grad_out.as<P>(), place, shifts, sums};
     const Gradients<P> gradients{grad_q.as<P>(), grad_k.as<P>(), grad_v.as<P>()};
     const Buffer largest = cleared(2 * sizeof(int64_t));
     auto* const found = static_cast<int64_t*>(largest.data());
     // Both terms of a score's gradient are sums of `size` products.
     const double factor = 2 * std::abs(scoring.scale) * static_cast<double>(problem.size) * scoring.dropout.factor();
-    const Call<P> call{problem, scoring, arrays, arriving, given, found, static_cast<float>(factor), gradients};
+    const Call<P> call{problem, scoring, arrays, grad_rows, given, found, static_cast<float>(factor), gradients};
     if (!goes_by_blocks(problem)) {
         solve_one_by_one(call);
     } else {

@@ -22,7 +22,7 @@ template <>
 struct Lift<Half> {
     static constexpr float kShares = 4096;
 
-    // For gradients of scores, which are at most `factor` times the largest of the incoming gradient and the largest
+    // For gradients of scores, which are at most `factor` times the largest of grad_output and the largest
     // value, whose bits `largest` holds: they stay below 32768.
     DIOPI_DEVICE static float of_slopes(const int64_t* largest, float factor) {
         const float bound = factor * cpu::float_of(static_cast<uint32_t>(largest[0])) *
@@ -80,7 +80,7 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
         for (int part = 0; part < parts; ++part) {
             for_vectors(group, part, block.step, [&](int, int key) {
                 const Pack<float, 4> products = load_pack<float, 4>(data + key);
-                const Pack<float, 4> arriving = load_pack<float, 4>(gradients + key);
+                const Pack<float, 4> grad_value = load_pack<float, 4>(gradients + key);
                 Pack<Parts<P>, 4> probabilities;
                 Pack<Parts<P>, 4> to_scores;
                 float times[4] = {1, 1, 1, 1};
@@ -98,7 +98,7 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                         const float exponential =
                             numeric::exp(row.score(key + e, products.elements[e]) - shift) * share;
                         used = exponential * times[e] * Lift<P>::kShares;
-                        slope = row.scale * exponential * (arriving.elements[e] * times[e] - centre) * lift;
+                        slope = row.scale * exponential * (grad_value.elements[e] * times[e] - centre) * lift;
                     }
                     probabilities.elements[e] = Parts<P>::of(used);
                     to_scores.elements[e] = Parts<P>::of(slope);
@@ -110,8 +110,8 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
     });
 }
 
-// The sums [rows, size] of queries to their places. Rows that are not finite get a flag, but for those whose incoming
-// gradient is not.
+// The sums [rows, size] of queries to their places. Rows that are not finite get a flag, but for those whose
+// grad_output is not.
 template <typename P>
 void store_queries(const Block& all, const DeviceProblem& problem, const Given<P>& given, const int64_t* largest,
                    float factor, const float* sums, uint8_t* flags, P* gradient) {
@@ -123,8 +123,8 @@ void store_queries(const Block& all, const DeviceProblem& problem, const Given<P
         const int64_t to = problem.query_at(place.own, place.head, place.query) + d;
         const float sum = sums[at];
         gradient[to] = P(sum / Lift<P>::of_slopes(largest, factor));
-        const auto arriving = static_cast<float>(given.grad_out[to]);
-        if (!(sum - sum == 0) && arriving - arriving == 0) {
+        const auto grad_value = static_cast<float>(given.grad_out[to]);
+        if (!(sum - sum == 0) && grad_value - grad_value == 0) {
             flags[row] = 1;
         }
     });

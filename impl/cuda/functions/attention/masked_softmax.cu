@@ -100,7 +100,7 @@ struct HeldGradient {
 
     RowTiles rows;
     S* to;
-    const S* incoming;
+    const S* grad_out;
     const S* made;
     Hidden hidden;
     float scale;
@@ -112,7 +112,7 @@ struct HeldGradient {
         const HiddenOfRow own(hidden, row < rows.rows ? row : 0);
         float g[kHeld * n];
         float y[kHeld * n];
-        load_row<S, n, kHeld>(g, incoming + row * rows.length, length, tile, 0.0f);
+        load_row<S, n, kHeld>(g, grad_out + row * rows.length, length, tile, 0.0f);
         load_row<S, n, kHeld>(y, made + row * rows.length, length, tile, 0.0f);
         float products[kHeld * n];
         DIOPI_UNROLL
@@ -157,11 +157,11 @@ void softmax_of_long(S* to, const S* from, const Hidden& hidden, int64_t rows, i
 }
 
 template <typename S>
-void gradient_of_long(S* to, const S* incoming, const S* made, const Hidden& hidden, int64_t rows, int64_t keys,
+void gradient_of_long(S* to, const S* grad_out, const S* made, const Hidden& hidden, int64_t rows, int64_t keys,
                       float scale) {
     for_groups(rows, kThreads, 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const HiddenOfRow own(hidden, row);
-        const S* const g = incoming + row * keys;
+        const S* const g = grad_out + row * keys;
         const S* const y = made + row * keys;
         double sum = 0;
         for (int64_t j = group.thread(); j < keys; j += group.size()) {

@@ -74,7 +74,7 @@ DIOPI_DEVICE void for_windows_of(const Layout<I>& layout, I element, Visit& visi
 }
 
 template <typename S, typename I>
-void return_maxima(const Layout<I>& layout, S* gradient, const S* arriving, const Int64* positions) {
+void return_maxima(const Layout<I>& layout, S* gradient, const S* grad_out, const Int64* positions) {
     for_each(layout.elements(), [=] DIOPI_KERNEL(int64_t at) {
         const I plane = static_cast<I>(at) / layout.plane_size();
         const I element = static_cast<I>(at) % layout.plane_size();
@@ -82,7 +82,7 @@ void return_maxima(const Layout<I>& layout, S* gradient, const S* arriving, cons
         double sum = 0;
         auto add = [&](I window) {
             if (positions[first + window].value == element) {
-                sum += static_cast<double>(static_cast<Compared<S>>(arriving[first + window]));
+                sum += static_cast<double>(static_cast<Compared<S>>(grad_out[first + window]));
             }
         };
         for_windows_of(layout, element, add);
@@ -126,7 +126,7 @@ void find_means_of_large(const Layout<I>& layout, S* means, const S* x, const De
 }
 
 template <typename S, typename I>
-void return_means(const Layout<I>& layout, S* gradient, const S* arriving, const DeviceDivisor& divisor) {
+void return_means(const Layout<I>& layout, S* gradient, const S* grad_out, const DeviceDivisor& divisor) {
     for_each(layout.elements(), [=] DIOPI_KERNEL(int64_t at) {
         const I plane = static_cast<I>(at) / layout.plane_size();
         const I element = static_cast<I>(at) % layout.plane_size();
@@ -137,7 +137,7 @@ void return_means(const Layout<I>& layout, S* gradient, const S* arriving, const
             if (place.depth.holds(element / layout.size[2] / layout.size[1], layout.spread[0]) &&
                 place.height.holds(element / layout.size[2] % layout.size[1], layout.spread[1]) &&
                 place.width.holds(element % layout.size[2], layout.spread[2])) {
-                sum += static_cast<double>(static_cast<Compared<S>>(arriving[first + window])) / divisor.of(place);
+                sum += static_cast<double>(static_cast<Compared<S>>(grad_out[first + window])) / divisor.of(place);
             }
         };
         for_windows_of(layout, element, add);
@@ -175,10 +175,10 @@ void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     check.conclude();
     dispatch<kFloating>(grad_output.dtype, [&](auto sample) {
         using S = decltype(sample);
-        const Input<S> arriving(grad_output);
+        const Input<S> grad_out(grad_output);
         const Output<S> gradient(grad_input);
         cuda::with_layout(pooling, [&](const auto& layout) {
-            cuda::return_maxima<S>(layout, gradient.data(), arriving.data(), positions.data());
+            cuda::return_maxima<S>(layout, gradient.data(), grad_out.data(), positions.data());
         });
         gradient.store();
     });
@@ -204,10 +204,10 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
                        const Divisor& divisor) {
     dispatch<kFloating>(grad_output.dtype, [&](auto sample) {
         using S = decltype(sample);
-        const Input<S> arriving(grad_output);
+        const Input<S> grad_out(grad_output);
         const Output<S> gradient(grad_input);
         cuda::with_layout(pooling, [&](const auto& layout) {
-            cuda::return_means<S>(layout, gradient.data(), arriving.data(), cuda::on_device(divisor));
+            cuda::return_means<S>(layout, gradient.data(), grad_out.data(), cuda::on_device(divisor));
         });
         gradient.store();
     });

@@ -163,8 +163,8 @@ void copy_nearest(const Tensor& out_tensor, const Tensor& input_tensor, const Re
     gather_tables(out_tensor, input_tensor, {resize.planes, resize.from[0], resize.from[1], resize.from[2]}, tables);
 }
 
-void add_nearest(const Tensor& gradient, const Tensor& arriving, const Resize& resize, const Sources& source) {
-    cuda::resample(gradient, arriving, resize.planes, resize.to, resize.from,
+void add_nearest(const Tensor& gradient, const Tensor& grad_out, const Resize& resize, const Sources& source) {
+    cuda::resample(gradient, grad_out, resize.planes, resize.to, resize.from,
                    cuda::transposed(cuda::axes_of(source), resize.from));
 }
 
@@ -172,8 +172,8 @@ void interpolate(const Tensor& out_tensor, const Tensor& input_tensor, const Res
     cuda::resample(out_tensor, input_tensor, resize.planes, resize.from, resize.to, cuda::axes_of(taps));
 }
 
-void spread(const Tensor& gradient, const Tensor& arriving, const Resize& resize, const AllTaps& taps) {
-    cuda::resample(gradient, arriving, resize.planes, resize.to, resize.from,
+void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize, const AllTaps& taps) {
+    cuda::resample(gradient, grad_out, resize.planes, resize.to, resize.from,
                    cuda::transposed(cuda::axes_of(taps), resize.from));
 }
 

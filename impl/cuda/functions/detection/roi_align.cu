@@ -52,9 +52,9 @@ void spread(double* sums, const T* gradients, const Region* regions, int64_t cou
                 continue;
             }
             for (int64_t bin = 0; bin < bins; ++bin) {
-                const auto arriving = static_cast<double>(gradients[(k * channels + at % channels) * bins + bin]);
+                const auto grad_out = static_cast<double>(gradients[(k * channels + at % channels) * bins + bin]);
                 for_shares(grid, regions[k], bin / grid.columns, bin % grid.columns,
-                           [&](int64_t element, double weight) { to[element] += weight * arriving; });
+                           [&](int64_t element, double weight) { to[element] += weight * grad_out; });
             }
         }
     });

@@ -13,16 +13,16 @@ struct SlopeJob {
     Entropy<S> entropy;
     S* to;
     const double* factors;
-    const S* incoming;
+    const S* grad_out;
     int64_t step;  // 0: one gradient for all samples
     const double* divisor;
 
     // What comes in for the loss of a sample.
-    DIOPI_DEVICE Computed<S> arriving(int64_t i) const {
-        const auto own = static_cast<double>(static_cast<Computed<S>>(incoming[i * step]));
+    DIOPI_DEVICE Computed<S> grad_value(int64_t i) const {
+        const auto own = static_cast<double>(static_cast<Computed<S>>(grad_out[i * step]));
         return static_cast<Computed<S>>(own / (divisor != nullptr ? *divisor : 1.0));
     }
-    DIOPI_DEVICE SampleSlope<S> of(int64_t i) const { return SampleSlope<S>(entropy, i, factors, arriving(i)); }
+    DIOPI_DEVICE SampleSlope<S> of(int64_t i) const { return SampleSlope<S>(entropy, i, factors, grad_value(i)); }
 };
 
 template <typename S, int n>
@@ -78,7 +78,7 @@ struct SlopesOfHeldRows {
         const Targets<S>& targets = job.entropy.targets;
         const bool counts = targets.counts(row);
         const int64_t wanted = counts ? targets.indices[row].value : -1;
-        const T weight = counts ? static_cast<T>(targets.weight(wanted)) * job.arriving(row) : T(0);
+        const T weight = counts ? static_cast<T>(targets.weight(wanted)) * job.grad_value(row) : T(0);
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
             const int at = (v * tile.size() + tile.thread()) * n;
@@ -227,18 +227,18 @@ void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& p
     });
 }
 
-void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor,
+void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor,
                              const CrossEntropyProblem& problem) {
     // One gradient for all samples is not spread out.
-    const bool is_single = incoming_tensor.numel == 1;
-    const View incoming_view = is_single ? expanded(incoming_tensor, shape_of(incoming_tensor))
-                                         : expanded(incoming_tensor, problem.sizes.without);
+    const bool is_single = grad_out_tensor.numel == 1;
+    const View grad_out_view = is_single ? expanded(grad_out_tensor, shape_of(grad_out_tensor))
+                                         : expanded(grad_out_tensor, problem.sizes.without);
     dispatch<kFloating>(problem.input.dtype, [&](auto sample) {
         using S = decltype(sample);
         const cuda::EntropyInputs<S> inputs(problem);
         const cuda::Entropy<S> entropy = inputs.entropy();
         const int64_t count = entropy.sizes.count;
-        const Input<S> incoming(incoming_view.tensor());
+        const Input<S> grad_out(grad_out_view.tensor());
         const Output<S> result(gradient_tensor);
         const bool is_mean = problem.reduction == ReductionMean;
         const cuda::SampleRoom<double> divisor(1);
@@ -247,7 +247,7 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& incomi
                                     divisor.data());
         }
         cuda::SlopeJob<S> job{entropy,         result.data(),     nullptr,
-                              incoming.data(), is_single ? 0 : 1, is_mean ? divisor.data() : nullptr};
+                              grad_out.data(), is_single ? 0 : 1, is_mean ? divisor.data() : nullptr};
         if (!cuda::write_slopes_of_held_rows<S>(job)) {
             inputs.add_exponentials();
             const bool is_simple = entropy.is_simple();

@@ -104,7 +104,7 @@ struct CtcGradient {
     const T* log_probs;
     const T* losses;
     const T* alphas;
-    const T* incoming;
+    const T* grad_out;
     double* rooms;  // for two rows of states and one of classes to each sample
     bool is_mean;
     bool zero_infinity;
@@ -120,7 +120,7 @@ void find_gradient(T* gradient, const CtcGradient<T>& given, const DeviceSequenc
         }
         const int64_t steps = all.lengths[n];
         const int64_t last = 2 * all.label_counts[n];
-        auto factor = static_cast<double>(given.incoming[n]);
+        auto factor = static_cast<double>(given.grad_out[n]);
         if (given.is_mean) {
             const int64_t length = all.label_counts[n] > 1 ? all.label_counts[n] : 1;
             factor /= static_cast<double>(all.samples) * static_cast<double>(length);
@@ -198,7 +198,7 @@ void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const S
     });
 }
 
-void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& log_probs,
+void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& log_probs,
                        const CtcTensors& found, const Sequences& all, diopiReduction_t reduction, bool zero_infinity) {
     const cuda::SentSequences sent(all);
     Buffer rooms;
@@ -208,13 +208,13 @@ void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& incoming_ten
         const Input<T> scores(log_probs);
         const Input<T> losses(found.losses);
         const Input<T> alpha(found.alpha);
-        const Input<T> incoming(incoming_tensor);
+        const Input<T> grad_out(grad_out_tensor);
         const Output<T> gradient(gradient_tensor);
         cuda::clear(gradient.data(), static_cast<size_t>(gradient_tensor.numel) * sizeof(T));
         const cuda::CtcGradient<T> given{scores.data(),
                                          losses.data(),
                                          alpha.data(),
-                                         incoming.data(),
+                                         grad_out.data(),
                                          static_cast<double*>(rooms.data()),
                                          reduction == ReductionMean,
                                          zero_infinity};

@@ -54,32 +54,32 @@ struct ElementSlopes {
     LossOperands<S> given;
     Formula formula;
     S* gradient;
-    const S* incoming;
-    bool is_single;  // one incoming gradient for all elements
+    const S* grad_out;
+    bool is_single;  // one grad_output for all elements
     double share;    // of an element in the result
 
     DIOPI_DEVICE void operator()(int64_t k) const {
         const Elements own(given, k * n);
-        T arriving[n];
+        T grad_values[n];
         if (is_single) {
             // Of halves the mean of many elements has gradients below what a half can be.
-            const T all = static_cast<T>(static_cast<Computed<S>>(*incoming)) * static_cast<T>(share);
+            const T all = static_cast<T>(static_cast<Computed<S>>(*grad_out)) * static_cast<T>(share);
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
-                arriving[i] = all;
+                grad_values[i] = all;
             }
         } else {
-            load_some<S, n>(arriving, incoming, k * n, own.left, given.has_packs, T(0));
+            load_some<S, n>(grad_values, grad_out, k * n, own.left, given.has_packs, T(0));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
-                arriving[i] = arriving[i] * static_cast<T>(share);
+                grad_values[i] = grad_values[i] * static_cast<T>(share);
             }
         }
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
-            arriving[i] = formula.slope(own.x[i], own.y[i], own.weight[i], own.positive[i]) * arriving[i];
+            grad_values[i] = formula.slope(own.x[i], own.y[i], own.weight[i], own.positive[i]) * grad_values[i];
         }
-        store_some<S, n>(gradient, arriving, k * n, own.left, given.has_packs);
+        store_some<S, n>(gradient, grad_values, k * n, own.left, given.has_packs);
     }
 };
 
@@ -167,15 +167,15 @@ void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTens
                diopiReduction_t reduction, const Formula& formula) {
     const double share = reduction == ReductionMean ? 1.0 / static_cast<double>(gradient.numel) : 1.0;
     const bool is_single = grad_output.numel == 1;
-    const View incoming_view = expanded(grad_output, is_single ? shape_of(grad_output) : shape_of(gradient));
+    const View grad_out_view = expanded(grad_output, is_single ? shape_of(grad_output) : shape_of(gradient));
     dispatch<kFloating>(cpu::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
         using S = decltype(sample);
         const LossInputs<S> inputs(tensors);
-        const Input<S> incoming(incoming_view.tensor());
+        const Input<S> grad_out(grad_out_view.tensor());
         const Output<S> result(gradient);
-        const LossOperands<S> operands = inputs.operands(result.data(), is_single ? nullptr : incoming.data());
+        const LossOperands<S> operands = inputs.operands(result.data(), is_single ? nullptr : grad_out.data());
         for_each((gradient.numel + kPack<S> - 1) / kPack<S>,
-                 ElementSlopes<S, Formula>{operands, formula, result.data(), incoming.data(), is_single, share});
+                 ElementSlopes<S, Formula>{operands, formula, result.data(), grad_out.data(), is_single, share});
         result.store();
     });
 }
@@ -223,9 +223,9 @@ void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
     cuda::losses(out_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction, cuda::Mse());
 }
 
-void mse_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void mse_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, diopiReduction_t reduction) {
-    cuda::gradients(gradient_tensor, incoming_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction,
+    cuda::gradients(gradient_tensor, grad_out_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction,
                     cuda::Mse());
 }
 
@@ -234,9 +234,9 @@ void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, cons
     cuda::losses(out_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction, cuda::SmoothL1{beta});
 }
 
-void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                          const Tensor& target_tensor, diopiReduction_t reduction, double beta) {
-    cuda::gradients(gradient_tensor, incoming_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction,
+    cuda::gradients(gradient_tensor, grad_out_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction,
                     cuda::SmoothL1{beta});
 }
 
@@ -246,9 +246,9 @@ void bce_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
     cuda::losses(out_tensor, {input_tensor, target_tensor, weight_tensor, kNone}, reduction, cuda::Bce());
 }
 
-void bce_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void bce_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                    const Tensor& target_tensor, const Tensor& weight_tensor, diopiReduction_t reduction) {
-    cuda::gradients(gradient_tensor, incoming_tensor, {input_tensor, target_tensor, weight_tensor, kNone}, reduction,
+    cuda::gradients(gradient_tensor, grad_out_tensor, {input_tensor, target_tensor, weight_tensor, kNone}, reduction,
                     cuda::Bce());
 }
 
@@ -257,10 +257,10 @@ void logit_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
     cuda::losses(out_tensor, {input_tensor, target_tensor, weight_tensor, positive_tensor}, reduction, cuda::Logits());
 }
 
-void logit_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void logit_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, const Tensor& weight_tensor, const Tensor& positive_tensor,
                      diopiReduction_t reduction) {
-    cuda::gradients(gradient_tensor, incoming_tensor, {input_tensor, target_tensor, weight_tensor, positive_tensor},
+    cuda::gradients(gradient_tensor, grad_out_tensor, {input_tensor, target_tensor, weight_tensor, positive_tensor},
                     reduction, cuda::Logits());
 }
 
@@ -269,9 +269,9 @@ void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
     cuda::losses(out_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction, cuda::Focal{focus});
 }
 
-void focal_gradients(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, diopiReduction_t reduction, const Focus& focus) {
-    cuda::gradients(gradient_tensor, incoming_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction,
+    cuda::gradients(gradient_tensor, grad_out_tensor, {input_tensor, target_tensor, kNone, kNone}, reduction,
                     cuda::Focal{focus});
 }
 

@@ -113,10 +113,10 @@ struct SampleSlope {
     T top;
     T total;
     T factors;
-    T arriving;
+    T grad_value;
 
-    DIOPI_DEVICE SampleSlope(const Entropy<S>& given, int64_t sample, const double* sums, T incoming)
-        : entropy(given), i(sample), counts(given.targets.counts(sample)), wanted(-1), arriving(incoming) {
+    DIOPI_DEVICE SampleSlope(const Entropy<S>& given, int64_t sample, const double* sums, T grad_out)
+        : entropy(given), i(sample), counts(given.targets.counts(sample)), wanted(-1), grad_value(grad_out) {
         const Exponentials own = entropy.sums[i];
         top = static_cast<T>(own.top);
         total = static_cast<T>(numeric::log(own.sum));
@@ -131,7 +131,7 @@ struct SampleSlope {
             return T(0);
         }
         const T factor = wanted < 0 ? static_cast<T>(entropy.factor(i, c, at)) : c == wanted ? factors : T(0);
-        return (factors * exponential<S>((logit - top) - total) - factor) * arriving;
+        return (factors * exponential<S>((logit - top) - total) - factor) * grad_value;
     }
 };
 

@@ -44,7 +44,7 @@ void write_zeros(S* to, int64_t count) {
 
 // One element of the gradient of each sample; the others are 0 already. `divisor` and `given` may be null.
 template <typename S>
-void nll_slopes(const Sizes& sizes, const Targets<S>& targets, S* gradient, const S* incoming, int64_t step,
+void nll_slopes(const Sizes& sizes, const Targets<S>& targets, S* gradient, const S* grad_out, int64_t step,
                 const double* divisor, const S* given) {
     for_each(sizes.count, [=] DIOPI_KERNEL(int64_t i) {
         using T = Computed<S>;
@@ -53,8 +53,8 @@ void nll_slopes(const Sizes& sizes, const Targets<S>& targets, S* gradient, cons
             const double by = given != nullptr     ? static_cast<double>(static_cast<T>(*given))
                               : divisor != nullptr ? *divisor
                                                    : 1.0;
-            const double arriving = static_cast<double>(static_cast<T>(incoming[i * step]));
-            gradient[sizes.first(i) + c * sizes.places] = cast<S>(-targets.weight(c) * arriving / by);
+            const double grad_value = static_cast<double>(static_cast<T>(grad_out[i * step]));
+            gradient[sizes.first(i) + c * sizes.places] = cast<S>(-targets.weight(c) * grad_value / by);
         }
     });
 }
@@ -100,11 +100,11 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
     cuda::require_indices(wanted.data(), sizes, ignored, kNllIndexRule);
     // One gradient for all samples is not spread out.
     const bool is_single = grad_output.numel == 1;
-    const View incoming_view =
+    const View grad_out_view =
         is_single ? expanded(grad_output, shape_of(grad_output)) : expanded(grad_output, classes.without);
     dispatch<kFloating>(input.dtype, [&](auto sample) {
         using S = decltype(sample);
-        const Input<S> incoming(incoming_view.tensor());
+        const Input<S> grad_out(grad_out_view.tensor());
         const Input<S> weights(weight);
         const Input<S> given(total_weight);
         const Output<S> result(grad_input);
@@ -116,7 +116,7 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
                                     divisor.data());
         }
         cuda::write_zeros<S>(result.data(), grad_input.numel);
-        cuda::nll_slopes<S>(sizes, targets, result.data(), incoming.data(), is_single ? 0 : 1,
+        cuda::nll_slopes<S>(sizes, targets, result.data(), grad_out.data(), is_single ? 0 : 1,
                             is_mean ? divisor.data() : nullptr, is_mean ? given.data() : nullptr);
         result.store();
     });

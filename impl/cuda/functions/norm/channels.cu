@@ -85,7 +85,7 @@ void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, con
 }
 
 void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                       const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                       const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& used_mean, const Tensor& used_deviation, const Channels& channels, bool training,
                        double eps) {
     const InputValues weight(weight_tensor);
@@ -96,16 +96,16 @@ void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
     dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input_tensor);
-        const Input<S> incoming(incoming_tensor);
+        const Input<S> grad_out(grad_out_tensor);
         const Output<S> gradient(gradient_tensor, input_tensor.numel);
         const Room<cuda::Slope<S>> slopes(channels.count);
-        const auto states = cuda::sums_of_channels<S>(channels, incoming.data(), x.data(), means.values());
+        const auto states = cuda::sums_of_channels<S>(channels, grad_out.data(), x.data(), means.values());
         cuda::for_groups(
             channels.count, cuda::threads_for(states.parts), 0,
             cuda::FinishChannelSlope<S>{states.data(), states.parts, slopes.data(), weight.values(), means.values(),
                                         spreads.values(), training, static_cast<double>(channels.elements()), eps,
                                         scale.values(), shift.values()});
-        cuda::slopes_of_channels<S>(channels, gradient.data(), incoming.data(), training ? x.data() : nullptr,
+        cuda::slopes_of_channels<S>(channels, gradient.data(), grad_out.data(), training ? x.data() : nullptr,
                                     slopes.data());
         gradient.store();
     });
@@ -174,7 +174,7 @@ void scale_channels(const Tensor& out_tensor, const Tensor& input_tensor, const 
 }
 
 void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& scale_tensor,
-                  const Tensor& shift_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+                  const Tensor& shift_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                   const Tensor& mean_tensor, const Tensor& invstd_tensor, const Channels& channels, bool input_g,
                   bool weight_g, bool bias_g) {
     const InputValues means(mean_tensor);
@@ -188,8 +188,8 @@ void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const 
     dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input_tensor);
-        const Input<S> incoming(incoming_tensor);
-        const auto states = cuda::sums_of_channels<S>(channels, incoming.data(), x.data(), means.values());
+        const Input<S> grad_out(grad_out_tensor);
+        const auto states = cuda::sums_of_channels<S>(channels, grad_out.data(), x.data(), means.values());
         cuda::for_groups(channels.count, cuda::threads_for(states.parts), 0,
                          cuda::WriteChannelSums{states.data(), states.parts, invstds.values(), sums.values(),
                                                 products.values(), scale.values(), shift.values()});
@@ -200,7 +200,7 @@ void channel_sums(const Tensor& sum_tensor, const Tensor& product_tensor, const 
     shift.store();
 }
 
-void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                          const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& weight_tensor,
                          const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& count_tensor,
                          const Channels& channels) {
@@ -213,13 +213,13 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& incoming_t
     dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input_tensor);
-        const Input<S> incoming(incoming_tensor);
+        const Input<S> grad_out(grad_out_tensor);
         const Output<S> gradient(gradient_tensor);
         const Room<cuda::Slope<S>> slopes(channels.count);
         cuda::for_each(channels.count,
                        cuda::SlopeOfSums<S>{slopes.data(), weight.values(), means.values(), invstds.values(),
                                             sums.values(), products.values(), counts.values(), count_tensor.numel});
-        cuda::slopes_of_channels<S>(channels, gradient.data(), incoming.data(), x.data(), slopes.data());
+        cuda::slopes_of_channels<S>(channels, gradient.data(), grad_out.data(), x.data(), slopes.data());
         gradient.store();
     });
 }

@@ -171,13 +171,13 @@ void normalise(const Groups& groups, const Tensor& out, const Tensor& mean, cons
 }
 
 void propagate(const Groups& groups, const Tensor& input_gradient, const Tensor& weight_gradient,
-               const Tensor& bias_gradient, const Tensor& incoming, const Tensor& input, const Tensor& weight,
+               const Tensor& bias_gradient, const Tensor& grad_out, const Tensor& input, const Tensor& weight,
                const Values& means, const Values& invstds) {
     const GroupSizes sizes(groups);
     dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
-        const Input<S> g(incoming);
+        const Input<S> g(grad_out);
         const Input<S> scale(weight);
         const Output<S> gradient(input_gradient, input.numel);
         const auto states =
@@ -220,11 +220,11 @@ void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const
 }
 
 void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                     const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                     const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                      const Tensor& mean_tensor, const Tensor& rstd_tensor, const Groups& groups) {
     const cuda::InputValues means(mean_tensor);
     const cuda::InputValues invstds(rstd_tensor);
-    cuda::propagate(groups, gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
+    cuda::propagate(groups, gradient_tensor, scale_tensor, shift_tensor, grad_out_tensor, input_tensor, weight_tensor,
                     means.values(), invstds.values());
 }
 
@@ -244,7 +244,7 @@ void normalise_channels_of_samples(const Tensor& to_tensor, const Tensor& from_t
 }
 
 void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& grad_scale_tensor,
-                                 const Tensor& grad_bias_tensor, const Tensor& incoming_tensor,
+                                 const Tensor& grad_bias_tensor, const Tensor& grad_out_tensor,
                                  const Tensor& input_tensor, const Tensor& scale_tensor, double eps) {
     const Groups groups = one_channel_each(input_tensor);
     const cuda::Room<double> means(groups.count());
@@ -257,7 +257,7 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
         cuda::finish_moments<S>(cuda::GroupSizes(groups), x.data(), nullptr, nullptr, nullptr, mean_values,
                                 invstd_values, eps);
     });
-    cuda::propagate(groups, gradient_tensor, grad_scale_tensor, grad_bias_tensor, incoming_tensor, input_tensor,
+    cuda::propagate(groups, gradient_tensor, grad_scale_tensor, grad_bias_tensor, grad_out_tensor, input_tensor,
                     scale_tensor, mean_values, invstd_values);
 }
 

@@ -66,7 +66,7 @@ void divide_rows(S* y, const S* x, int64_t rows, int64_t length, double p, doubl
 }
 
 template <typename S>
-void divided_gradients(S* gradient, const S* incoming, const S* x, int64_t rows, int64_t length, double p, double eps) {
+void divided_gradients(S* gradient, const S* grad_out, const S* x, int64_t rows, int64_t length, double p, double eps) {
     const RowNorm<S> row_norm{length, p};
     for_groups(rows, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const double norm = row_norm(group, x + row * length);
@@ -74,7 +74,7 @@ void divided_gradients(S* gradient, const S* incoming, const S* x, int64_t rows,
         double product = 0;
         double ties = 0;
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
-            product += value_of(incoming[i]) * value_of(x[i]);
+            product += value_of(grad_out[i]) * value_of(x[i]);
             ties += numeric::abs(value_of(x[i])) == norm ? 1 : 0;
         }
         product = group.sum(product);
@@ -83,7 +83,7 @@ void divided_gradients(S* gradient, const S* incoming, const S* x, int64_t rows,
         const double pull = norm < eps ? 0 : product * share * share;
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
             const double slope = norm < eps ? 0 : norm_slope(value_of(x[i]), norm, p, ties);
-            gradient[i] = cast<S>(value_of(incoming[i]) * share - pull * slope);
+            gradient[i] = cast<S>(value_of(grad_out[i]) * share - pull * slope);
         }
     });
 }
@@ -104,14 +104,14 @@ void normalise_by_norm(const Tensor& to_tensor, const Tensor& from_tensor, int64
     });
 }
 
-void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& incoming_tensor, const Tensor& input_tensor,
+void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                             int64_t length, double p, double eps) {
     dispatch<kFloating>(input_tensor.dtype, [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input_tensor);
-        const Input<S> incoming(incoming_tensor);
+        const Input<S> grad_out(grad_out_tensor);
         const Output<S> gradient(gradient_tensor);
-        cuda::divided_gradients<S>(gradient.data(), incoming.data(), x.data(),
+        cuda::divided_gradients<S>(gradient.data(), grad_out.data(), x.data(),
                                    length == 0 ? 0 : input_tensor.numel / length, length, p, eps);
         gradient.store();
     });

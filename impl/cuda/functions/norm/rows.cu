@@ -159,14 +159,14 @@ void normalise(const Trailing& parts, const Tensor& out, const Tensor& mean, con
 }
 
 void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor& weight_gradient,
-               const Tensor& bias_gradient, const Tensor& incoming, const Tensor& input, const Tensor& weight,
+               const Tensor& bias_gradient, const Tensor& grad_out, const Tensor& input, const Tensor& weight,
                const Tensor& mean, const Tensor& invstd) {
     const InputValues means(mean);
     const InputValues invstds(invstd);
     dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
-        const Input<S> g(incoming);
+        const Input<S> g(grad_out);
         const Input<S> scale(weight);
         const Output<S> gradient(input_gradient, input.numel);
         const bool has_weights = !weight_gradient.is_null() || !bias_gradient.is_null();
@@ -213,9 +213,9 @@ void normalise_rows_by_rms(const Tensor& out_tensor, const Tensor& inverse_tenso
 }
 
 void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, const Tensor& shift_tensor,
-                       const Tensor& incoming_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
+                       const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                        const Tensor& inverse_tensor, const Trailing& parts) {
-    cuda::propagate(parts, gradient_tensor, scale_tensor, shift_tensor, incoming_tensor, input_tensor, weight_tensor,
+    cuda::propagate(parts, gradient_tensor, scale_tensor, shift_tensor, grad_out_tensor, input_tensor, weight_tensor,
                     Tensor(), inverse_tensor);
 }
 
