@@ -1,4 +1,4 @@
-"""What diopigen can do, as functions: values in, values out, no printing. The command line and tests stand on it."""
+"""What diopigen can do, as functions: values in, values out, no printing. The command line and tests build on it."""
 
 from __future__ import annotations
 

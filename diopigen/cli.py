@@ -1,6 +1,6 @@
-"""The command line: options in, exit codes out. What the commands do stands in `api` and the rooms below it.
+"""The command line: options in, exit codes out. What the commands do is in `api` and the packages below it.
 
-Exit codes: 0 nothing found, 1 findings, 2 wrong usage or work that could not be done. Imports stand inside the
+Exit codes: 0 nothing found, 1 findings, 2 wrong usage or work that could not be done. Imports are inside the
 commands, so that `--help` does not wait for libclang, NumPy or the spec.
 """
 

@@ -170,7 +170,7 @@ def _bare(name: str) -> str:
 
 
 def _edits(one: str, two: str, limit: int) -> int | None:
-    """How many edits lie between two texts (optimal string alignment), or None for more than `limit`."""
+    """How many edits are between two texts (optimal string alignment), or None for more than `limit`."""
     if limit < 0 or abs(len(one) - len(two)) > limit:
         return None
     before: list[int] = []

@@ -29,7 +29,7 @@ LEFT_OUT = (
     "LICENSE",
 )
 WAIVER = re.compile(r"words: allow ([a-z]+(?: [a-z]+)*)")
-BETWEEN = r"[\s_/#*>-]+"
+BETWEEN = r"[\s_/#*>]+"
 """What may stand between the words of a phrase: spaces, underscores, the end of a line and the start of a comment."""
 
 

@@ -115,7 +115,7 @@ def scaffold(kernels: Sequence[str]) -> int:
 
 
 def copy_kernels(interface: Interface, kernels: Sequence[str]) -> int:
-    """Puts what stands in examples/droplet over the tree, and gives the lines of its C++. Skeletons of operators with
+    """Copies examples/droplet over the tree, and gives the lines of its C++. Skeletons of operators with
     kernels make room; functions of theirs that have none are left to the fallback."""
     written = set(kernels)
     operators = {f.operator for f in interface.functions if f.name in written}

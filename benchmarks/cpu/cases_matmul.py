@@ -25,7 +25,7 @@ def case(
 
 
 def cases(device: Device) -> Iterator[Case]:
-    """The products one by one, so that their operands do not lie in memory together."""
+    """The products one by one, so that their operands are not in memory together."""
     for dtype_name, dtype in DTYPES.items():
         for layer, (inner, columns) in LLAMA.items():
             weight = torch.randn(columns, inner).to(dtype)

@@ -36,7 +36,7 @@ def _check_constraints(subject: Subject, function: Function, reader: RecipeReade
         where = f"{function.name}: {constraint.id}"
         number = int(constraint.id.removeprefix("C"))
         if number <= last:
-            message = f"{where} stands behind C{last}"
+            message = f"{where} comes after C{last}"
             fix = f"call it C{last + 1}, or give it a number that no constraint had before"
             sink.error("constraint-order", message, constraint.span, fix=fix)
         last = max(last, number)

@@ -10,7 +10,7 @@ from diopigen.ir.types import TYPES
 RULES = {
     "missing-direction": "Every tensor and generator says whether it is in, out, inout or partial_out.",
     "impossible-direction": "A direction is one that the type can have, and nothing const is written.",
-    "irregular-order": "Outputs stand before inputs, or the entry says why not.",
+    "irregular-order": "Outputs come before inputs, or the entry says why not.",
 }
 
 
@@ -48,9 +48,9 @@ def _check_order(function: Function, sink: Sink) -> None:
         if param.direction == "out" and any(other.direction == "in" for other in tensors[:position])
     ]
     if late and first_input is not None and function.irregular_order is None:
-        message = f"{name}: output '{late[0].name}' stands behind input '{first_input.name}'"
+        message = f"{name}: output '{late[0].name}' comes after input '{first_input.name}'"
         fix = "move it to the front, or give the reason in 'irregular_order'"
         open_place(function, sink, "irregular-order", message, late[0].span, fix)
     elif function.irregular_order is not None and not late:
-        message = f"{name}: 'irregular_order' is given, but all outputs stand in front"
+        message = f"{name}: 'irregular_order' is given, but all outputs come first"
         sink.error("irregular-order", message, function.at("irregular_order"), fix="remove 'irregular_order'")

@@ -8,8 +8,8 @@ from diopigen.check.rule import Subject
 from diopigen.diagnostics import Note, Sink, Span
 
 RULES = {
-    "duplicate-function": "A C function stands in the spec once.",
-    "duplicate-parameter": "A parameter's name stands in a function once.",
+    "duplicate-function": "A C function is in the spec once.",
+    "duplicate-parameter": "A parameter's name is in a function once.",
     "duplicate-type": "An enum, struct, handle, dtype or dtype set has a name of its own.",
     "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum.",
     "reserved-word": "No parameter is called like a keyword of C or C++.",
@@ -81,7 +81,7 @@ def _check_enums(subject: Subject, sink: Sink) -> None:
         numbers: dict[int, str] = {}
         for value in enum.values:
             if value.name in owners:
-                message = f"enum value '{value.name}' stands in {owners[value.name]} and in {enum.name}"
+                message = f"enum value '{value.name}' is in {owners[value.name]} and in {enum.name}"
                 sink.error("duplicate-enum-value", message, value.span, fix="C enums share one scope: rename one")
             if value.value in numbers:
                 message = f"{value.name} and {numbers[value.value]} of {enum.name} are both {value.value}"

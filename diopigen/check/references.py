@@ -248,7 +248,7 @@ def _check_headers(subject: Subject, sink: Sink) -> None:
         for name, span in header.order:
             function = subject.by_name.get(name)
             if name in seen:
-                sink.error("unknown-reference", f"{name} stands twice in the order", span, fix="remove one")
+                sink.error("unknown-reference", f"{name} is twice in the order", span, fix="remove one")
             elif subject.complete and (function is None or function.header != header.file):
                 fix = did_you_mean(name, subject.by_name) or "remove it from the order, or write its entry"
                 if function is not None:

@@ -10,7 +10,7 @@ from diopigen.ir.types import INTEGERS, TYPES
 
 RULES = {
     "unknown-type": "A parameter has a type of the grammar, or an enum or handle of types.yaml.",
-    "misplaced-key": "A key stands only on parameters of a type that has such a thing.",
+    "misplaced-key": "A key is only on parameters of a type that has such a thing.",
     "missing-dtype": "Every tensor of an operator says which dtypes it takes or has.",
     "missing-shape": "Every tensor that an operator only writes says which shape it has.",
     "missing-count": "An array names the parameter that holds its length.",

@@ -1,4 +1,4 @@
-"""The grammar of a chip's file, as data: the reader and the published JSON Schema stand on the same table."""
+"""The grammar of a chip's file, as data: the reader and the published JSON Schema build on the same table."""
 
 from __future__ import annotations
 

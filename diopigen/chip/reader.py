@@ -18,7 +18,7 @@ RULES = {
     "chip-operator-twice": "A native operator of a chip is in one group, once.",
     "chip-word-twice": "A dtype or layout of a chip is listed once.",
     "chip-rank-beyond": "The kernels of an operator take no more dimensions than the chip does.",
-    "chip-layout-idle": "The layout ND, which takes whatever comes, stands alone.",
+    "chip-layout-idle": "The layout ND, which accepts any layout, is the only one.",
     "chip-alignment": "The alignment of a chip is a power of two, and at most that of an allocation (512).",
 }
 

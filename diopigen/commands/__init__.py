@@ -1,1 +1,1 @@
-"""The commands, one module for each part of the work. Heavy imports stand inside the functions."""
+"""The commands, one module for each part of the work. Heavy imports are inside the functions."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RULES = {
     "elementwise-pattern": "Every --ops pattern of `diopigen elementwise` fits an operator that it can write.",
-    "elementwise-skeleton": "Where a kernel is wanted, no skeleton stands in its way.",
+    "elementwise-skeleton": "Where a kernel is wanted, no skeleton prevents it.",
     "elementwise-no-loop": "A vendor with generated elementwise kernels has the loop that they run in.",
 }
 

@@ -20,7 +20,7 @@ RULES: Rules = {
     "config-cast-twice": Rule(WARNING, "a conversion is given once in a list"),
     "config-narrowing": Rule(NOTE, "a conversion can hold the values that it converts"),
     "config-layout-twice": Rule(WARNING, "a layout is given once in a list"),
-    "config-layout-with-any": Rule(WARNING, "ND, which allows every layout, stands alone"),
+    "config-layout-with-any": Rule(WARNING, "ND, which allows every layout, is the only one"),
 }
 
 _SHOWN = 8
@@ -119,7 +119,7 @@ class _Seen:
 
 
 def _narrowing(subject: Subject, report: Reporter) -> None:
-    """One note for each pair of dtypes, however often it stands in the file."""
+    """One note for each pair of dtypes, however often it is in the file."""
     seen: dict[tuple[str, str], _Seen] = {}
     for cast in _all_casts(subject.config.entries):
         pair = (cast.source.text, cast.target.text)
@@ -150,7 +150,7 @@ def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
         return "loses the imaginary part"
     source_real, target_real = _REAL_PART.get(source.name, source.name), _REAL_PART.get(target.name, target.name)
     if source_real in _LARGEST and target_real not in _LARGEST:
-        return "loses range, and what stands behind the point"
+        return "loses range, and what comes after the point"
     low, high = _range(source, source_real)
     target_low, target_high = _range(target, target_real)
     return "loses range" if low < target_low or high > target_high else None

@@ -98,7 +98,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. `level` is "common", "family" or "operator"; `name` stands where the file names it."""
+    """One entry. `level` is "common", "family" or "operator"; `name` is where the file names it."""
 
     level: str
     name: Word

@@ -13,7 +13,7 @@ from diopigen.ir.model import Function, Interface, Parameter
 RULES: Rules = {"config-explain-name": Rule(ERROR, "--explain is asked about a function that has tensors")}
 
 NOTHING = "-"
-"""What stands in the table where no rule holds."""
+"""What is in the table where no rule holds."""
 
 _HEADS = ("tensor", "direction", "dtype", "from", "layout", "from")
 

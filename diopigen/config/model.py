@@ -25,7 +25,7 @@ class TensorRule:
 
     `layouts` are the allowed layouts in order of preference, empty where nothing is demanded; `layouts_span` is the
     place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it. What outer
-    levels add to either stands at `common_spans`. ND demands nothing: all are empty then, but for the span.
+    levels add to either is at `common_spans`. ND demands nothing: all are empty then, but for the span.
     """
 
     param: str

@@ -31,7 +31,7 @@ from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, kin
 RULES: Rules = {
     "config-not-a-list": Rule(ERROR, "a configuration is a list of entries"),
     "config-entry-form": Rule(ERROR, "an entry is a name with settings below it; a family's entry names the family"),
-    "config-not-indented": Rule(ERROR, "settings stand below the name that they belong to, and further to the right"),
+    "config-not-indented": Rule(ERROR, "settings are below the name that they belong to, and further to the right"),
     "config-many-names": Rule(WARNING, "an entry has one name"),
     "config-unknown-key": Rule(ERROR, "settings have only keys that the grammar knows"),
     "config-wrong-kind": Rule(ERROR, "a value is of the kind that its key asks for"),
@@ -116,7 +116,7 @@ class _Reader:
         if misplaced:
             return []
         for entry in named[1:]:
-            message = f"'{entry.key}' stands in one entry with '{named[0].key}'"
+            message = f"'{entry.key}' is in one entry with '{named[0].key}'"
             self.report("config-many-names", message, self.key(entry).span, fix="begin a new entry with '- '")
         found = [self._entry(entry) for entry in named]
         return [entry for entry in found if entry is not None]

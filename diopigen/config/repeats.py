@@ -16,7 +16,7 @@ from diopigen.ir.model import Function
 RULES: Rules = {
     "config-entry-twice": Rule(WARNING, "there is one entry for an operator, for a family, and for all"),
     "config-repeats-common": Rule(WARNING, "an entry changes what outer levels say already"),
-    "config-before-common": Rule(WARNING, "common_config stands before the entries that inherit from it"),
+    "config-before-common": Rule(WARNING, "common_config comes before the entries that inherit from it"),
 }
 
 
@@ -32,7 +32,7 @@ def check(subject: Subject, levels: Levels, sound: Collection[int], sink: Sink) 
         if earlier is not entry:
             _twice(earlier, entry, report)
         if not seen_common and entry.level == "operator" and _inherits(entry, common):
-            message = f"{entry.label} stands before {COMMON}"
+            message = f"{entry.label} comes before {COMMON}"
             notes = [
                 Note("this holds for it here, but other readers apply it only to what follows", common[0].name.span)
             ]

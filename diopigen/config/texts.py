@@ -15,11 +15,9 @@ from diopigen.header.rules import ERROR, Reporter, Rule, Rules
 
 RULES: Rules = {
     "config-missing-arrow": Rule(ERROR, "a dtype conversion has an arrow: (int64)->int32"),
-    "config-missing-parenthesis": Rule(
-        ERROR, "dtypes before an arrow, and layouts of one tensor, stand in parentheses"
-    ),
-    "config-missing-comma": Rule(ERROR, "a comma stands between two names and between two conversions"),
-    "config-missing-name": Rule(ERROR, "a name stands where the grammar asks for one"),
+    "config-missing-parenthesis": Rule(ERROR, "dtypes before an arrow, and layouts of one tensor, are in parentheses"),
+    "config-missing-comma": Rule(ERROR, "a comma is between two names and between two conversions"),
+    "config-missing-name": Rule(ERROR, "a name is where the grammar asks for one"),
     "config-stray-text": Rule(ERROR, "a value holds only names, commas, parentheses and arrows"),
 }
 

@@ -22,7 +22,7 @@ STORAGE: dict[str, np.dtype[Any]] = {
         "float64": "f8", "complex64": "c8", "complex128": "c16",
     }.items()
 }  # fmt: skip
-"""How an element lies in memory. complex32 has no counterpart and is not tested."""
+"""How an element is laid out in memory. complex32 has no counterpart and is not tested."""
 
 SMALLEST_NORMAL = {
     "bfloat16": 2.0**-126,

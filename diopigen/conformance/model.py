@@ -19,7 +19,7 @@ LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last", "
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor argument: sizes, dtype, how its values come about, how it lies in memory.
+    """A tensor argument: sizes, dtype, how its values come about, how it is laid out in memory.
 
     `alias` names another parameter whose memory it shares; with `shift` above 0 it starts so many of its own elements
     behind that one's first, which no operator has to take. `on_host` puts it on another device than the others.
@@ -96,7 +96,7 @@ OUTCOMES: dict[str, str] = {
     "unimplemented": "the library answers diopiNoImplement or asks for the CPU",
     "missing": "the library exports no such function",
     "uncovered": "the call succeeded, but no oracle knows the right values",
-    "inapplicable": "the library's only device is the host, so that nothing can lie on the wrong one",
+    "inapplicable": "the library's only device is the host, so that nothing can be on the wrong one",
 }
 FAILURES = frozenset({"failed", "crashed", "hung"})
 

@@ -60,7 +60,7 @@ def _fill(pieces: Iterable[str], indent: int, columns: int) -> list[str]:
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:
-    """Text in lines of at most 120 columns: `first` stands before the first line, `rest` before the others."""
+    """Text in lines of at most 120 columns: `first` comes before the first line, `rest` before the others."""
     return textwrap.wrap(
         text,
         COLUMNS,

@@ -68,8 +68,8 @@ class CFunction:
 
 @dataclass(frozen=True, slots=True)
 class CDocParam:
-    """A documented parameter: `direction` is what stands in `@param[...]`, empty where there is none, and `dtypes` what
-    stands in `type = [...]`."""
+    """A documented parameter: `direction` is what is in `@param[...]`, empty where there is none, and `dtypes` what
+    is in `type = [...]`."""
 
     name: str
     direction: str

@@ -1,7 +1,7 @@
 """Parses C headers with libclang.
 
 Headers in the wild are not valid C: they use `size_t` and `bool` without including them, and include `<cstdint>`
-whatever the language. So basic types are always there, and stub headers stand in for the standard ones. All
+whatever the language. So basic types are always there, and stub headers replace the standard ones. All
 headers go into one translation unit, which is several times faster than one unit for each.
 """
 
@@ -80,7 +80,7 @@ def read_all(paths: Sequence[Path], sink: Sink) -> list[SourceText] | None:
         if source is None:
             complete = False
         elif re.search(r'["\n\r]', source.name):
-            message = f"the path of {source.name!r} cannot stand in an #include"
+            message = f"the path of {source.name!r} cannot be in an #include"
             sink.error("header-unreadable", message, Span(source.name), fix="rename the file or its folder")
             complete = False
         else:

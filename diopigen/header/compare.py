@@ -76,7 +76,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A name that stands elsewhere: after which name it should stand and after which it does, empty for first."""
+    """A name that is elsewhere: after which name it should be and after which it is, empty for first."""
 
     name: str
     expected_after: str

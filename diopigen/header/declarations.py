@@ -67,7 +67,7 @@ _TAG_WORDS = frozenset({"const", "enum", "restrict", "struct", "union", "volatil
 
 
 class DeclarationReader:
-    """Reads the declarations of one translation unit that stand in the files that `source_of` knows.
+    """Reads the declarations of one translation unit that are in the files that `source_of` knows.
 
     `source_of` gives the text of a file by clang's name for it, or None for a file outside the set. `renamed`
     maps tags to typedef names where another reader has found them; such a reader reads single functions only.
@@ -300,7 +300,7 @@ class DeclarationReader:
         raw = cursor.raw_comment
         if not raw:
             return None
-        # Cheaper than asking clang for the place of the comment, and the same: it stands right before.
+        # Cheaper than asking clang for the place of the comment, and the same: it is right before.
         start = source.data.rfind(raw.encode(), 0, cursor.location.offset)
         if start < 0:
             return None

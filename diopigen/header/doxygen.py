@@ -21,7 +21,7 @@ _BLOCK_COMMANDS = (
     "|results|result|returns|return|retval|sa|see|short|since|test|throws|throw|todo|tparam|verbatim|version"
     "|warning|weakgroup"
 )
-# The look behind stands after the character: a pattern that begins with a set is searched several times faster.
+# The look behind comes after the character: a pattern that begins with a set is searched several times faster.
 _BLOCK = re.compile(
     rf"[@\\](?<![\\@\w].)(?P<command>{_BLOCK_COMMANDS})(?![A-Za-z0-9_])"
     # A name may stand directly behind the bracket, but without one there must be white space.
@@ -43,7 +43,7 @@ _LITERAL = re.compile(r"[@\\](?<![\\@\w].)(code|verbatim)\b.*?(?:[@\\]end\1\b|\Z
 
 
 def parse_comment(raw: str, start: Span) -> CDoc:
-    """Reads `raw`, a comment with its marks, that stands at `start` (file, line and column of its first character).
+    """Reads `raw`, a comment with its marks, that is at `start` (file, line and column of its first character).
 
     Every span is exact: that of a parameter covers its name, that of a reference the function's name. Several
     names in one command (`@param x,y`) give one entry each. Text between `@code` and `@endcode` is left out.

@@ -24,9 +24,9 @@ RULES: Rules = {
     "missing-function": Rule(ERROR, "a function is not declared"),
     "extra-function": Rule(ERROR, "a function is declared that should not be"),
     "function-header": Rule(WARNING, "a function is declared in another header"),
-    "function-order": Rule(WARNING, "a function stands elsewhere in the order of its header"),
+    "function-order": Rule(WARNING, "a function is elsewhere in the order of its header"),
     "arity": Rule(ERROR, "a function has more or fewer parameters"),
-    "parameter-order": Rule(ERROR, "the same parameters stand in another order"),
+    "parameter-order": Rule(ERROR, "the same parameters are in another order"),
     "parameter-type": Rule(ERROR, "a parameter has another type; a warning where only the spelling differs"),
     "parameter-const": Rule(ERROR, "a parameter's type differs in const alone"),
     "parameter-name": Rule(WARNING, "a parameter has another name"),
@@ -104,7 +104,7 @@ class _Comparison:
             if header and header != function.header:
                 self._report(
                     "function-header",
-                    f"'{name}' stands in {function.header}, {self._label} has it in {header}",
+                    f"'{name}' is in {function.header}, {self._label} has it in {header}",
                     function.span,
                     fix=f"move it to {header}",
                 )
@@ -116,7 +116,7 @@ class _Comparison:
                 place, right = _after(move.actual_after), _after(move.expected_after)
                 self._report(
                     "function-order",
-                    f"'{move.name}' stands {place}, {self._label} has it {right}",
+                    f"'{move.name}' comes {place}, {self._label} has it {right}",
                     found[move.name].span,
                     fix=f"move it {right}" if move.expected_after else "move it to the beginning",
                 )

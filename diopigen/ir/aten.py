@@ -48,7 +48,7 @@ class AtenSchema:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand outside brackets and quotes."""
+    """The parts between commas that are outside brackets and quotes."""
     parts, depth, current, quote = [], 0, "", ""
     for character in text:
         if quote:

@@ -35,7 +35,7 @@ KEY_TYPES: Mapping[str, frozenset[str]] = {
     "range": NUMBERS | {"scalar", "sizes"},
     "dim_of": INTEGERS | {"sizes"},
 }
-"""The types of parameters that each key may stand on. Ranks and lengths come first: what follows relies on them."""
+"""The types of parameters that each key may be on. Ranks and lengths come first: what follows relies on them."""
 DIMENSIONED = frozenset({"tensor", "tensors", "sizes"})
 """The types of parameters that `dim_of` may name."""
 
@@ -90,7 +90,7 @@ def key_constraints(params: tuple[Parameter, ...]) -> tuple[Constraint, ...]:
 
 
 def written(function: Function) -> tuple[Constraint, ...]:
-    """The constraints that stand in the spec as such."""
+    """The constraints that are in the spec as such."""
     return tuple(constraint for constraint in function.constraints if constraint.key is None)
 
 

@@ -228,7 +228,7 @@ def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tupl
             if text_of(item) in known:
                 found.update(known[text_of(item)])
             else:
-                fix = "name a dtype, or a set that stands before this one"
+                fix = "name a dtype, or a set that comes before this one"
                 sink.error("unknown-dtype", f"unknown dtype '{text_of(item)}'", item.span, fix=fix)
         name = text_of(node.get("name"))
         known[name] = tuple(sorted(found, key=order.index))

@@ -20,7 +20,7 @@ BASE = "base"
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """An expression with the YAML scalar that it stands in."""
+    """An expression with the YAML scalar that it is in."""
 
     expression: Expression
     text: str

@@ -33,7 +33,7 @@ _TENSOR_KEYS = frozenset({"shape", "direction", "nullable", "free", "mutable", "
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file that an entry stands in: its family and header."""
+    """The file that an entry is in: its family and header."""
 
     family: str
     header: str

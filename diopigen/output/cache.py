@@ -1,7 +1,7 @@
 """Results cached in the user's cache folder under a digest of their inputs: always right, or not used.
 
 An entry is found by a digest over every byte that it follows from, so that nothing has to be invalidated. It is
-written to a temporary name and renamed, so that concurrent runs see whole entries; a digest over its content stands in
+written to a temporary name and renamed, so that concurrent runs see whole entries; a digest over its content is in
 front, and an entry that does not have it counts as absent. Trouble with the folder is no fault: the work is done again.
 
 Entries are pickles. They are read from a folder that belongs to the user and that nobody else may write to.

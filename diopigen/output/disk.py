@@ -1,4 +1,4 @@
-"""The few system calls that output stands on, and what their failures mean to a user.
+"""The few system calls that output builds on, and what their failures mean to a user.
 
 The calls go through `os` by name and not through `pathlib`, so that a test can make each of them fail or
 kill the process at it. A file is replaced by a rename only: a reader sees the old bytes or the new ones.

@@ -87,7 +87,7 @@ def unfinished(seen: Survey, command: str) -> Diagnostic:
 
 
 def overruled(problem: Diagnostic) -> Diagnostic:
-    """An error about the manifest as it stands under `force`: a warning that the run goes on without it."""
+    """An error about the manifest as it is under `force`: a warning that the run goes on without it."""
     note = Note("the run goes on as if that file were not there, because of --force")
     return replace(problem, severity=Severity.WARNING, notes=(*problem.notes, note), fix=None)
 

@@ -2,8 +2,8 @@
 
 The lock is `flock` on the root folder itself: it needs no lock file, so it leaves nothing for `git status`
 to show, and the kernel drops it with the process, so that a killed run cannot leave it behind. NFS refuses
-an exclusive lock on a folder; there a file in the system's temporary folder, named after the root, stands
-in (it keeps apart the runs of one user on one machine).
+an exclusive lock on a folder; there a file in the system's temporary folder, named after the root, is
+used (it keeps apart the runs of one user on one machine).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _acquire(root: Path, shared: bool, deadline: float) -> int | None:
             except OSError as error:
                 if error.errno not in _NO_FOLDER_LOCKS:
                     raise
-                folder, descriptor = descriptor, _open_stand_in(root)
+                folder, descriptor = descriptor, _open_substitute(root)
                 os.close(folder)
                 _flock(descriptor, root, shared, deadline)
                 return descriptor
@@ -115,7 +115,7 @@ def _flock(descriptor: int, root: Path, shared: bool, deadline: float) -> None:
         time.sleep(_POLL)
 
 
-def _open_stand_in(root: Path) -> int:
+def _open_substitute(root: Path) -> int:
     key = hashlib.sha256(os.path.realpath(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = Path(tempfile.gettempdir(), f"diopigen-{os.geteuid()}-{key}.lock")
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -56,7 +56,7 @@ def sha256(content: bytes) -> str:
 
 
 def manifest_bytes(plan: Plan) -> bytes:
-    """The manifest of a plan, as it stands in the file."""
+    """The manifest of a plan, as in the file."""
     entries = (
         {"path": path, "sha256": sha256(content), "inputs": list(plan.inputs(path))} for path, content in plan.items()
     )
@@ -64,7 +64,7 @@ def manifest_bytes(plan: Plan) -> bytes:
 
 
 def journal_bytes(journal: Mapping[str, frozenset[str]]) -> bytes:
-    """The journal as it stands in the file: each path with all hashes that a run may leave there."""
+    """The journal as in the file: each path with all hashes that a run may leave there."""
     return _document({"path": path, "sha256": sorted(hashes)} for path, hashes in sorted(journal.items()))
 
 

@@ -1,4 +1,4 @@
-"""What stands below an output root against what a plan wants there. Reads, decides, changes nothing."""
+"""What is below an output root against what a plan wants there. Reads, decides, changes nothing."""
 
 from __future__ import annotations
 

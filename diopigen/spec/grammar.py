@@ -1,4 +1,4 @@
-"""The grammar of every spec file as tables. `docs/spec.md` explains what stands here."""
+"""The grammar of every spec file as tables. `docs/spec.md` explains what is here."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ OPERATOR = RecordShape(
         "linkage": Field(TextShape(choices=("weak", "strong")), "weak or strong symbol"),
         "returns": Field(TextShape(choices=("status", "string")), "status (diopiError_t) or string"),
         "context": Field(FLAG, "false where the C function takes no context"),
-        "irregular_order": Field(TEXT, "why an output stands behind an input"),
+        "irregular_order": Field(TEXT, "why an output comes after an input"),
         "draft": Field(FLAG, "true while directions, dtypes or shapes are open: check warns of them, headers follow"),
         "source": Field(TEXT, "what defines the result"),
     },

@@ -74,7 +74,7 @@ def parse_interval(text: str) -> Interval:
     commas = _commas(text)
     if len(commas) != 1:
         raise ExpressionError("expected two ends with a comma between them", first, last - first + 1)
-    # Blanks in place of what stands before keep the offsets of an end those of the whole text.
+    # Blanks in place of what comes before keep the offsets of an end those of the whole text.
     low = parse(" " * (first + 1) + text[first + 1 : commas[0]])
     high = parse(" " * (commas[0] + 1) + text[commas[0] + 1 : last])
     return Interval(low, high, text[first] == "[", text[last] == "]")

@@ -26,14 +26,14 @@ RULES = {
     "yaml-empty": "A file of the spec holds a YAML document.",
     "yaml-documents": "A file of the spec holds one YAML document.",
     "yaml-too-deep": "Lists and mappings are nested at most 32 levels deep.",
-    "yaml-alias": "Values stand where they are used, without anchors and aliases.",
+    "yaml-alias": "Values are where they are used, without anchors and aliases.",
     "yaml-tag": "Types follow from the grammar, not from YAML tags.",
     "yaml-ambiguous": "A plain word or number means the same to every YAML reader.",
     "yaml-number": "A number can be held in double precision.",
     "yaml-key": "The key of a mapping is a word.",
-    "duplicate-key": "A key stands in a mapping once.",
+    "duplicate-key": "A key is in a mapping once.",
 }
-"""The rules that YAML text is held to, with what each one is for; those about files stand in `text_file`."""
+"""The rules that YAML text is held to, with what each one is for; those about files are in `text_file`."""
 
 MAX_DEPTH = 32
 
@@ -79,7 +79,7 @@ class _Placed:
 
 
 class ScalarNode(_Placed):
-    """A scalar with its value; `plain` where it stands without quotes, `text` is what stands in the file."""
+    """A scalar with its value; `plain` where it is without quotes, `text` is what is in the file."""
 
     __slots__ = ("plain", "text", "value")
 
@@ -93,7 +93,7 @@ class ScalarNode(_Placed):
 
     @classmethod
     def made(cls, value: str, span: Span) -> ScalarNode:
-        """A scalar that stands in no file as such; `span` is the place that it comes from."""
+        """A scalar that is in no file as such; `span` is the place that it comes from."""
         return cls(value, value, True, span.file, span, span)
 
     def inner(self, offset: int, length: int = 1) -> Span:
@@ -163,7 +163,7 @@ class MappingNode(_Placed):
 
 
 def inside(span: Span, text: str, offset: int, length: int) -> Span:
-    """The place of `length` characters at `offset` in `text`, which stands at `span`.
+    """The place of `length` characters at `offset` in `text`, which is at `span`.
 
     All of `span` where that cannot be told: on several lines, and between quotes with escapes.
     """

@@ -139,7 +139,7 @@ def describe(shape: Shape) -> str:
 
 
 def _accepts_kind(shape: Shape, node: Node) -> bool:
-    """Whether a node is of the kind that a shape asks for, whatever stands inside it."""
+    """Whether a node is of the kind that a shape asks for, whatever is inside it."""
     if isinstance(shape, AnyShape):
         return True
     if isinstance(shape, EitherShape):

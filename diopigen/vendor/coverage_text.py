@@ -13,7 +13,7 @@ _NAMED = 4  # functions that a line names
 
 
 def as_text(report: Coverage, suggestions: int = 10) -> str:
-    """Families by state, models with what stands in their way, and what is worth writing next."""
+    """Families by state, models with what blocks them, and what is worth writing next."""
     parts = [_table(["family", "functions", *STATES], _families(report))]
     if report.models:
         parts.append(_table(["model", "calls", *STATES, "verdict"], _models(report)))

@@ -47,12 +47,12 @@ class Patient:
 
     @property
     def root(self) -> Path:
-        """The tree that the folder stands in: that of `.../impl/NAME`, else the folder itself."""
+        """The tree that the folder is in: that of `.../impl/NAME`, else the folder itself."""
         return tree_root(self.directory)
 
 
 def tree_root(directory: Path) -> Path:
-    """The tree that `.../impl/NAME` stands in, else the folder itself."""
+    """The tree that `.../impl/NAME` is in, else the folder itself."""
     return directory.parent.parent if directory.parent.name == "impl" else directory
 
 

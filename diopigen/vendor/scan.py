@@ -27,7 +27,7 @@ def check_vendor(
 def scan_and_check(
     interface: Interface, where: Workspace, directory: Path, prelude: Sequence[Path], sink: Sink
 ) -> tuple[VendorSources, tuple[str, ...]]:
-    """A vendor's definitions as they stand in its sources, and the functions that they implement."""
+    """A vendor's definitions as in its sources, and the functions that they implement."""
     expected = c_interface(interface)
     operators = {function.name for function in interface.functions if function.family != "runtime"}
     if prelude:

@@ -105,7 +105,7 @@ def _config(vendor: Vendor, sink: Sink) -> ConfigFile | None:
 
 
 def _found_config(directory: Path) -> Path | None:
-    """The configuration in a vendor's folder, else in the root of the tree `.../impl/<vendor>` that it stands in."""
+    """The configuration in a vendor's folder, else in the root of the tree `.../impl/<vendor>` that it is in."""
     places = [directory / CONFIG_NAME]
     if directory.parent.name == "impl":
         places.append(directory.parent.parent / CONFIG_NAME)

@@ -30,7 +30,7 @@ class Sums {
         }
     }
 
-    // Whether a sum lies between two numbers, neither of which counts.
+    // Whether a sum is between two numbers, neither of which counts.
     bool reach(int64_t below, int64_t above) {
         std::sort(terms_.begin(), terms_.begin() + count_,
                   [](const Term& a, const Term& b) { return a.step > b.step; });

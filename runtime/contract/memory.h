@@ -1,4 +1,4 @@
-// Which bytes tensors share. Tensors are asked as they are strided, not as what lies between their first and last
+// Which bytes tensors share. Tensors are asked as they are strided, not as what is between their first and last
 // element.
 #ifndef DIOPIGEN_CONTRACT_MEMORY_H_
 #define DIOPIGEN_CONTRACT_MEMORY_H_

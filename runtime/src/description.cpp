@@ -22,9 +22,9 @@ size_t channelsLastOrder(size_t position, size_t rank) {
     return position == rank - 1 ? 0 : rank - position;
 }
 
-// Whether the elements lie without gaps, in the order given. The stride of a dimension of one element is never used,
+// Whether the elements are without gaps, in the order given. The stride of a dimension of one element is never used,
 // so any value of it will do. No product can overflow: the number of elements fits.
-bool liesIn(const Layout& layout, size_t (*order)(size_t position, size_t rank)) {
+bool isIn(const Layout& layout, size_t (*order)(size_t position, size_t rank)) {
     const size_t rank = layout.size.size();
     int64_t expected = 1;
     for (size_t position = 0; position < rank; ++position) {
@@ -45,10 +45,10 @@ uint32_t describe(const Layout& layout, diopiDtype_t dtype) {
     const size_t rank = layout.size.size();
     uint32_t word = static_cast<uint32_t>(dtype) | static_cast<uint32_t>(rank) << rankShift;
     // No element, no place that could be wrong.
-    if (layout.numel == 0 || liesIn(layout, rowMajorOrder)) {
+    if (layout.numel == 0 || isIn(layout, rowMajorOrder)) {
         word |= rowMajor;
     }
-    if (rank >= 3 && (layout.numel == 0 || liesIn(layout, channelsLastOrder))) {
+    if (rank >= 3 && (layout.numel == 0 || isIn(layout, channelsLastOrder))) {
         word |= channelsLast;
     }
     return word;

@@ -163,7 +163,7 @@ function functionPage(fn) {
   const body = dtypes.map((dtype) => make("tr", {}, make("td", { class: "text" }, dtype),
     ...axes.map((axis) => cell(cellsOf(fn, "dtype", dtype, axis), false)),
     fn.holes.includes(dtype) ? make("td", { class: "hole", title: "listed by the spec, reached by no case" }, "0") : make("td", {})));
-  const hidden = fn.more ? make("p", { class: "note" }, fn.more + " more failures stand in the JSON form of these results.") : null;
+  const hidden = fn.more ? make("p", { class: "note" }, fn.more + " more failures are in the JSON form of these results.") : null;
   page.replaceChildren(...[make("h2", {}, fn.name), make("p", { class: "note" }, fn.family + " · " + fn.cases + " cases: " + told(fn.counts) + " · " + fn.seconds.toFixed(2) + " s"),
     make("div", { class: "scroll" }, grid("dtype", axes, body)),
     fn.failures.length ? make("h3", {}, "Failures") : null, ...fn.failures.map(failure), hidden].filter(Boolean));

@@ -14,7 +14,7 @@ from diopigen.ir.model import DtypeList, Function, Parameter
 
 
 def dense(size: tuple[int, ...], order: list[int]) -> list[int]:
-    """Strides of a dense tensor whose dimensions lie in `order`, the fastest last."""
+    """Strides of a dense tensor whose dimensions are in `order`, the fastest last."""
     strides, step = [0] * len(size), 1
     for dimension in reversed(order):
         strides[dimension] = step
@@ -81,7 +81,7 @@ def draw_tensor(pick: random.Random, library: Library, param: Parameter) -> Tens
 
 
 def overlaps(size: list[int], stride: list[int]) -> bool:
-    """Whether two elements lie in one place; for gaps whose factors meet."""
+    """Whether two elements are in one place; for gaps whose factors meet."""
     places = {0}
     for length, each in zip(size, stride, strict=True):
         new = {place + position * each for place in places for position in range(length)}

@@ -37,7 +37,7 @@ def loaded(request: pytest.FixtureRequest, interface: Interface) -> tuple[Librar
 # ---- What a rule means, said a second time and in other words ------------------------------------------------------
 
 
-def lies_in(size: tuple[int, ...], stride: tuple[int, ...], order: list[int]) -> bool:
+def is_in(size: tuple[int, ...], stride: tuple[int, ...], order: list[int]) -> bool:
     expected = dense(size, order)
     return 0 in size or all(
         length == 1 or each == wanted for length, each, wanted in zip(size, stride, expected, strict=True)
@@ -57,10 +57,10 @@ def allowed(rule: TensorRule, size: tuple[int, ...], stride: tuple[int, ...]) ->
         named = [name for name in layouts if {**CHANNELS_LAST, **CHANNELS_FIRST}[name] == rank]
         if named:
             first, last = list(range(rank)), [0, *range(2, rank), 1]
-            return any(lies_in(size, stride, last if name in CHANNELS_LAST else first) for name in named)
+            return any(is_in(size, stride, last if name in CHANNELS_LAST else first) for name in named)
         if any(name in CHANNELS_FIRST for name in layouts):
-            return lies_in(size, stride, list(range(rank)))
-    return not rule.contiguous or lies_in(size, stride, list(range(rank)))
+            return is_in(size, stride, list(range(rank)))
+    return not rule.contiguous or is_in(size, stride, list(range(rank)))
 
 
 # ---- The promises ---------------------------------------------------------------------------------------------------

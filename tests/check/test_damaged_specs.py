@@ -56,7 +56,7 @@ def broken(draw: st.DrawFn, content: bytes) -> bytes:
 
 @st.composite
 def damage(draw: st.DrawFn) -> tuple[Path, bytes]:
-    """A file of the miniature spec and what stands in it now."""
+    """A file of the miniature spec and what is in it now."""
     file = draw(st.sampled_from(sorted(FILES)))
     content = FILES[file]
     for _ in range(draw(st.integers(1, 3))):

@@ -1,4 +1,4 @@
-"""Whatever stands in a configuration: findings with places, never an exception; and what is sound means the same."""
+"""Whatever is in a configuration: findings with places, never an exception; and what is sound means the same."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_every_rule_is_listed_with_its_purpose() -> None:
         assert listed[name] == rule.purpose
 
 
-def test_every_rule_stands_in_the_documentation_with_its_weight() -> None:
+def test_every_rule_is_in_the_documentation_with_its_weight() -> None:
     from diopigen.vendor.shims import RULES as COMMAND_RULES
 
     said: dict[str, str] = {}

@@ -32,7 +32,7 @@ def test_a_right_library_passes_every_case(interface: Interface, tiny_library: P
     results = run_tiny(cases, interface, tiny_library, runtime)
     assert {result.case.id: result.faults for result in results.failures} == {}
     on_host = [case.id for case in cases if "/device-" in case.id]
-    # The tiny library registers no device: nothing of it can lie on the wrong one.
+    # The tiny library registers no device: nothing of it can be on the wrong one.
     assert results.counts["inapplicable"] == len(on_host) > 5
     assert results.counts["passed"] == len(cases) - len(on_host) > 200
     assert (results.vendor, results.library_version) == ("tiny", "1.0")

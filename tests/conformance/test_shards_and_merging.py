@@ -119,7 +119,7 @@ def test_merged_shards_are_the_whole() -> None:
 MIXED = """\
 a.json: error[report-shard-missing]: no file holds shard 3/3
   fix: run it with --shard, then merge again
-b.json: error[report-case-twice]: diopiAdd/float32/plain and 1 more cases stands in a.json too
+b.json: error[report-case-twice]: diopiAdd/float32/plain and 1 more cases is in a.json too
   fix: give each shard once
 b.json: error[report-mixed]: the seed is '5' here and '0' in a.json
   fix: merge the results of one run

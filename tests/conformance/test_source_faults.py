@@ -122,7 +122,7 @@ def test_templates_and_lambdas_are_read_once_and_named_after_the_function_around
     assert of(found, "total += x[i];", ";").function == "sum"
 
 
-def test_faults_stand_behind_switches_within_one_another(points: list[Point]) -> None:
+def test_faults_are_behind_switches_within_one_another(points: list[Point]) -> None:
     source = (TINY / "add.cpp").read_bytes()
     whole = of(points, "x[i] + factor * y[i]", "x[i]")
     inner = of(points, "factor * y[i]", "factor")

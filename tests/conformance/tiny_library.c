@@ -108,7 +108,7 @@ static bool overlaps(const View* written, const View* other) {
     return !same && first[0] < last[1] && first[1] < last[0] && !fault("overlap accepted");
 }
 
-/* The address of the element of `v` that stands at position `place` of `frame`, row by row, with broadcasting. */
+/* The address of the element of `v` that is at position `place` of `frame`, row by row, with broadcasting. */
 static char* at(const View* v, const View* frame, int64_t place) {
     int64_t offset = 0;
     for (int d = frame->rank - 1; d >= 0; --d) {

@@ -30,7 +30,7 @@ def tensor(*values: float) -> Tensor:
         ("float32", math.nan, True), ("complex64", 1e39, False),
     ],
 )  # fmt: skip
-def test_a_dtype_holds_what_lies_in_its_range(dtype: str, value: float, holds: bool) -> None:
+def test_a_dtype_holds_what_is_in_its_range(dtype: str, value: float, holds: bool) -> None:
     assert call("can_hold", dtype, value) is holds
 
 

@@ -45,7 +45,7 @@ def built(output: Path, *options: str) -> Path:
 
 
 def clone_at(library: Path, address: str) -> str:
-    """The level whose clone of the function lies at an address."""
+    """The level whose clone of the function is at an address."""
     table = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True).stdout
     places = {line.split()[2]: int(line.split()[0], 16) for line in table.splitlines() if " t cloned." in line}
     return next(level for level, name in CLONES.items() if places[f"cloned.{name}"] == int(address, 16))

@@ -45,7 +45,7 @@ def test_the_fraction_of_a_number_for_integers_is_cut_off(cpu: CpuLibrary, numbe
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("index", [-2, 4])
-def test_positions_of_maxima_lie_in_their_plane(cpu: CpuLibrary, dims: int, index: int) -> None:
+def test_positions_of_maxima_are_in_their_plane(cpu: CpuLibrary, dims: int, index: int) -> None:
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 4, *[1] * (dims - 1))
     grad = np.ones((1, 1, 1, *[1] * (dims - 1)), np.float32)
     out = np.zeros_like(x)

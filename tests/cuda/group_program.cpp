@@ -19,7 +19,7 @@ void diopi::cuda::check(cudaError_t status, const char* what) {
 
 const int32_t* diopi::cuda::guard() { return nullptr; }
 
-// Launches stand on no stream of their own here.
+// Launches are on no stream of their own here.
 cudaStream_t diopi::cuda::stream() { return nullptr; }
 
 int main(int count, char** words) {

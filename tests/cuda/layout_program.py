@@ -28,7 +28,7 @@ from diopigen.diagnostics import Sink
 FLOAT, DOUBLE, HALF = np.dtype("float32"), np.dtype("float64"), np.dtype("float16")
 INTEGERS = tuple(np.dtype(name) for name in ("int8", "int32", "int64"))
 GUARD = 7
-"""What stands between the elements of a tensor, and must stand there afterwards."""
+"""What is between the elements of a tensor, and must be there afterwards."""
 
 
 def owner(array: Array) -> Array:
@@ -64,7 +64,7 @@ class LayoutLibrary(AnyLibrary):
 
 
 def laid(values: Array, layout: str) -> Array:
-    """A copy of an array that lies in memory as `layout` says."""
+    """A copy of an array that is laid out in memory as `layout` says."""
     shape, rank = values.shape, values.ndim
     if layout == "rows":
         view = np.full(values.size, GUARD, values.dtype).reshape(shape)

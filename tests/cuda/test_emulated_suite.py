@@ -79,7 +79,7 @@ def test_no_result_depends_on_the_order_of_threads(
 def test_no_result_depends_on_work_being_done_at_once(
     emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
-    """Streams that do nothing before somebody waits: all work of a call stands on the stream of its context."""
+    """Streams that do nothing before somebody waits: all work of a call is on the stream of its context."""
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_STREAMS", "lazy")
     left_out = declined(interface)
     cases = [case for case in select(interface) if case.function not in left_out]

@@ -1,4 +1,4 @@
-"""The dispatch library and what it stands between, as the root build leaves them."""
+"""The dispatch library and what it is between, as the root build leaves them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def headings(text: str) -> list[str]:
 
 
 def names(text: str) -> set[str]:
-    """The names, options and paths that stand in backquotes outside of the blocks."""
+    """The names, options and paths that are in backquotes outside of the blocks."""
     return set(CODE.findall(BLOCK.sub("", text)))
 
 

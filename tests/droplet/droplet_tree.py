@@ -23,7 +23,7 @@ SPEC = ("--spec", str(ROOT / "specs"))
 
 @dataclass(frozen=True)
 class Change:
-    """A place in a source file below impl/droplet, and what stands there instead."""
+    """A place in a source file below impl/droplet, and what is there instead."""
 
     file: str
     old: str

@@ -100,7 +100,7 @@ def test_unreadable_files_are_all_reported() -> None:
         "latin.h:1:20: error header-unreadable: 'latin.h' is not UTF-8: byte 0xe9 | save the file as UTF-8",
         "no/such.h:1:1: error header-unreadable: 'no/such.h' does not exist | correct the path",
         "pipe.h:1:1: error header-unreadable: 'pipe.h' is not a regular file | give the path of a text file",
-        "q\"uote.h:1:1: error header-unreadable: the path of 'q\"uote.h' cannot stand in an #include"
+        "q\"uote.h:1:1: error header-unreadable: the path of 'q\"uote.h' cannot be in an #include"
         " | rename the file or its folder",
     ]
 

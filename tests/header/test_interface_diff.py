@@ -39,8 +39,8 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "void a(void);\nvoid b(void);\nvoid c(void);\nvoid d(void);\n",
         "void d(void);\nvoid a(void);\nvoid c(void);\nvoid b(void);\n",
         [
-            "a.h:1:6: warning function-order: 'd' stands first, the spec has it after 'c' | move it after 'c'",
-            "a.h:3:6: warning function-order: 'c' stands after 'a', the spec has it after 'b' | move it after 'b'",
+            "a.h:1:6: warning function-order: 'd' comes first, the spec has it after 'c' | move it after 'c'",
+            "a.h:3:6: warning function-order: 'c' comes after 'a', the spec has it after 'b' | move it after 'b'",
         ],
     ),
     "arity": (
@@ -250,7 +250,7 @@ def test_a_function_in_another_header() -> None:
     compare_functions(expected, actual, sink, expected_label="the spec")
     assert shown(sink) == [
         "b.h:1:6: error missing-function: 'gone' is missing | declare 'void gone()'",
-        "b.h:2:6: warning function-header: 'g' stands in b.h, the spec has it in a.h | move it to a.h",
+        "b.h:2:6: warning function-header: 'g' is in b.h, the spec has it in a.h | move it to a.h",
     ]
 
 

@@ -108,4 +108,4 @@ def interface_lines(interface: Interface) -> Iterator[str]:
     yield from (f"schema {name}: {schema}" for name, schema in i.aten_schemas.items())
     for header in i.headers:
         yield from header_lines(header)
-    yield from (f"{name} stands in {file}" for name, file in i.file_of.items())
+    yield from (f"{name} is in {file}" for name, file in i.file_of.items())

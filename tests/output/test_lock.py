@@ -154,7 +154,7 @@ def test_many_processes_at_once(tmp_path: Path) -> None:
 
 
 def test_where_folders_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on NFS: a file in the system's temporary folder stands in, and nothing appears below the root."""
+    """As on NFS: a file in the system's temporary folder is used instead, and nothing appears below the root."""
     root, temporary = tmp_path / "r", tmp_path / "t"
     root.mkdir()
     temporary.mkdir()

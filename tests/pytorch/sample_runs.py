@@ -59,7 +59,7 @@ def tensor_moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def called(operator: Callable[..., Any], sample: Any, device: torch.device) -> Outcome:
-    """The operator on a sample that lies on `device`. Its device argument follows."""
+    """The operator on a sample that is on `device`. Its device argument follows."""
     keywords = {**sample.kwargs, "device": device} if "device" in sample.kwargs else sample.kwargs
     try:
         return Outcome(operator(sample.input, *sample.args, **keywords))

@@ -1,4 +1,4 @@
-// The simulated device under the host runtime: initLibrary registers it, tensors lie on it, kernels take tensors.
+// The simulated device under the host runtime: initLibrary registers it, tensors are on it, kernels take tensors.
 #include <diopigen/device.h>
 #include <diopigen/host.h>
 #include <diopigen_sim/call.h>
@@ -50,7 +50,7 @@ class Host {
 
 }  // namespace
 
-CASE(tensors_lie_on_the_device) {
+CASE(tensors_are_on_the_device) {
     const Host host;
     const diopiTensorHandle_t input = host.tensor({2, 3}, diopi_dtype_float32);
     const diopiTensorHandle_t out = host.tensor({2, 3}, diopi_dtype_float32, {1, 2});

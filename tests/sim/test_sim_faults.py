@@ -175,7 +175,7 @@ def test_a_long_list_of_leaks_is_cut_and_says_so(plain: Path) -> None:
     done = run([plain / "cases", "many_leaks"], **CHECK)
     assert done.returncode == 23
     assert done.stderr.count("memory was never freed") == 20
-    last = "diopi-sim: leak: 25 allocations with 200 bytes were never freed; the first 20 stand above\n"
+    last = "diopi-sim: leak: 25 allocations with 200 bytes were never freed; the first 20 are above\n"
     assert done.stderr.endswith(last)
 
 

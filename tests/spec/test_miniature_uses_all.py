@@ -1,4 +1,4 @@
-"""The miniature spec uses whatever the grammar offers, so that every test that stands on it sees all of the grammar."""
+"""The miniature spec uses whatever the grammar offers, so that every test that builds on it sees all of the grammar."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from diopigen.spec.schema import (
 )
 
 Feature = tuple[int, str]
-"""The identity of a shape and what of it is meant: shapes that stand in several places are shown once."""
+"""The identity of a shape and what of it is meant: shapes that are in several places are shown once."""
 
 
 def inner_shapes(shape: Shape) -> Iterator[tuple[str, Shape]]:

@@ -1,4 +1,4 @@
-"""Elementwise kernels that follow from the spec: which are written, what stands in their way, and what they compute."""
+"""Elementwise kernels that follow from the spec: which are written, what prevents others, and what they compute."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From ATen calls to rows of a model table: the function of the spec, and its arguments as a recipe.
 
-Which function serves an overload stands in the spec (`aten`). Here stands what its names cannot say: arguments that
+Which function serves an overload is in the spec (`aten`). Here is what its names cannot say: arguments that
 are called differently, and numbers in the place of tensors. Every row is resolved by the suite itself, and the shapes
 and dtypes of its outputs must be those that were traced.
 """

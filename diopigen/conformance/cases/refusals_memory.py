@@ -52,14 +52,14 @@ def _tensors(function: Function, arguments: Arguments) -> list[tuple[Parameter, 
 
 
 def _devices(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
-    """One tensor on the host, all others on the device. A tensor without dimensions may lie there, as a number may."""
+    """One tensor on the host, all others on the device. A tensor without dimensions may be there, as a number may."""
     tensors = _tensors(function, arguments)
     for param, operand in tensors:
         if "device" in param.free:
             continue
         if operand.shape and len(tensors) > 1 and function.name not in PARTLY_ON_HOST:
             changed = _exchanged(arguments[param.name], replace(operand, on_host=True))
-            about = f"'{param.name}' lies on the host, the others on the device"
+            about = f"'{param.name}' is on the host, the others on the device"
             yield f"device-{param.name}", param.name, about, {param.name: changed}
 
 
@@ -84,7 +84,7 @@ def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
 
 def _shifted(one: Parameter, first: Operand, two: Parameter, second: Operand) -> dict[str, tuple[Parameter, Operand]]:
     """The smaller of two tensors inside the memory of the larger, behind its first byte, and as far towards its end as
-    the memory behind that allows. Nothing where nothing of it would lie there."""
+    the memory behind that allows. Nothing where nothing of it would be there."""
     room, taken = _bytes(first), _bytes(second)
     target, moved, operand = (one, two, second) if room >= taken else (two, one, first)
     step = STORAGE[operand.dtype].itemsize

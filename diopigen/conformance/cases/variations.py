@@ -81,7 +81,7 @@ _REDUCED = frozenset({"reduction", "activation_fwd"})
 
 def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """One long dimension: of many terms an error in a few shows no more, but a block that is left out does. And many
-    columns, whose elements do not lie together."""
+    columns, whose elements are not adjacent."""
     dims = tensors_of_dims(function)
     read = [p.name for p in function.params if p.is_read and p.type == "tensor"]
     if list(dims) != ["dim"] or read != [dims["dim"]] or function.family not in _REDUCED or not recipes:
@@ -187,7 +187,7 @@ def _emptied(function: Function, recipe: Mapping[str, Argument]) -> Mapping[str,
         if not isinstance(value.values, Drawn):
             return None
         changed[param.name] = replace(value, shape=(0, *value.shape[1:]))
-    # A gradient may stand before the tensor whose shape it has.
+    # A gradient may be before the tensor whose shape it has.
     for param in function.params:
         value = recipe.get(param.name)
         if isinstance(value, TensorRecipe) and param.name not in changed and _is_alike(param, changed):

@@ -19,7 +19,7 @@ itself may be off by (`own_error`), and a, b and tiny follow from the operator's
                     output's dtype, which is that of the operands
     approximate     a = b = 64 (halves: a = 1 and b = 64 * eps32 / eps)
 
-The sum of n rounded terms is off by sqrt(n) roundings as a rule and by n at worst; the bound lies between, and an error
+The sum of n rounded terms is off by sqrt(n) roundings as a rule and by n at worst; the bound is between, and an error
 in one term of the sum is far above it. NaN and infinities must be in the same places. Where the exact result lies
 beyond the largest number, or the terms do, infinity is accepted as well as numbers within the bound.
 

@@ -203,7 +203,7 @@ def _im2col(call: Call) -> Answer:
     x = call.wide("input")
     sliding, places = _columns(call, x.shape[-2:])
     layers = sliding.seen(x, places)
-    # The window's elements stand behind their channel.
+    # The window's elements come after their channel.
     return {"out": Expected(np.moveaxis(layers, 0, -3).reshape(call.shapes["out"]))}
 
 

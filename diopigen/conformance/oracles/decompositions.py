@@ -86,7 +86,7 @@ def qr(matrix: Array) -> tuple[Array, Array]:
 
 def condition(upper: Array) -> float:
     """The ratio of the largest to the smallest singular value of one matrix [n, n], by Jacobi's rotations of pairs of
-    columns until all stand at right angles; to 8 digits, which is what a bound needs. Infinity where it is singular."""
+    columns until all are at right angles; to 8 digits, which is what a bound needs. Infinity where it is singular."""
     x = long(upper)
     count = x.shape[1]
     for _ in range(60):

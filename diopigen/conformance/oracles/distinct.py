@@ -1,4 +1,4 @@
-"""Distinct elements and slices. NaN differs from itself and stands above all numbers."""
+"""Distinct elements and slices. NaN differs from itself and is above all numbers."""
 
 from __future__ import annotations
 

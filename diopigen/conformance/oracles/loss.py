@@ -1,4 +1,4 @@
-"""Losses. Classes stand in dimension 1 of [N, C, ...] or in dimension 0 of [C]."""
+"""Losses. Classes are in dimension 1 of [N, C, ...] or in dimension 0 of [C]."""
 
 from __future__ import annotations
 

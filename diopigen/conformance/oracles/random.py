@@ -23,7 +23,7 @@ _KOLMOGOROV = 2.6
 
 
 def mean_is(sample: Array, mean: float, deviation: float) -> str | None:
-    """Whether the mean of a large sample lies where it must."""
+    """Whether the mean of a large sample is where it must."""
     if sample.size < _ENOUGH:
         return None
     off = abs(float(sample.mean()) - mean) / max(deviation / math.sqrt(sample.size), 1e-300)

@@ -36,7 +36,7 @@ class Sliding:
             yield tuple(o * spread for o, spread in zip(offset, self.spreads, strict=True))
 
     def _padded(self, sizes: Sequence[int], places: Sequence[int]) -> list[tuple[int, int]]:
-        """Padding in front and behind, so that all windows lie inside."""
+        """Padding in front and behind, so that all windows are inside."""
         ends = [
             (place - 1) * step + (window - 1) * spread + 1
             for place, step, window, spread in zip(places, self.steps, self.window, self.spreads, strict=True)

@@ -141,7 +141,7 @@ def text(found: Sequence[FunctionCoverage], *, by: str = "dtype", holes_only: bo
     """A table of functions by `dtype` or `axis` with numbers of cases, then every hole, those with a reason under it,
     then a summary.
 
-    With `holes_only` the table leaves out functions without holes. In the table of dtypes a `-` stands where the spec
+    With `holes_only` the table leaves out functions without holes. In the table of dtypes a `-` is where the spec
     does not list the dtype, a `0` where it does and no case has it.
     """
     if by == "dtype":

@@ -69,7 +69,7 @@ def _percent(part: int, total: int) -> str:
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand inside a script element."""
+    """JSON that can be inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

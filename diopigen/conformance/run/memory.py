@@ -32,7 +32,7 @@ class Block:
     """Bytes from the start of the storage to the first element."""
 
     def elements(self, storage: Array) -> Array:
-        """The elements that lie in a storage of this block's form: a view, or an empty array."""
+        """The elements that are in a storage of this block's form: a view, or an empty array."""
         item = STORAGE[self.dtype]
         if self.before.size == 0:
             return np.empty(self.shape, dtype=item)

@@ -113,7 +113,7 @@ class Session:
     def end(self) -> tuple[Ending, ...]:
         """Lets all processes leave the library; those that have not done so within the time limit are ended.
 
-        What a library does wrong in its last moments stands in the result, also where a process ended before.
+        What a library does wrong in its last moments is in the result, also where a process ended before.
         """
         self.open = False
         for worker in list(self.workers):

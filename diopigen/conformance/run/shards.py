@@ -160,7 +160,7 @@ def merge(given: Mapping[str, Results], sink: Sink) -> Results:
         twice = [result.case.id for result in results.results if result.case.id in seen]
         if twice:
             more = f" and {len(twice) - 1} more cases" if len(twice) > 1 else ""
-            message = f"{twice[0]}{more} stands in {seen[twice[0]]} too"
+            message = f"{twice[0]}{more} is in {seen[twice[0]]} too"
             sink.error("report-case-twice", message, Span(file), fix="give each shard once")
         for result in results.results:
             seen.setdefault(result.case.id, file)

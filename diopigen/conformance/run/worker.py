@@ -37,7 +37,7 @@ class Setup:
     of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm.
 
     `acts` names a file of counters that a library with an injected fault keeps: a call in which none of them moves is
-    that of the true library, which has been tested before. `device` names the vendor whose memory tensors must lie in,
+    that of the true library, which has been tested before. `device` names the vendor whose memory tensors must be in,
     so that a run on the host is not taken for one on a device; empty for whatever the library registers."""
 
     interface: Interface

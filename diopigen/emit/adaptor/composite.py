@@ -20,7 +20,7 @@ from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Paramet
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 RULES = {
-    "adaptors-composite": "A kernel that stands in for an operator that a vendor lacks can be said by others.",
+    "adaptors-composite": "A kernel that replaces an operator that a vendor lacks can be said by others.",
 }
 
 _BY_HAND = {

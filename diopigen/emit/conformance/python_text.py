@@ -48,7 +48,7 @@ def _laid_out(head: str, value: Literal, tail: str, depth: int) -> str:
 
 
 def _parts(value: Literal) -> tuple[str, list[tuple[str, Literal]], str] | None:
-    """The brackets of a value and its items, each with what stands before it; None where it has none."""
+    """The brackets of a value and its items, each with what comes before it; None where it has none."""
     if isinstance(value, Mapping):
         return "{", [(f"{_text(key)}: ", item) for key, item in value.items()], "}"
     if isinstance(value, CallText):

@@ -16,7 +16,7 @@ _INDEX = frozenset({"bool", "uint8", "int64", "int32"})
 
 
 def dtype_set(dtypes: DtypeList) -> str:
-    """A set of dtypes by the words of the spec, whose constants stand in dtypes.h; empty for all."""
+    """A set of dtypes by the words of the spec, whose constants are in dtypes.h; empty for all."""
     if "any" in dtypes.names:
         return ""
     return " | ".join(f"k{word.capitalize()}" for word in dtypes.names)

@@ -58,7 +58,7 @@ def _check_names(interface: Interface) -> list[Diagnostic]:
             fix = did_you_mean(entry.overload, interface.aten_schemas) or "see native_functions.yaml of torch"
             found.append(_error("torch-unknown", message, entry.span, fix))
         elif entry.overload in seen:
-            message = f"'{entry.overload}' stands here twice"
+            message = f"'{entry.overload}' is here twice"
             found.append(_error("torch-unknown", message, entry.span, "keep one entry"))
         seen.add(entry.overload)
     for left in interface.aten.left_out:
@@ -120,7 +120,7 @@ def _handwritten(interface: Interface) -> tuple[list[HandwrittenKernel], dict[st
 
 
 def _declaration(result: str, name: str, parameters: Sequence[str]) -> str:
-    """A result that leaves no room for the name stands on a line of its own, as clang-format has it."""
+    """A result that leaves no room for the name is on a line of its own, as clang-format has it."""
     if len(f"{result} {name}(") > COLUMNS:
         return f"{result}\n{call_lines(name, parameters, ';')}"
     return call_lines(f"{result} {name}", parameters, ";")

@@ -22,7 +22,7 @@ _REFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class StructuredKernel:
-    """The kernels of a group: the namespace that they stand in, its text, and what registers them."""
+    """The kernels of a group: the namespace that they are in, its text, and what registers them."""
 
     group: StructuredGroup
     functions: tuple[str, ...]

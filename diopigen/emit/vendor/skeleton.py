@@ -37,7 +37,7 @@ def operators(interface: Interface) -> tuple[Operator, ...]:
 
 
 def skeleton_path(vendor: str, operator: Operator) -> str:
-    """Where the operator's file stands below the root of a vendor's tree."""
+    """Where the operator's file is below the root of a vendor's tree."""
     return f"impl/{vendor}/functions/{operator.family}/{operator.name}.cpp"
 
 
@@ -99,7 +99,7 @@ def contract(function: Function) -> str:
 
 
 def aliasing_text(function: Function) -> str:
-    """What may lie in the same memory, as far as the spec says; empty where nothing is written."""
+    """What may be in the same memory, as far as the spec says; empty where nothing is written."""
     tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
     parts = []
     in_place = [param.name for param in tensors if param.direction == "inout"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 STARTER_OPERATORS = {
     "Fill": "needs nothing but a launch: the first kernel, and how tests make their outputs",
     "Arange": "positions and index tensors",
-    "CopyInp": "strided copy; layout changes and most fallbacks stand on it",
+    "CopyInp": "strided copy; layout changes and most fallbacks build on it",
     "CastDtype": "every mixed-precision step casts",
     "Cat": "attention caches and skip connections",
     "Permute": "layout change between attention heads",

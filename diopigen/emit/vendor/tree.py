@@ -80,7 +80,7 @@ class VendorOptions:
 
 
 def shims_folder(vendor: str) -> str:
-    """Where the shims stand in a vendor's tree: where `diopigen adaptors impl/VENDOR` writes them, called there."""
+    """Where the shims are in a vendor's tree: where `diopigen adaptors impl/VENDOR` writes them, called there."""
     return f"generated/adaptors/{vendor}"
 
 

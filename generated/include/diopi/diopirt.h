@@ -311,7 +311,7 @@ DIOPI_RT_API diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t th, diop
 DIOPI_RT_API diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t th, diopiDtype_t* dtype);
 
 /**
- * @brief Kind of memory that a tensor lies in.
+ * @brief Kind of memory that a tensor is in.
  * @param[in] th The tensor.
  * @param[out] device Receives the kind of memory.
  * @return diopiSuccess, or the error that the call met.
@@ -365,7 +365,7 @@ DIOPI_API diopiError_t diopiGetTensorStorageOffset(diopiConstTensorHandle_t th, 
 DIOPI_API diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t th, size_t* pNbytes);
 
 /**
- * @brief Number of the device that a tensor lies on.
+ * @brief Number of the device that a tensor is on.
  * @param[in] th The tensor.
  * @param[out] pDevIndex Receives the device's number.
  * @return diopiSuccess, or the error that the call met.

@@ -1536,7 +1536,7 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
  * @brief Binary cross entropy between the probabilities input and target, with logarithms cut off at -100, then
  *        reduced.
  * @note Source: torch.nn.functional.binary_cross_entropy, whose loss is 100 where a certain prediction is wrong
- * @note C1: every element of input lies between 0 and 1 (else diopiErrorOccurred).
+ * @note C1: every element of input is between 0 and 1 (else diopiErrorOccurred).
  * @note C2: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
@@ -3928,7 +3928,7 @@ DIOPI_API diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTe
  *       diopiErrorOccurred).
  * @note C4: a mask has the sizes of the dimensions that it covers (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The picked elements; the index shape stands first where a full slice lies between two indexed
+ * @param[out] out The picked elements; the index shape comes first where a full slice is between two indexed
  *         dimensions. Dtype: same(input). Allocated by the operator through diopiRequireTensor.
  * @param[in] input The tensor to pick from. Dtype: any.
  * @param[in] indices Positions, negative ones count from the end, or a bool (uint8) mask over one or more dimensions;
@@ -4372,11 +4372,11 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTen
                                               bool sparse);
 
 /**
- * @brief The lower triangles of the matrices in the last two dimensions; what stands above the diagonal is zero.
+ * @brief The lower triangles of the matrices in the last two dimensions; what is above the diagonal is zero.
  * @param[in] ctx Context of the call.
  * @param[out] out The lower triangles. Dtype: same(input). Shape: same(input).
  * @param[in] input Matrices of N rows and M columns. Dtype: any. Shape: [*batch, N, M].
- * @param[in] diagonal Last diagonal that is kept: 0 is the main one, negative ones lie below it, positive ones above.
+ * @param[in] diagonal Last diagonal that is kept: 0 is the main one, negative ones are below it, positive ones above.
  *         Default: 0.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: tril, tril.out
@@ -5771,7 +5771,7 @@ DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C2: no dimension of out has a negative size (else diopiErrorOccurred).
  * @note C3: in mode reflect, every amount is below the size of its dimension (else diopiErrorOccurred).
  * @note C4: in mode circular, no amount exceeds the size of its dimension (else diopiErrorOccurred).
- * @note C5: in every mode but constant, one to three dimensions are padded, and one or two more stand before them (else
+ * @note C5: in every mode but constant, one to three dimensions are padded, and one or two more come before them (else
  *       diopiErrorOccurred).
  * @note C6: in every mode but constant, input has elements to repeat where out has any; what circular cuts off is not
  *       among them (else diopiErrorOccurred).
@@ -6074,7 +6074,7 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  *         dimension. Dtype: index.
  * @param[in] input_lengths Number of steps of each sample, at most T; hosts keep it in their own memory as well. Dtype:
  *         index. Shape: [N]. A library may accept or reject another device.
- * @param[in] target_lengths Number of classes in each target; as input_lengths it may lie on the host. Dtype: index.
+ * @param[in] target_lengths Number of classes in each target; as input_lengths it may be on the host. Dtype: index.
  *         Shape: [N]. A library may accept or reject another device.
  * @param[in] blank Class that stands for no output. Default: 0.
  * @param[in] reduction How the losses of all samples become out. Default: ReductionMean.
@@ -6113,7 +6113,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *         dimension. Dtype: index.
  * @param[in] input_lengths Number of steps of each sample, at most T; hosts keep it in their own memory as well. Dtype:
  *         index. Shape: [N]. A library may accept or reject another device.
- * @param[in] target_lengths Number of classes in each target; as input_lengths it may lie on the host. Dtype: index.
+ * @param[in] target_lengths Number of classes in each target; as input_lengths it may be on the host. Dtype: index.
  *         Shape: [N]. A library may accept or reject another device.
  * @param[in] neg_log_likelihood What CTCLoss returned for each sample before the reduction. Dtype: same(log_probs).
  *         Shape: [N].
@@ -6448,7 +6448,7 @@ DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHand
 
 /**
  * @brief Draws 1 with the probability that each element of input gives, otherwise 0.
- * @note C1: every element of input lies between 0 and 1 (else diopiErrorOccurred).
+ * @note C1: every element of input is between 0 and 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The draws, 0 or 1. Dtype: same(input). Shape: same(input).
  * @param[in] input Probabilities of 1, of any shape. Dtype: floating.
@@ -6462,7 +6462,7 @@ DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief As Bernoulli, with the draws written over the probabilities.
- * @note C1: every element of inout lies between 0 and 1 (else diopiErrorOccurred).
+ * @note C1: every element of inout is between 0 and 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] inout Probabilities of 1, of any shape, and the draws that replace them. Dtype: floating.
  * @param[in,out] generator Where the draws come from.
@@ -7089,11 +7089,11 @@ DIOPI_API diopiError_t diopiPolar(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiConstTensorHandle_t angle);
 
 /**
- * @brief The upper triangles of the matrices in the last two dimensions; what stands below the diagonal is zero.
+ * @brief The upper triangles of the matrices in the last two dimensions; what is below the diagonal is zero.
  * @param[in] ctx Context of the call.
  * @param[out] out The upper triangles. Dtype: same(input). Shape: same(input).
  * @param[in] input Matrices of N rows and M columns. Dtype: any. Shape: [*batch, N, M].
- * @param[in] diagonal First diagonal that is kept: 0 is the main one, negative ones lie below it, positive ones above.
+ * @param[in] diagonal First diagonal that is kept: 0 is the main one, negative ones are below it, positive ones above.
  *         Default: 0.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: triu, triu.out
@@ -7103,11 +7103,11 @@ DIOPI_API diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                  int64_t diagonal);
 
 /**
- * @brief Sets what stands below the diagonal of the matrices in the last two dimensions to zero.
+ * @brief Sets what is below the diagonal of the matrices in the last two dimensions to zero.
  * @param[in] ctx Context of the call.
  * @param[in,out] input Matrices of N rows and M columns, of which the upper triangles stay. Dtype: any. Shape: [*batch,
  *         N, M].
- * @param[in] diagonal First diagonal that is kept: 0 is the main one, negative ones lie below it, positive ones above.
+ * @param[in] diagonal First diagonal that is kept: 0 is the main one, negative ones are below it, positive ones above.
  *         Default: 0.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: triu_

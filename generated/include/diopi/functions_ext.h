@@ -535,8 +535,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
  * @param[in] q Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
  * @param[in] k Keys of all sequences, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] v Values of all sequences, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
- * @param[in] cum_seq_q Row of q behind the last query of each sequence; a leading 0 may stand there as an empty
- *         sequence.
+ * @param[in] cum_seq_q Row of q behind the last query of each sequence; a leading 0 may be there as an empty sequence.
  * @param[in] cum_seq_kv Row of k behind the last key of each sequence, as long as cum_seq_q.
  * @param[in] alibi_slopes Slopes of the linear bias, [heads] or [batch, heads]; null adds none. Dtype: float32. Shape:
  *         [*slopes, H]. May be null. Default: null.
@@ -670,8 +669,8 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
  * @param[in] presence_penalty Amount per sequence that each present token loses once. Dtype: floating. Shape: [B].
  * @param[in] frequency_penalty Amount per sequence that each present token loses for every occurrence. Dtype: floating.
  *         Shape: [B].
- * @param[in] p_token_ids Tokens that occur in the sequences, all sequences joined; a token stands once per sequence.
- *         Dtype: index. Shape: [T].
+ * @param[in] p_token_ids Tokens that occur in the sequences, all sequences joined; a token is once per sequence. Dtype:
+ *         index. Shape: [T].
  * @param[in] p_token_counts How often each of p_token_ids occurs. Dtype: index. Shape: [T].
  * @param[in] p_cumsum_seq_len Position in p_token_ids where the tokens of each sequence start, followed by their total
  *         number. Dtype: index. Shape: [B + 1].
@@ -731,7 +730,7 @@ DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTenso
  * @brief Scores of one new query per sequence against its cached keys, q * k / sqrt(head_dim), before the softmax.
  * @note max_input_len.range: max_input_len is at least 0 and at most L (else diopiErrorOccurred).
  * @note C2: token_attention_out has the shape [heads, total_tokens] (else diopiErrorOccurred).
- * @note C3: the slots lie in the cache and every sequence fits into token_attention_out (else diopiErrorOccurred).
+ * @note C3: the slots are in the cache and every sequence fits into token_attention_out (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] token_attention_out Scores, [heads, total_tokens]; sequence b fills the columns from b_start_loc[b],
  *         b_seq_len[b] of them. Dtype: same(q). Only a part is written; the rest stays as it was.
@@ -755,7 +754,7 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, di
  * @brief Softmax of the scores of each sequence and head, then the weighted sum of its cached values.
  * @note max_input_len.range: max_input_len is at least 0 and at most L (else diopiErrorOccurred).
  * @note other_kv_index.range: other_kv_index is at least 0 and below C (else diopiErrorOccurred).
- * @note C3: the slots lie in the cache and the scores of every sequence in logics (else diopiErrorOccurred).
+ * @note C3: the slots are in the cache and the scores of every sequence in logics (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Attention of the new query of each sequence, [batch, heads, head_dim]. Dtype: same(logics). Shape:
  *         [B, H, D].
@@ -780,7 +779,7 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
                                                          int other_kv_index);
 
 /**
- * @brief Attention of one new query per sequence over keys and values that lie in pages of a cache, with factor 1 /
+ * @brief Attention of one new query per sequence over keys and values that are in pages of a cache, with factor 1 /
  *        sqrt(dim).
  * @note Source: PagedAttention, Kwon et al. 2023.
  * @note actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
@@ -789,7 +788,7 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
  * @note C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token (else
  *       diopiErrorOccurred).
- * @note C4: every page of block_table that is read lies in the cache (else diopiErrorOccurred).
+ * @note C4: every page of block_table that is read is in the cache (else diopiErrorOccurred).
  * @note C5: attenMask broadcasts to [batch, num_heads, 1, longest sequence] (else diopiErrorOccurred).
  * @note C6: dim is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -820,7 +819,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Causal attention within each of several sequences that are joined without padding, with factor 1 /
  *        sqrt(head_dim).
- * @note C1: the rows of every sequence lie in q and none is longer than max_input_len (else diopiErrorOccurred).
+ * @note C1: the rows of every sequence are in q and none is longer than max_input_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] context_attention_out Weighted sums of the values, [total_tokens, heads, head_dim]; rows that belong
  *         to no sequence stay. Dtype: same(q). Shape: same(q). Only a part is written; the rest stays as it was.

@@ -82,7 +82,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
     int64_t N, int64_t npoint, int64_t M, int64_t K, int64_t out_dim, int64_t aggregate);
 
 /**
- * @brief Lists for each centre the first points whose distance lies between two radii.
+ * @brief Lists for each centre the first points whose distance is between two radii.
  * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.ball_query.
  * @note min_radius.range: min_radius is at least 0 and below max_radius (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -586,7 +586,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
  * @param[out] output Pooled features, [regions, channels, pooled_height, pooled_width]. Dtype: same(input). Shape: [R,
  *         C, pooled_height, pooled_width].
  * @param[in] input Batch of feature maps. Dtype: float16, float32, float64. Shape: [N, C, H, W].
- * @param[in] rois Regions, (image, x1, y1, x2, y2); corners times spatial_scale minus half a pixel lie on the map.
+ * @param[in] rois Regions, (image, x1, y1, x2, y2); corners times spatial_scale minus half a pixel are on the map.
  *         Dtype: same(input). Shape: [R, 5].
  * @param[in] offset Offsets of the bins to the right and down, [regions, 2, pooled_height, pooled_width]; an empty
  *         tensor for none. Dtype: same(input).
@@ -644,7 +644,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, 
  * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.sigmoid_focal_loss: logarithms are of at least the smallest
  *       normal float32.
  * @note C1: weight is empty or has one entry per class (else diopiErrorOccurred).
- * @note C2: target lies in 0..C, and below C where weight is given (else diopiErrorOccurred).
+ * @note C2: target is in 0..C, and below C where weight is given (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output -alpha * (1 - p) ** gamma * log(p) for the class of the sample and -(1 - alpha) * p ** gamma *
  *         log(1 - p) for others. Dtype: same(input). Shape: same(input).
@@ -666,7 +666,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopi
  * @brief Derivative of SigmoidFocalLossMmcv by the scores; the caller multiplies it with the gradient that arrives.
  * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.sigmoid_focal_loss.
  * @note C1: weight is empty or has one entry per class (else diopiErrorOccurred).
- * @note C2: target lies in 0..C, and below C where weight is given (else diopiErrorOccurred).
+ * @note C2: target is in 0..C, and below C where weight is given (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Derivative of every loss by its score, [samples, classes]. Dtype: same(input). Shape:
  *         same(input).
@@ -893,9 +893,9 @@ DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, di
  * @note Source: mmcv.ops.grouping_operation with stacked clouds.
  * @note C1: the counts add up to the numbers of points and centres and no index is negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] out_tensor Features of the neighbours, [centres, channels, neighbours]; elements whose index lies
- *         behind the cloud stay. Dtype: same(features_tensor). Shape: [m, c, nsample]. Only a part is written; the rest
- *         stays as it was.
+ * @param[in,out] out_tensor Features of the neighbours, [centres, channels, neighbours]; elements whose index is behind
+ *         the cloud stay. Dtype: same(features_tensor). Shape: [m, c, nsample]. Only a part is written; the rest stays
+ *         as it was.
  * @param[in] features_tensor Features of the points of all clouds, [points, channels]. Dtype: float16, float32,
  *         float64. Shape: [N, c].
  * @param[in] features_batch_cnt_tensor Number of points of each cloud. Dtype: int32. Shape: [b].
@@ -919,7 +919,7 @@ DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopi
 /**
  * @brief Adds the gradient of StackGroupPointsMmcv with respect to the features.
  * @note Source: mmcv.ops.grouping_operation with stacked clouds.
- * @note C1: the counts add up to n and m and every index lies in its cloud (else diopiErrorOccurred).
+ * @note C1: the counts add up to n and m and every index is in its cloud (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_features_tensor Sum to which the gradient of each pick is added, [points, channels]; callers pass
  *         zeros. Dtype: same(grad_out_tensor). Shape: [n, c].
@@ -1041,7 +1041,7 @@ DIOPI_API diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Writes the columns of a matrix to chosen positions of an image.
  * @note Source: mmcv.ops.masked_conv2d.
- * @note C1: every position lies in the image (else diopiErrorOccurred).
+ * @note C1: every position is in the image (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] im One image, [1, channels, height, width]; positions that are not chosen stay, callers pass zeros.
  *         Dtype: same(col). Shape: [1, channels, height, width]. Only a part is written; the rest stays as it was.
@@ -1321,8 +1321,8 @@ DIOPI_API diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopi
  * @param[in] w_feature Width of the feature map.
  * @param[in] h_mask Height of a mask.
  * @param[in] w_mask Width of a mask.
- * @param[in] half_h_mask Row of the mask that lies on its own position, (h_mask - 1) // 2 in mmcv.
- * @param[in] half_w_mask Column of the mask that lies on its own position, (w_mask - 1) // 2 in mmcv.
+ * @param[in] half_h_mask Row of the mask that is on its own position, (h_mask - 1) // 2 in mmcv.
+ * @param[in] half_w_mask Column of the mask that is on its own position, (w_mask - 1) // 2 in mmcv.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -1346,8 +1346,8 @@ DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHan
  * @param[in] w_feature Width of the feature map.
  * @param[in] h_mask Height of a mask.
  * @param[in] w_mask Width of a mask.
- * @param[in] half_h_mask Row of the mask that lies on its own position.
- * @param[in] half_w_mask Column of the mask that lies on its own position.
+ * @param[in] half_h_mask Row of the mask that is on its own position.
+ * @param[in] half_w_mask Column of the mask that is on its own position.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -1676,7 +1676,7 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiT
                                                 int64_t pooled_width, float spatial_scale);
 
 /**
- * @brief Groups points by the voxel that they lie in and reduces the features of each group.
+ * @brief Groups points by the voxel that they are in and reduces the features of each group.
  * @note Source: mmcv.ops.dynamic_scatter.
  * @note C1: reduce_type is 0, 1 or 2 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1957,8 +1957,8 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Sorts points into voxels of bounded number and size, a voxel for each occupied cell in the order of its first
  *        point; points beyond the bounds or outside of the range are dropped.
- * @note Source: Zhou and Tuzel, VoxelNet, CVPR 2018; mmcv.ops.voxelization. A coordinate lies in cell floor((x - least)
- *       / size), of round((greatest - least) / size) cells.
+ * @note Source: Zhou and Tuzel, VoxelNet, CVPR 2018; mmcv.ops.voxelization. A coordinate is in cell floor((x - least) /
+ *       size), of round((greatest - least) / size) cells.
  * @note max_points.range: max_points is at least 1 (else diopiErrorOccurred).
  * @note max_voxels.range: max_voxels is at least 1 (else diopiErrorOccurred).
  * @note C2: NDim is 3 (else diopiErrorOccurred).
@@ -1982,8 +1982,7 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
  * @param[in] max_points Greatest number of points in a voxel. Default: 35.
  * @param[in] max_voxels Greatest number of voxels. Default: 20000.
  * @param[in] NDim Number of coordinates, 3. Default: 3.
- * @param[in] deterministic Whether voxels and their points stand in the order of points; otherwise in any. Default:
- *         true.
+ * @param[in] deterministic Whether voxels and their points are in the order of points; otherwise in any. Default: true.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -2059,7 +2058,7 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
                                                             int64_t points);
 
 /**
- * @brief Whether points lie inside quadrilaterals, for every pair; on an edge either answer may come.
+ * @brief Whether points are inside quadrilaterals, for every pair; on an edge either answer may come.
  * @note Source: mmcv.ops.points_in_polygons, by the parity of the edges to the right of the point.
  * @param[in] ctx Context of the call.
  * @param[out] output 1 for inside, 0 for outside. Dtype: same(points). Shape: [B, M].
@@ -2076,7 +2075,7 @@ DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopi
  * @brief Sparse max pooling along lists of pairs of an input row and an output row.
  * @note Source: mmcv.ops.SparseMaxPool2d and its kin.
  * @note C1: numAct is not negative (else diopiErrorOccurred).
- * @note C2: indiceNum is at most P, and the pairs that count lie in the N and numAct rows (else diopiErrorOccurred).
+ * @note C2: indiceNum is at most P, and the pairs that count are in the N and numAct rows (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Maxima per channel; as the search begins at 0, none is negative, and a row without pairs is 0. Dtype:
  *         same(features). Shape: [numAct, C]. Allocated by the operator through diopiRequireTensor.
@@ -2095,7 +2094,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Gradient of IndiceMaxpoolMmcv for the features; every input that equals the maximum gets the whole gradient of
  *        it.
- * @note C1: indiceNum is at most P, and the pairs that count lie in the N and M rows (else diopiErrorOccurred).
+ * @note C1: indiceNum is at most P, and the pairs that count are in the N and M rows (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Gradient of the features. Dtype: same(features). Shape: [N, C]. Allocated by the operator through
  *         diopiRequireTensor.
@@ -2121,7 +2120,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
  * @note Source: Yan et al., SECOND, Sensors 2018; mmcv.ops.SparseConv3d and its kin.
  * @note C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
  * @note C2: numActOut is not negative (else diopiErrorOccurred).
- * @note C3: indiceNum is at most P, and the pairs that count lie in the rows of features and out (else
+ * @note C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The sums, one row per output site. Dtype: same(features). Shape: [numActOut, CO]. Allocated by the
@@ -2146,7 +2145,7 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Gradients of IndiceConvMmcv for the features and the filters.
  * @note C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
- * @note C2: indiceNum is at most P, and the pairs that count lie in the rows of features and outGrad (else
+ * @note C2: indiceNum is at most P, and the pairs that count are in the rows of features and outGrad (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outlist Gradient of the features, shaped as they are, and gradient of the filters, shaped as they are.
@@ -2175,7 +2174,7 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, dio
  *       of the centre overwrites it; here it always counts.
  * @note C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
  * @note C2: numActOut is not negative (else diopiErrorOccurred).
- * @note C3: indiceNum is at most P, and the pairs that count lie in the rows of features and out (else
+ * @note C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The sums, one row per output site. Dtype: same(features). Shape: [numActOut, CO]. Allocated by the

@@ -51,13 +51,13 @@ enum class Way : uint8_t {
     kDropped,   // an output that nobody asked for
     kUniform,   // one value for all elements: a block of it is made once
     kInPlace,   // the loop works on the tensor itself
-    kBuffered,  // through a buffer, but for blocks that turn out to lie in place
+    kBuffered,  // through a buffer, but for blocks that turn out to be in place
     kStreamed,  // an output through a buffer, past the caches
 };
 
 struct Operand {
     char* data;
-    const Strided* strided;  // null where element i lies at data + i * element
+    const Strided* strided;  // null where element i is at data + i * element
     int64_t element;
     Dtype stored;
     Dtype computed;

@@ -194,7 +194,7 @@ void require_one_device(std::initializer_list<const Tensor*> tensors) {
             first = tensor;
         } else if (tensor->device != first->device) {
             const char* where = tensor->device == diopi_host ? "the host" : "the device";
-            fail(quoted(tensor->name) + " lies on " + where + ", but '" + first->name + "' does not");
+            fail(quoted(tensor->name) + " is on " + where + ", but '" + first->name + "' is not");
         }
     }
 }
@@ -209,7 +209,7 @@ diopiSize_t require_sizes(const char* name, diopiSize_t value) {
 int64_t dimension(const char* name, int64_t dim, int64_t rank) {
     const int64_t count = rank == 0 ? 1 : rank;
     if (dim < -count || dim >= count) {
-        fail(quoted(name) + " is " + std::to_string(dim) + ", but must lie in [" + std::to_string(-count) + ", " +
+        fail(quoted(name) + " is " + std::to_string(dim) + ", but must be in [" + std::to_string(-count) + ", " +
              std::to_string(count - 1) + "]");
     }
     return dim < 0 ? dim + count : dim;

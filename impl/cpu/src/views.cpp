@@ -85,7 +85,7 @@ static std::vector<int64_t> strides_at_least_1d(const Tensor& tensor) {
 View narrowed(const Tensor& tensor, int64_t dim, int64_t start, int64_t length, int64_t step) {
     std::vector<int64_t> shape = shape_at_least_1d(tensor);
     std::vector<int64_t> strides = strides_at_least_1d(tensor);
-    // The start of an empty part may lie behind the end of the memory.
+    // The start of an empty part may be behind the end of the memory.
     const int64_t offset = length > 0 ? start * strides[dim] : 0;
     shape[dim] = length;
     strides[dim] = length > 1 ? strides[dim] * step : strides[dim];

@@ -56,13 +56,13 @@ struct Factor {
     }
 };
 
-// A batch of matrices that lies as cuBLASLt takes it.
+// A batch of matrices that is laid out as cuBLASLt takes it.
 struct Placed {
     const void* data = nullptr;
     blas::MatrixForm form;
     std::unique_ptr<Words> copy;
 
-    // Whether the tensor lies so already.
+    // Whether the tensor is laid out so already.
     bool take(const Tensor& tensor) {
         const int64_t rows = tensor.shape[1];
         const int64_t columns = tensor.shape[2];
@@ -98,7 +98,7 @@ struct Placed {
     }
 };
 
-// The largest power of two up to 256 that an address and what lies between matrices are multiples of.
+// The largest power of two up to 256 that an address and what is between matrices are multiples of.
 uint32_t alignment_of(const Placed& placed, int64_t element) {
     const uint64_t bits =
         reinterpret_cast<uintptr_t>(placed.data) | static_cast<uint64_t>(placed.form.batch_step * element);
@@ -142,7 +142,7 @@ bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const
     if (!plan->is_there) {
         return false;
     }
-    // What is added stands where the product comes to stand.
+    // What is added is where the product is written.
     if (adds && added.data != out.data) {
         copy_elements(out, added);
     }

@@ -37,7 +37,7 @@ void Keyed::sort(int bits) {
     with_memory("sort", [&](void* memory, size_t& bytes) {
         return cub::DeviceRadixSort::SortPairs(memory, bytes, keys, places, count_, 0, bits, stream());
     });
-    // Both come to lie in the same one of the two arrays.
+    // Both come to be in the same one of the two arrays.
     at_ = keys.selector == 0 ? at_ : 1 - at_;
 }
 

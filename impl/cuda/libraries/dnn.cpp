@@ -160,7 +160,7 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
     const NewWords result(to.tensor());
     auto* const out = result.as<char>();
     if (!bias.is_null()) {
-        // The bias stands where the products are added.
+        // The bias is where the products are added.
         std::vector<int64_t> steps(static_cast<size_t>(to.tensor().rank), 0);
         steps[layout == Layout::kChannelsLast ? steps.size() - 1 : 1] = bias.strides[0];
         const View summand(bias, shape_of(to.tensor()), steps);

@@ -98,7 +98,7 @@ void copy_elements(const Tensor& to, const Tensor& from) {
     job.dims = cuda::walk(to, tensors, job.operands, 2, cuda::Order::kMemory);
     bool is_same = to.dtype == from.dtype && to.dtype != Dtype::kBool;
     if (from.device == diopi_host) {
-        require(from.numel == 1, "an operand lies on the host");
+        require(from.numel == 1, "an operand is on the host");
         cuda::convert_on_host(job.number, to.dtype, from);
         job.operands[1] = cuda::Operand();
         is_same = true;
@@ -136,7 +136,7 @@ void Elementwise::refuse_zero(int k, const char* message) const {
         return;
     }
     if (tensor.device == diopi_host) {
-        require(tensor.numel == 1, "an operand lies on the host");
+        require(tensor.numel == 1, "an operand is on the host");
         require(!cuda::is_zero_on_host(tensor), message);
         return;
     }

@@ -52,7 +52,7 @@ void* allocate_now(uint64_t bytes) {
     return answer(cudaStreamSynchronize(nullptr), "allocate") == 0 ? data : nullptr;
 }
 
-// The device that memory lies on. Asked for where there are several alone.
+// The device that memory is on. Asked for where there are several alone.
 cudaError_t device_of(const void* data, int* device) {
     cudaPointerAttributes attributes{};
     const cudaError_t status = cudaPointerGetAttributes(&attributes, data);

@@ -61,7 +61,7 @@ void KernelCall::prepare(ElementwiseJob& job, const Tensor& result) const {
         }
         job.rounded[k] = half_of(*tensor, inputs_[k].dtype, is_integral(tensor->dtype));
         if (tensor->device == diopi_host) {
-            require(tensor->numel == 1, "an operand lies on the host");
+            require(tensor->numel == 1, "an operand is on the host");
             job.on_host[k] = tensor;
         } else {
             tensors[count] = tensor;

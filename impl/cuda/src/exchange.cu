@@ -11,7 +11,7 @@ template <typename W>
 struct ExchangeKernel {
     static constexpr int kTile = sizeof(W) <= 4 ? 64 : 32;
     static constexpr int kAhead = 4;
-    // Rows of a tile have an odd number of 4-byte words, so that its columns lie in different banks.
+    // Rows of a tile have an odd number of 4-byte words, so that its columns are in different banks.
     static constexpr int kPad = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;
     static constexpr int64_t kBytes = kTile * (kTile + kPad) * static_cast<int64_t>(sizeof(W));
 

@@ -7,7 +7,7 @@ namespace diopi::cuda {
 
 void require_on_device(const Tensor& tensor) {
     if (!tensor.is_null() && tensor.numel > 0 && tensor.device != diopi_device) {
-        fail(std::string("parameter '") + tensor.name + "' lies on the host, where kernels do not reach");
+        fail(std::string("parameter '") + tensor.name + "' is on the host, where kernels do not reach");
     }
 }
 

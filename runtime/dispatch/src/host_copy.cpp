@@ -94,7 +94,7 @@ void HostCopy::mergeRanges() {
 void HostCopy::fetchRanges() {
     for (Range& range : ranges_) {
         const uint64_t bytes = range.end - range.begin;
-        // The copy lies as the original does, relative to boundaries that loads may ask for.
+        // The copy is laid out as the original is, relative to boundaries that loads may ask for.
         const uint64_t shift = range.begin % kAlignment;
         range.memory.reset(static_cast<char*>(::operator new(bytes + shift, std::align_val_t{kAlignment})));
         range.data = range.memory.get() + shift;

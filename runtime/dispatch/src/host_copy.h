@@ -18,7 +18,7 @@ namespace diopigen::dispatch {
 // What is copied from the device at first: what the operator reads, or everything.
 enum class Fetch { read, all };
 
-// A dense tensor of the call: its form, and where its elements lie in host memory.
+// A dense tensor of the call: its form, and where its elements are in host memory.
 struct HostTensor {
     const Operand* operand;
     int64_t index;  // in an array of tensors

@@ -1,4 +1,4 @@
-// One call of an operator: what the emitted functions stand on.
+// One call of an operator: what the emitted functions build on.
 #ifndef DIOPIGEN_DISPATCH_RUN_H_
 #define DIOPIGEN_DISPATCH_RUN_H_
 

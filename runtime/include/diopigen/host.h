@@ -86,7 +86,7 @@ diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t* tensor, const diopiSi
 diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor);
 
 /* What a shim asks about every tensor, in one word: bits 0 to 7 the dtype, bits 8 to 14 the number of dimensions, bit
- * 16 that the elements lie in row-major order without gaps, bit 17 the same for channels-last (3 dimensions and more).
+ * 16 that the elements are in row-major order without gaps, bit 17 the same for channels-last (3 dimensions and more).
  * A tensor without elements has both. Bit 31 alone: null or sparse, nothing of this can be said. Never fails and leaves
  * the texts of errors as they are: the one function here that does not answer with a status. */
 uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t tensor);

@@ -67,7 +67,7 @@ std::string numbers(const std::vector<int64_t>& values) {
     return text + "]";
 }
 
-/// Whether a tensor without gaps lies in this order; where there is one element at most along a dimension, its stride
+/// Whether a tensor without gaps is in this order; where there is one element at most along a dimension, its stride
 /// does not matter.
 bool fits(const Buffer& buffer, bool channelsLast) {
     const std::size_t rank = buffer.shape.size();

@@ -109,7 +109,7 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
 }
 
 // Calls `run(first, offset, count, step)` for runs of elements in row-major order that lie `step` apart. Dimensions
-// that lie in memory as one are one run.
+// that are laid out in memory as one are one run.
 template <typename Run>
 void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
     Shape sizes, steps;
@@ -195,7 +195,7 @@ Shape broadcastStride(const Buffer& buffer, const Shape& shape) {
     return stride;
 }
 
-// Whether elements lie in row-major order without gaps.
+// Whether elements are in row-major order without gaps.
 bool isInOrder(const Shape& shape, const Shape& stride) {
     int64_t expected = 1;
     for (std::size_t d = shape.size(); d-- > 0; expected *= shape[d]) {

@@ -44,7 +44,7 @@ struct Products {
         }
     }
 
-    // `visit(at, element)` for each element of the matrix [taps, places] that lies in the image.
+    // `visit(at, element)` for each element of the matrix [taps, places] that is in the image.
     template <typename Visit>
     void walk(Visit visit) const {
         const int64_t height = plan.image[2], width = plan.image[3], window = plan.filter[2] * plan.filter[3];

@@ -17,7 +17,7 @@ struct Vector {
     static constexpr int64_t kWidth = kVectors * kBytes / int64_t{sizeof(double)};  // elements in a row of a tile
 };
 
-// One tile: rows of x, and columns of y that lie together, row after row.
+// One tile: rows of x, and columns of y that are adjacent, row after row.
 template <int kBytes>
 [[gnu::always_inline]] inline void tile(int64_t k, const double* const (&x)[kRows], const double* columns,
                                         double (&sums)[kRows][Vector<kBytes>::kWidth]) {

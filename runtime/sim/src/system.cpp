@@ -323,7 +323,7 @@ Status System::checkLeaks() {
     std::string text = "leak: " + std::to_string(leaks.size()) + " allocations with " + std::to_string(bytes) +
                        " bytes were never freed";
     if (report) {
-        const char* const cut = leaks.size() > kReportedLeaks ? "; the first 20 stand above" : "";
+        const char* const cut = leaks.size() > kReportedLeaks ? "; the first 20 are above" : "";
         std::fprintf(stderr, "diopi-sim: %s%s\n", text.c_str(), cut);
     }
     return {Code::invalidPointer, std::move(text)};

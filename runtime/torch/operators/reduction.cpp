@@ -133,7 +133,7 @@ void aminOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool 
         put(out, extreme(self, "diopiMinAll", diopiMinAll).reshape(out.sizes()));
         return;
     }
-    // The dimensions that go stand last, as one.
+    // The dimensions that go come last, as one.
     at::DimVector order;
     at::DimVector size;
     for (int64_t i = 0; i < self.dim(); ++i) {

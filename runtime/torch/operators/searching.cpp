@@ -16,7 +16,7 @@ namespace {
 // Every value is compared with every boundary: too many are left to the CPU, which halves its way through.
 constexpr int64_t kMostComparisons = int64_t{1} << 24;
 
-// How many boundaries stand before each value.
+// How many boundaries come before each value.
 at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int32, bool right,
                   std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter) {
     const bool shared = sequence.dim() == 1;
@@ -34,7 +34,7 @@ at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int
     }
     const at::Tensor boundaries = shared ? sequence : sequence.unsqueeze(-2);
     const at::Tensor given = values.unsqueeze(-1);
-    // NaN stands last: the comparison is turned round.
+    // NaN comes last: the comparison is turned round.
     const at::Tensor behind = behindEqual ? boundaries.gt(given) : boundaries.ge(given);
     return behind.logical_not().sum(-1).to(int32 ? at::kInt : at::kLong);
 }

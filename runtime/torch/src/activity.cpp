@@ -77,7 +77,7 @@ class Session final : public libkineto::IActivityProfilerSession {
         try {
             origin_.elapsedMilliseconds(origin_);
         } catch (const c10::NotImplementedError&) {
-            return;  // a device without events: the CPU's records stand alone
+            return;  // a device without events: there are the CPU's records alone
         }
         current() = this;
         handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&Session::enter, &Session::leave)

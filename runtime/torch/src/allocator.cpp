@@ -248,7 +248,7 @@ class PinnedAllocator final : public c10::Allocator {
 
     static void release(void* data) { static_cast<PinnedAllocator&>(pinnedAllocator()).giveBack(data); }
 
-    // The block that an address lies in.
+    // The block that an address is in.
     Blocks::iterator find(const void* pointer) {
         const char* const address = static_cast<const char*>(pointer);
         auto after = blocks_.upper_bound(address);

@@ -29,7 +29,7 @@ at::Tensor over(c10::Storage storage, at::IntArrayRef size, at::IntArrayRef stri
     return made;
 }
 
-// Whether the elements lie without gaps with the channels last, for any rank from 3.
+// Whether the elements are without gaps with the channels last, for any rank from 3.
 bool isChannelsLast(const at::Tensor& tensor) {
     const int64_t rank = tensor.dim();
     int64_t expected = 1;

@@ -1,4 +1,4 @@
-// A vendor of the few operators that composites stand on, slow and exact: computed in long double, rounded at the end.
+// A vendor of the few operators that composites build on, slow and exact: computed in long double, rounded at the end.
 #include <diopi/functions.h>
 
 #include <algorithm>

@@ -56,7 +56,7 @@ class Injected:
 
     def _drop(self, refused: Refused) -> None:
         """Takes out the faults that a compiler names: those that begin in the line of an error, else those that the
-        line lies within."""
+        line is within."""
         for file, line in refused.places:
             here = {n: p for n, p in self.points.items() if p.file == file}
             named = [n for n, p in here.items() if p.line == line]

@@ -190,7 +190,7 @@ def bound(cursor: Cursor, source: Source) -> Iterator[Edit]:
 
 
 def statement(cursor: Cursor, source: Source) -> Iterator[Edit]:
-    """A statement left out, an accumulator of float instead of double; `cursor` stands where a statement may."""
+    """A statement left out, an accumulator of float instead of double; `cursor` is where a statement may."""
     kind = kind_of(cursor)
     start, end = span(cursor)
     after = re.match(rb"\s*;", source.data[end : end + 40])

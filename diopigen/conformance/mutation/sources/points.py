@@ -78,7 +78,7 @@ def _function(cursor: Cursor, source: Source, name: str, within: str, walked: Wa
 
 
 def _is_sound(edit: Edit, source: Source, body: tuple[int, int]) -> bool:
-    """Whether the change lies within the body, is one, and holds no comment or directive."""
+    """Whether the change is within the body, is one, and holds no comment or directive."""
     texts = (source.text(edit.start, edit.end), edit.replacement)
     if not body[0] <= edit.start < edit.end <= body[1] or not edit.replacement:
         return False

@@ -38,7 +38,7 @@ class Scan:
         for number, unit in enumerate(units, 1):
             kept = keep / f"{_state(unit, files)}.json"
             record: dict[str, Any] | None = json.loads(kept.read_text()) if kept.is_file() else None
-            # The places of a header stand in the record of the first unit that includes it, which may do so no more.
+            # The places of a header are in the record of the first unit that includes it, which may do so no more.
             if record is None or not self._known.issuperset(record.get("elsewhere", ())):
                 record = reader.read(unit, self._known)
                 kept.write_text(json.dumps(record))

@@ -22,7 +22,7 @@ def switched(data: bytes, points: Mapping[int, Point]) -> bytes:
 def _filled(
     data: bytes, points: Mapping[int, Point], order: Sequence[int], start: int, end: int, at: int
 ) -> tuple[bytes, int]:
-    """The bytes from `start` to `end` with those points of `order`, from place `at` on, that lie there."""
+    """The bytes from `start` to `end` with those points of `order`, from place `at` on, that are there."""
     parts = []
     while at < len(order) and points[order[at]].end <= end:
         number = order[at]

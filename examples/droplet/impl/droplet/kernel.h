@@ -1,4 +1,4 @@
-// What all kernels of droplet stand on.
+// What all kernels of droplet build on.
 //
 // A kernel takes the calls that the chip was made for. Any other call (a dtype that it lacks, operands of odd shapes,
 // overlapping memory, wrong arguments) it leaves to others by diopiForceFallbackToCPU, before anything has happened:

@@ -34,7 +34,7 @@ Problem problem_of_layout(const Args& args) {
         require(problem.size > 0 || k_shape[2] == 0, "C3: the number of key heads divides head_num");
         problem.kv_heads = problem.size == 0 ? heads : k_shape[2] / problem.size;
     }
-    // Where the rows of a sequence of `tokens` tokens lie among `count` heads, and where each sequence starts.
+    // Where the rows of a sequence of `tokens` tokens are among `count` heads, and where each sequence starts.
     const auto rows = [&](int64_t tokens, int64_t count) -> RowStrides {
         if (place('N') == 1 && rank == 4) {
             return {problem.size, tokens * problem.size};

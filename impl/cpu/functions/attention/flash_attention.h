@@ -8,7 +8,7 @@
 
 namespace diopi::cpu::attention {
 
-// Where the statistics of a query stand in an array [batch, heads, longest].
+// Where the statistics of a query are in an array [batch, heads, longest].
 inline int64_t statistic(const Problem& problem, int64_t longest, const Place& place) {
     return (place.sequence * problem.heads + place.head) * longest + place.query;
 }

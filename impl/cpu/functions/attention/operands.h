@@ -28,7 +28,7 @@ Problem padded_problem(const Operands& operands);
 Problem joined_problem(const Operands& operands, const std::vector<int64_t>& query_ends,
                        const std::vector<int64_t>& key_ends);
 
-// Sets what stands before each sequence.
+// Sets what comes before each sequence.
 void number_rows(Problem& problem);
 int64_t probability_count(const Problem& problem);
 

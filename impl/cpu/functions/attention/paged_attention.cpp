@@ -44,7 +44,7 @@ void diopi::kernels::paged_attention(const PagedAttentionArgs& args) {
             {1, length, b * problem.query_rows.row, static_cast<int64_t>(rows.size()) * problem.key_rows.row});
         for (int64_t j = 0; j < length; ++j) {
             const int64_t page = table[static_cast<size_t>(b * width + j / args.block_size)];
-            require(page >= 0 && page < pages, "C4: every page of block_table that is read lies in the cache");
+            require(page >= 0 && page < pages, "C4: every page of block_table that is read is in the cache");
             rows.push_back(page * args.block_size + j % args.block_size);
         }
     }

@@ -50,14 +50,14 @@ void diopi::kernels::token_attention_inference(const TokenAttentionInferenceArgs
     require_separate({&out}, {&args.q, &args.k, &args.b_loc, &args.b_start_loc, &args.b_seq_len});
     score_tokens(out, args.q, args.k,
                  cached_of(args, args.k.shape[0], out.shape[1],
-                           "C3: the slots lie in the cache and every sequence fits into token_attention_out"));
+                           "C3: the slots are in the cache and every sequence fits into token_attention_out"));
 }
 
 void diopi::kernels::token_softmax_reduce_v_inference(const TokenSoftmaxReduceVInferenceArgs& args) {
     require_separate({&args.out}, {&args.logics, &args.v, &args.b_loc, &args.b_start_loc, &args.b_seq_len});
     sum_tokens(args.out, args.logics, args.v,
                cached_of(args, args.v.shape[0], args.logics.shape[1],
-                         "C3: the slots lie in the cache and the scores of every sequence in logics"));
+                         "C3: the slots are in the cache and the scores of every sequence in logics"));
 }
 
 void diopi::kernels::context_attention_inference(const ContextAttentionInferenceArgs& args) {
@@ -78,7 +78,7 @@ void diopi::kernels::context_attention_inference(const ContextAttentionInference
         const int64_t length = lengths[b];
         require(length >= 0 && length <= args.max_input_len && starts[b] >= 0 && length <= rows &&
                     starts[b] <= rows - length,
-                "C1: the rows of every sequence lie in q and none is longer than max_input_len");
+                "C1: the rows of every sequence are in q and none is longer than max_input_len");
         problem.sequences.push_back({length, length, starts[b] * width, starts[b] * width});
     }
     number_rows(problem);

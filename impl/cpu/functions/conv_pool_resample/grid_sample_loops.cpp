@@ -13,7 +13,7 @@ struct Neighbour {
     double weight;
 };
 
-// The neighbours of a position (x, y) or (x, y, z) that lie inside. As PyTorch has it, an image's neighbours outside
+// The neighbours of a position (x, y) or (x, y, z) that are inside. As PyTorch has it, an image's neighbours outside
 // count as zeros with their weight, so that a position that is not finite gives NaN; a volume's do not count.
 template <typename T>
 void find_neighbours(const Plane& plane, const T* position, std::vector<Neighbour>& found) {

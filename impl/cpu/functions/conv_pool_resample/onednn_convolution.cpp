@@ -84,7 +84,7 @@ Dims channels_last(const Dims& sizes) {
     return strides;
 }
 
-// Whether the tensor lies as row-major elements would with the channels last.
+// Whether the tensor is laid out as row-major elements would with the channels last.
 bool is_channels_last(const Tensor& tensor) {
     const Dims sizes(tensor.shape, tensor.shape + tensor.rank);
     const Dims strides = channels_last(sizes);

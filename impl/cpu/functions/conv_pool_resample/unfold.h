@@ -34,7 +34,7 @@ void for_each_row(const Sliding& sliding, int64_t begin, int64_t end, Visit&& vi
         for (int64_t i = 0; i < volume(kernel); ++i) {
             const int64_t element = channel * volume(kernel) + i;
             const int64_t shift = i % kernel[2] * spread[2] - pad[2];
-            // Positions whose source lies in the image: 0 <= p * step + shift < size.
+            // Positions whose source is in the image: 0 <= p * step + shift < size.
             const int64_t first = std::min(positions[2], shift >= 0 ? 0 : (-shift + step[2] - 1) / step[2]);
             const int64_t room = size[2] - shift;
             const int64_t last = std::max(first, std::min(positions[2], room <= 0 ? 0 : (room - 1) / step[2] + 1));

@@ -1,4 +1,4 @@
-// Sliding windows row by row: what one element of all windows of a row sees lies in one row of the plane, `step`
+// Sliding windows row by row: what one element of all windows of a row sees is in one row of the plane, `step`
 // elements apart, so that the loops run over windows and not within each.
 #ifndef DIOPI_CPU_WINDOW_ROWS_H_
 #define DIOPI_CPU_WINDOW_ROWS_H_

@@ -75,7 +75,7 @@ struct Window {
 
     // How far the window reaches.
     int64_t extent(int k) const { return spread[k] * (kernel[k] - 1) + 1; }
-    // How many windows lie within `size` padded elements.
+    // How many windows are within `size` padded elements.
     int64_t count(int k, int64_t size) const {
         const int64_t room = size + 2 * pad[k] - extent(k);
         return room < 0 ? 0 : room / step[k] + 1;

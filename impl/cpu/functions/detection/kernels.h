@@ -52,7 +52,7 @@ struct Region {
     Side horizontal;
 };
 
-// The two elements of a dimension that a position lies between, and the weight of the second; none where it is more
+// The two elements of a dimension that a position is between, and the weight of the second; none where it is more
 // than one element outside.
 struct Between {
     int64_t low = 0;

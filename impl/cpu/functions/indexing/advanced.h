@@ -9,8 +9,8 @@
 namespace diopi::cpu {
 
 // What a list of indices picks from a tensor. With the dimensions in `order` the tensor is [outer, size, inner], and
-// the result is [outer, positions, inner]: the indexed dimensions stand where they were, or first where a full slice
-// lies between two of them.
+// the result is [outer, positions, inner]: the indexed dimensions are where they were, or first where a full slice
+// is between two of them.
 struct Advanced {
     std::vector<int64_t> order;
     std::vector<int64_t> shape;  // of the result

@@ -8,7 +8,7 @@
 
 namespace diopi::cpu {
 
-// How the elements of an index tensor lie in a row-major target that is at least as large outside of one dimension.
+// How the elements of an index tensor are in a row-major target that is at least as large outside of one dimension.
 class Places {
   public:
     Places(const std::vector<int64_t>& target, const std::vector<int64_t>& index, int64_t dim)

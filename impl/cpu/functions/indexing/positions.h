@@ -10,7 +10,7 @@
 
 namespace diopi::cpu {
 
-// Whether all values lie in [least, end).
+// Whether all values are in [least, end).
 DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int64_t least, int64_t end) {
     bool is_wrong = false;
     for (int64_t i = 0; i < count; ++i) {
@@ -33,7 +33,7 @@ class Positions {
         check_positions(index, values_, negative == Negative::kFromEnd ? -size : 0, size);
     }
     int64_t count() const { return count_; }
-    // The size of the dimension that the positions lie in.
+    // The size of the dimension that the positions are in.
     int64_t size() const { return size_; }
     // As they are: negative ones count from the end.
     const Int64* data() const { return values_.data(); }

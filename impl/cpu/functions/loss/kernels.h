@@ -12,7 +12,7 @@ constexpr const char* kNllIndexRule =
     "C2: every class index is ignore_index, or at least 0 and below the number of classes";
 constexpr const char* kCrossEntropyIndexRule =
     "C5: every class index is ignore_index, or at least 0 and below the number of classes";
-constexpr const char* kProbabilityRule = "C1: every element of input lies between 0 and 1";
+constexpr const char* kProbabilityRule = "C1: every element of input is between 0 and 1";
 
 // ---- Element by element. Null weights are 1; `positive_tensor` weighs positive labels. ----
 

@@ -58,7 +58,7 @@ void moments_gradient(const T* x, const T* grad_out, const T* weight, T* result,
                     moments.invstd * product / count);
 }
 
-// Samples with channels: element i of channel c of sample n lies at (n * channels + c) * spatial + i.
+// Samples with channels: element i of channel c of sample n is at (n * channels + c) * spatial + i.
 struct Channels {
     explicit Channels(const Tensor& input) : samples(input.shape[0]), count(input.shape[1]) {
         for (int64_t i = 2; i < input.rank; ++i) {

@@ -1,4 +1,4 @@
-// Bernoulli in its three forms: 1 where a number drawn from [0, 1) lies below the probability, so that 0 never and 1
+// Bernoulli in its three forms: 1 where a number drawn from [0, 1) is below the probability, so that 0 never and 1
 // always gives 1. The loops.
 #include "draw.h"
 #include "kernels.h"

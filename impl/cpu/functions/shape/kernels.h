@@ -12,7 +12,7 @@ using Tables = std::vector<std::vector<int64_t>>;
 void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int64_t>& input_shape,
                    const Tables& tables);
 
-// The sums of windows along the middle one of three dimensions; the elements of a window stand last in `gradient`.
+// The sums of windows along the middle one of three dimensions; the elements of a window come last in `gradient`.
 void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& place, int64_t count, int64_t size,
                     int64_t step);
 

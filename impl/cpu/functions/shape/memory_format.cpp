@@ -6,7 +6,7 @@ using namespace diopi::cpu;
 
 namespace {
 
-// Room for a tensor whose dimensions lie in memory in `order`, the outermost first.
+// Room for a tensor whose dimensions are laid out in memory in `order`, the outermost first.
 Tensor new_tensor_in(diopiContextHandle_t ctx, const Tensor& like, const std::vector<int64_t>& order) {
     std::vector<int64_t> strides(order.size());
     int64_t step = 1;

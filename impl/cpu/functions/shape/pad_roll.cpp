@@ -62,7 +62,7 @@ std::vector<Amounts> amounts_of(const Tensor& input, diopiSize_t pad) {
 
 void pad_constant(const Tensor& out, const Tensor& input, const std::vector<Amounts>& amounts, double value) {
     fill(out, Number::of(value));
-    // The part of the input that is kept, and where it lies in the result.
+    // The part of the input that is kept, and where it is in the result.
     std::vector<int64_t> shape;
     int64_t read = 0;
     int64_t written = 0;

@@ -119,7 +119,7 @@ void with_words(const T* data, int64_t count, bool descending, Body&& body) {
     body(OrderWords<T>(descending));
 }
 
-// Positions stand in 32 bits of a word.
+// Positions are in 32 bits of a word.
 inline void require_countable(int64_t length) {
     require(length < int64_t{1} << 32, "parameter 'input' has rows of 2^32 elements or more, which are not sorted");
 }

@@ -19,7 +19,7 @@ class Selection {
     Selection(int64_t wanted, bool descending)
         : wanted_(wanted), words_(descending), kept_(static_cast<size_t>(2 * wanted + 2 * kBlock)) {}
 
-    // Elements [begin, end) of a row. What is shown first stands in front.
+    // Elements [begin, end) of a row. What is shown first comes first.
     void show(const T* row, int64_t begin, int64_t end) {
         Key keys[kBlock];
         for (int64_t i = begin; i < end; i += kBlock) {

@@ -12,7 +12,7 @@
 
 namespace diopi::cpu {
 
-// What stands before a dimension, the dimension, what stands behind it; a 0-d tensor counts as [1].
+// What comes before a dimension, the dimension, what comes after it; a 0-d tensor counts as [1].
 inline Around around(const Tensor& tensor, int64_t dim) {
     return around(shape_at_least_1d(tensor), wrap_dim(dim, tensor.rank));
 }

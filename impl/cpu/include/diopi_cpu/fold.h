@@ -3,7 +3,7 @@
 //
 // A fold has a type `State` and
 //   State identity() const
-//   State join(State a, State b) const                   the elements of `b` stand behind those of `a`, unless the fold
+//   State join(State a, State b) const                   the elements of `b` come after those of `a`, unless the fold
 //                                                        does not ask for positions
 //   void rows(State* out, int64_t results, int64_t step, const S* data, int64_t count, int64_t first) const
 //       joins `count` neighbouring elements to each state; those of result r begin at data + r * step

@@ -37,7 +37,7 @@ struct Strided {
 
     // One element for all positions.
     bool is_uniform() const { return rank == 0 || (rank == 1 && strides[0] == 0); }
-    // Element i lies at data + i * element.
+    // Element i is at data + i * element.
     bool is_dense() const { return rank == 0 || (rank == 1 && strides[0] == 1); }
     // The address of `count` elements from `start` where they are contiguous, else null.
     char* contiguous(int64_t start, int64_t count) const;

@@ -78,7 +78,7 @@ void require_shape(const Tensor& tensor, diopiSize_t shape);
 void require_rank(const Tensor& tensor, int64_t least, int64_t most = kMaxRank);
 // The tensor's shape must be what the operands (null ones left out) broadcast to together.
 void require_broadcast(const Tensor& result, std::initializer_list<const Tensor*> operands);
-// All on one device; a 0-d tensor may lie on the host.
+// All on one device; a 0-d tensor may be on the host.
 void require_one_device(std::initializer_list<const Tensor*> tensors);
 // The tensors must share no memory, not even as the same elements.
 void require_disjoint(const Tensor& written, const Tensor& other);

@@ -104,7 +104,7 @@ View selected(const Tensor& tensor, int64_t dim, int64_t index);
 std::vector<int64_t> shape_at_least_1d(const Tensor& tensor);
 int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end);
 
-// A shape as three numbers: what stands before a dimension, the dimension, what stands behind it.
+// A shape as three numbers: what comes before a dimension, the dimension, what comes after it.
 struct Around {
     int64_t outer = 1;
     int64_t size = 1;

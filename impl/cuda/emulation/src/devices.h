@@ -37,7 +37,7 @@ class Memory {
     // Null where there is not enough.
     void* allocate(size_t bytes);
     bool release(const void* data);
-    // Whether `bytes` at `data` lie in one allocation.
+    // Whether `bytes` at `data` are in one allocation.
     bool holds(const void* data, size_t bytes);
     void open();
     void close();

@@ -109,7 +109,7 @@ cudaError_t diopi::cuda::emulation::submit(cudaStream_t stream, std::function<vo
 
 namespace {
 
-// Copies and waits may stand on a stream of another device than the thread's.
+// Copies and waits may be on a stream of another device than the thread's.
 void put(cudaStream_t stream, std::function<void()> work) {
     const std::lock_guard lock(work_mutex());
     if (stream == nullptr) {
@@ -124,7 +124,7 @@ bool holds(const void* data, size_t bytes) {
     return owner >= 0 && Memory::of(owner).holds(data, bytes);
 }
 
-// Where `to` or `from` lies on the host, nothing is opened for it.
+// Where `to` or `from` is on the host, nothing is opened for it.
 void move(void* to, const void* from, size_t bytes) {
     std::vector<std::unique_ptr<Access>> opened;
     for (const void* data : {static_cast<const void*>(to), from}) {

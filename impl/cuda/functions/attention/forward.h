@@ -73,13 +73,13 @@ DIOPI_DEVICE T score(const Scoring& scoring, const Sequence& own, int64_t sequen
     return value;
 }
 
-// Where a probability stands among all.
+// Where a probability is among all.
 DIOPI_DEVICE inline int64_t probability_at(const Sequence& own, int64_t head, int64_t query, int64_t key) {
     return own.probability_start + (head * own.queries + query) * own.keys + key;
 }
 
 // The factors of dropout for four contiguous probabilities. Where the index of the first one is a multiple of
-// four, all were drawn together. What stands behind the first `count` is not looked at.
+// four, all were drawn together. What comes after the first `count` is not looked at.
 template <typename T>
 DIOPI_DEVICE void draw_four(const attention::Dropout& dropout, int64_t first, int count, T factor, T* factors) {
     if (dropout.recorded == nullptr && (first & 3) == 0) {

@@ -1,4 +1,4 @@
-// RotaryEmbedding: pairs of elements turned by angles, several pairs by one access where they lie so.
+// RotaryEmbedding: pairs of elements turned by angles, several pairs by one access where they are laid out so.
 #include "attention/kernels.h"
 #include "diopi_cpu/words.h"
 #include "diopi_cuda/operand.h"
@@ -71,7 +71,7 @@ void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, i
         T pairs[2 * n];
         T cosine[n];
         T sine[n];
-        if constexpr (n == 1) {  // a pair need not lie where an access of two may begin
+        if constexpr (n == 1) {  // a pair need not be where an access of two may begin
             pairs[0] = static_cast<T>(source[0]);
             pairs[1] = static_cast<T>(source[1]);
         } else {

@@ -11,7 +11,7 @@
 
 namespace diopi::cuda {
 
-// Where the rows lie in a dense array, in elements: the heads of sequences, each with tokens, of each of which
+// Where the rows are in a dense array, in elements: the heads of sequences, each with tokens, of each of which
 // `shared_by` rows belong to the head.
 struct HeadRows {
     int64_t start;
@@ -38,8 +38,8 @@ inline Tensor array_like(const Tensor& tensor, void* data, Dtype dtype) {
     return array;
 }
 
-// A matrix [tokens * shared_by, size] for each pair of a sequence and a head, in place where the rows lie so already,
-// else in memory of its own.
+// A matrix [tokens * shared_by, size] for each pair of a sequence and a head, in place where the rows are laid out so
+// already, else in memory of its own.
 class Stack {
   public:
     // `array` is dense. Its shape does not matter.

@@ -1,4 +1,4 @@
-// Pooling as kernels see it: windows, the elements in them, and the windows that an element may lie in.
+// Pooling as kernels see it: windows, the elements in them, and the windows that an element may be in.
 #ifndef DIOPI_CUDA_WINDOWS_OF_PLANES_H_
 #define DIOPI_CUDA_WINDOWS_OF_PLANES_H_
 

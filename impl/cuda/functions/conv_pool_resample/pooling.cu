@@ -1,5 +1,5 @@
 // Pooling: a thread for each window, or a group where windows are large, and in the gradients a thread for each
-// element, which asks the windows that it may lie in. So nothing is added up by two threads. Halves are read where they
+// element, which asks the windows that it may be in. So nothing is added up by two threads. Halves are read where they
 // lie.
 #include "diopi_cpu/dense.h"
 #include "diopi_cpu/math.h"

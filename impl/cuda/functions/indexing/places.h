@@ -1,4 +1,4 @@
-// Where the elements of an index tensor lie in a row-major target of the same rank, as kernels work it out.
+// Where the elements of an index tensor are in a row-major target of the same rank, as kernels work it out.
 #ifndef DIOPI_CUDA_INDEXING_PLACES_H_
 #define DIOPI_CUDA_INDEXING_PLACES_H_
 

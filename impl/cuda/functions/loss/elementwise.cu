@@ -1,5 +1,6 @@
-// Losses that are computed element by element, and their gradients: by 16 bytes where operands lie so, in float for
-// floats and halves. Sums are in double, by parts of the elements, whose order follows from their number alone.
+// Losses that are computed element by element, and their gradients: by 16 bytes where operands are laid out so, in
+// float for floats and halves. Sums are in double, by parts of the elements, whose order follows from their number
+// alone.
 #include "diopi_cuda/rows.h"
 #include "elements.h"
 #include "formulas.h"
@@ -118,7 +119,8 @@ class Factor {
     Input<S> values_;
 };
 
-// The operands on the device. Accesses of 16 bytes need `one` and `other` to lie so as well, where they are not null.
+// The operands on the device. Accesses of 16 bytes need `one` and `other` to be laid out so as well, where they are not
+// null.
 template <typename S>
 class LossInputs {
   public:

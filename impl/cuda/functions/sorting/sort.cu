@@ -1,4 +1,4 @@
-// Sort, Argsort and Topk: all elements are sorted by keys in their order, then by the rows that they stand in.
+// Sort, Argsort and Topk: all elements are sorted by keys in their order, then by the rows that they are in.
 #include "diopi_cpu/dense.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"

@@ -2,7 +2,7 @@
 // elements, on one of two ways:
 //
 //   vectors   all operands are in the type that is computed in or, for float, in one of the halves: a thread takes
-//             several neighbours of the innermost dimension, by one load from an operand that lies so
+//             several neighbours of the innermost dimension, by one load from an operand that is laid out so
 //             (elementwise_vectors.h)
 //   general   any mixture of dtypes, an element to a thread (elementwise_general.h)
 //
@@ -35,7 +35,7 @@ struct ElementwiseJob {
     Dims dims;
     Operand operands[kMaxOperands];          // without data: a number, or an output that is dropped
     Dtype rounded[kMaxOperands];             // a half that values are rounded to on the way, or kUnsupported
-    const Tensor* on_host[kMaxInputs] = {};  // a number as it lies on the host
+    const Tensor* on_host[kMaxInputs] = {};  // a number as it is on the host
     Number numbers[kMaxInputs];
     Number constants[kMaxConstants];
     Dims result;  // the dimensions of the result as they are, for coordinates

@@ -1,4 +1,4 @@
-// How the rows of a reduction lie in memory.
+// How the rows of a reduction are laid out in memory.
 #ifndef DIOPI_CUDA_FOLD_LAYOUT_H_
 #define DIOPI_CUDA_FOLD_LAYOUT_H_
 
@@ -53,7 +53,7 @@ constexpr int64_t kMostParts = 4096;
 
 inline int64_t parts_of(int64_t length) { return std::max<int64_t>(1, std::min(length / kLeastPart, kMostParts)); }
 
-// Where an operand lies in some dimensions, or in all but the innermost one.
+// Where an operand is in some dimensions, or in all but the innermost one.
 struct Offsets {
     Dims dims;
     int64_t steps[kMaxDims];
@@ -90,7 +90,7 @@ bool keeps_multiples(const RowLayout& layout, bool is_inside) {
     return places % sizeof(Pack<S, n>) == 0;
 }
 
-// Up to `n` neighbours from `from` on: by one access where they are as many and lie so, else one by one.
+// Up to `n` neighbours from `from` on: by one access where they are as many and are laid out so, else one by one.
 template <typename S, int n>
 DIOPI_DEVICE inline Pack<S, n> load_some(const S* from, int used, bool is_vector) {
     Pack<S, n> pack{};

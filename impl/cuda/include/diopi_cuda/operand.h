@@ -143,7 +143,7 @@ struct Operand {
     char* data = nullptr;
     Dtype dtype = Dtype::kUnsupported;
     int element = 0;               // bytes
-    bool is_linear = false;        // element i lies at data + i * element
+    bool is_linear = false;        // element i is at data + i * element
     int64_t steps[kMaxDims] = {};  // bytes, by dimension of Dims
 
     DIOPI_DEVICE char* at(const Dims& dims, int64_t position) const {
@@ -170,8 +170,8 @@ struct Operand {
     }
 };
 
-// In which order the elements of the result are walked: as they stand in it row by row, so that positions mean
-// something, or as they lie in its memory.
+// In which order the elements of the result are walked: as they are in it row by row, so that positions mean
+// something, or as they are in its memory.
 enum class Order : uint8_t { kRows, kMemory };
 
 // Fills `operands` with tensors broadcast to the shape of `result`, and gives the dimensions that all are walked in.

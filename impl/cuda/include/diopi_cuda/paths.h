@@ -28,7 +28,7 @@ struct Paths {
         }
     }
 
-    // Where the operands lie at a position: one division for all of them.
+    // Where the operands are at a position: one division for all of them.
     DIOPI_DEVICE void find(uint32_t position, char* (&at)[n]) const {
         start(at);
         DIOPI_NO_UNROLL

@@ -49,7 +49,7 @@ inline bool broadcast(Shape* shape, const Shape& other) {
     return fits;
 }
 
-/// The results of an operator and then its operands, numbered from 0. A tensor that is read and written stands in both.
+/// The results of an operator and then its operands, numbered from 0. A tensor that is read and written is in both.
 class Call {
   public:
     /// Tensors at the positions in `optional` may be null.

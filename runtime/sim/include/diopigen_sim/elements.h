@@ -27,8 +27,8 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
 void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values);
 
 /// The elements of a tensor that is read, broadcast to `shape`, as floats in row-major order: where they lie, if they
-/// lie so in memory, else converted. Exact for float32, float16, bfloat16, bool and whole numbers below 2^24. An
-/// optional tensor that is not there has zeros.
+/// are laid out so in memory, else converted. Exact for float32, float16, bfloat16, bool and whole numbers below 2^24.
+/// An optional tensor that is not there has zeros.
 class FloatInput {
   public:
     /// Throws, and so fails the kernel, where the tensor does not broadcast.

@@ -1,4 +1,4 @@
-// How a kernel is entered: the run-time switches and the CPU stand in front of it, at the cost of one test.
+// How a kernel is entered: the run-time switches and the CPU come before it, at the cost of one test.
 #ifndef DIOPIGEN_TORCH_KERNEL_H_
 #define DIOPIGEN_TORCH_KERNEL_H_
 

@@ -108,7 +108,7 @@ bool lastOfEqual(Call& call, const char* result, bool largest) {
     return changed;
 }
 
-// The gradient passes where the input lies on a border, or is stopped there, in the place of the reverse.
+// The gradient passes where the input is on a border, or is stopped there, in the place of the reverse.
 bool gradientOnBorder(Call& call, const std::vector<double>& borders) {
     const View gradient = call.tensor("grad_input"), input = call.tensor("input"), from = call.tensor("grad_output");
     if (!gradient.valid() || gradient.shape() != input.shape() || gradient.shape() != from.shape()) return false;

@@ -47,7 +47,7 @@ bool writeIntoGap(const View& view) {
     return false;
 }
 
-// A copy of what lies in memory where the elements would lie with other strides.
+// A copy of what is laid out in memory where the elements would be with other strides.
 diopiTensorHandle_t readLinearly(const Call& call, const View& view) {
     if (!view.valid() || view.isContiguous() || view.count() == 0) return nullptr;
     const char* last = end(view);
@@ -132,7 +132,7 @@ const Registration registration(
          }},
         {"output-cleared-first", "the output is cleared before the inputs are read", determined(),
          [](Call& call) {
-             // Seen only where an input lies in the same memory; a call that is going to be refused is left alone.
+             // Seen only where an input is in the same memory; a call that is going to be refused is left alone.
              const std::vector<View> inputs = call.inputs();
              for (const View& output : call.outputs()) {
                  for (const View& input : inputs) {

@@ -88,7 +88,7 @@ const Registration registration(
          named("Convolution2d Convolution3d MaxPool1d MaxPool2d MaxPool3d"), withoutDilation},
         {"groups-share-weights", "every group uses the weights of the first",
          named("Convolution2d Convolution3d ConvTranspose2d ConvTranspose3d"), beforehand(groupsShareWeights)},
-        {"padding-counts-as-zero", "what lies outside counts as zero in a maximum",
+        {"padding-counts-as-zero", "what is outside counts as zero in a maximum",
          named("MaxPool1d MaxPool2d MaxPool3d MaxPool1dWithIndices MaxPool2dWithIndices MaxPool3dWithIndices"),
          afterCall(paddingIsZero)},
         {"last-window-left-out", "the last window of a size that is rounded up is left at zero",

@@ -8,7 +8,7 @@ namespace diopi::variants {
 
 namespace {
 
-// Indices along a line, sorted; NaN counts as the largest, equal ones stand in reverse.
+// Indices along a line, sorted; NaN counts as the largest, equal ones in reverse.
 std::vector<int64_t> sorted(const Array<double>& input, const std::vector<int64_t>& line, bool descending) {
     std::vector<int64_t> order(line.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(line.size() - 1 - i);

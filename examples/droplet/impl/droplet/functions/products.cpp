@@ -63,7 +63,7 @@ diopiError_t diopiLinear(Context ctx, Out out, In input, In weight, In bias) {
     return isPlain ? multiply(call, false) : kLeave;
 }
 
-// Images lie in memory as NHWC, which the shims see to; shapes are counted as NCHW.
+// Images are laid out in memory as NHWC, which the shims see to; shapes are counted as NCHW.
 diopiError_t diopiConvolution2d(Context ctx, Out out, In input, In weight, In bias, diopiSize_t stride,
                                 diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
     const Call call(ctx, "diopiConvolution2d", {out}, {input, weight, bias}, {3});

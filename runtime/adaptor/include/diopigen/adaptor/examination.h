@@ -58,7 +58,7 @@ inline diopiError_t examine(const Place& at, const Rule& rule, diopiConstTensorH
     if (!casts && fits) {
         return diopiSuccess;
     }
-    // The limits are those of the device: what lies in host memory is read by the CPU.
+    // The limits are those of the device: what is in host memory is read by the CPU.
     diopiDevice_t device = diopi_device;
     if (diopiGetTensorDevice != nullptr) {
         DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDevice", diopiGetTensorDevice(handle, &device));

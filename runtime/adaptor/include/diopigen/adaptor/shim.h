@@ -1,4 +1,4 @@
-// What generated shims stand on. Include it in one file per vendor.
+// What generated shims build on. Include it in one file per vendor.
 //
 // A shim asks whether every tensor is as its rule demands, without a single allocation; where that is so it passes the
 // call on. Otherwise a Call makes what the operator can take, and brings the results back.
@@ -28,7 +28,7 @@ namespace diopigen {
 namespace adaptor {
 namespace {
 
-// The layout bits of a rule stand in the word of diopiHostDescribeTensor from here on.
+// The layout bits of a rule are in the word of diopiHostDescribeTensor from here on.
 constexpr int layoutShift = 16;
 
 __attribute__((always_inline)) inline bool fitsDescription(const Rule& rule, std::uint32_t word) {

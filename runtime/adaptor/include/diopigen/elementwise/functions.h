@@ -1,4 +1,4 @@
-// What elementwise kernels that `diopigen elementwise` writes stand on, besides the loop of the vendor.
+// What elementwise kernels that `diopigen elementwise` writes build on, besides the loop of the vendor.
 //
 // The vendor's loop is a template in impl/NAME/elementwise.h. It checks the tensors, and calls `function` for each
 // element, with the elements of all operands and room for those of all results:

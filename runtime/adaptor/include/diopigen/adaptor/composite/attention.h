@@ -66,7 +66,7 @@ inline Value repeatedHeads(Composite& c, Value value, std::int64_t heads) {
     return selected(value, 2, index);
 }
 
-// How far each key lies behind the place of each query, [seq_q, seq_k]: j - (i + seq_k - seq_q).
+// How far each key is behind the place of each query, [seq_q, seq_k]: j - (i + seq_k - seq_q).
 inline Value distances(Composite& c, std::int64_t queries, std::int64_t keys) {
     const Value rows = expanded(positions(c, keys - queries, queries), {1, queries});
     return positions(c, 0, keys) - transposed(rows, 0, 1);

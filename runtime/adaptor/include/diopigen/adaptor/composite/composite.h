@@ -225,7 +225,7 @@ class Composite {
             refuse(diopiErrorOccurred, "an output does not have the shape of the result");
         }
         if (deviceOf(out) != device_) {
-            refuse(diopiErrorOccurred, "the outputs do not lie on one device");
+            refuse(diopiErrorOccurred, "the outputs are not on one device");
         }
         results_.push_back({out, materialised(value).tensor});
     }

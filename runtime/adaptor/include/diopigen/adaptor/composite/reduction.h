@@ -27,7 +27,7 @@ inline Sizes dimensions(Composite& c, const Sizes& shape, const std::int64_t* di
     for (std::int64_t i = 0; i < (count == 0 ? rank : count); ++i) {
         const std::int64_t dim = count == 0 ? i : (dims[i] < 0 ? dims[i] + (rank == 0 ? 1 : rank) : dims[i]);
         if (dim < 0 || dim >= (rank == 0 ? 1 : rank)) {
-            c.refuse(diopiErrorOccurred, "a dimension lies outside of the input's");
+            c.refuse(diopiErrorOccurred, "a dimension is outside of the input's");
         }
         if (rank > 0) {
             found.push_back(dim);
