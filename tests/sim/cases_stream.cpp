@@ -1,8 +1,10 @@
 // Streams and events.
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "sim_test.h"
 
@@ -47,6 +49,23 @@ CASE(the_host_does_not_wait) {
     CHECK_OK(sim::synchronizeEvent(event));
     CHECK_OK(sim::queryEvent(event, &done));
     CHECK(done);
+}
+
+CASE(the_host_is_at_most_so_much_ahead) {
+    const Stream stream;
+    const auto done = std::make_shared<std::atomic<int>>(0);
+    constexpr int kQueued = 1024;
+    int ahead = 0;
+    for (int i = 0; i < 3 * kQueued; ++i) {
+        CHECK_OK(run(stream, [done] {
+            std::this_thread::yield();
+            ++*done;
+        }));
+        ahead = std::max(ahead, i + 1 - *done);
+    }
+    CHECK_OK(sim::synchronize(stream));
+    CHECK(*done == 3 * kQueued);
+    CHECK(ahead <= kQueued + 1);  // one task may be done and not yet counted
 }
 
 CASE(kernels_and_copies_go_round) {

@@ -45,7 +45,22 @@ _STARTS = {
 
 _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
 """What a tree with a backend for PyTorch starts with; the rest of the package belongs to diopigen."""
-_PACKAGE_MODULES = ("_backend", "device", "report", "repro", "switches")
+_PACKAGE_MODULES = (
+    "_backend",
+    "amp",
+    "as_cuda",
+    "conversion",
+    "device",
+    "indices",
+    "memory",
+    "missing",
+    "nvtx",
+    "random",
+    "report",
+    "repro",
+    "streams",
+    "switches",
+)
 
 # The functions of the newer form of a test library that are not device functions.
 _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")

@@ -6,7 +6,13 @@ it, or where `TORCH_DROPLET_LIBRARIES` says.
 
 from __future__ import annotations
 
-from torch_droplet import _backend
+
+def _autoload() -> None:
+    """What the entry point `torch.backends` calls when torch is imported: importing this package is enough."""
+
+
+# Behind _autoload: where this package is imported before torch, torch asks for it while this file still runs.
+from torch_droplet import _backend  # noqa: E402
 
 _backend.load("droplet")
 
@@ -19,7 +25,3 @@ __all__ = ["autocompare", "device", "dump_arguments", "fallback_report", "force_
 def device() -> str:
     """The name of the device in PyTorch."""
     return "droplet"
-
-
-def _autoload() -> None:
-    """What the entry point `torch.backends` calls when torch is imported: importing this package is enough."""

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import torch
 
+from torch_droplet import conversion
+
 _loaded: str | None = None
 _LET_GO = 0.02
 """Seconds at the end of the process."""
@@ -40,18 +42,28 @@ def load(name: str) -> None:
         raise ImportError(f"{library} does not load: {error}") from None
     torch.utils.rename_privateuse1_backend(name)
     module = importlib.import_module(f"{__package__}.device")
+    # Libraries read the device's name off the module's.
+    module.__name__ = f"torch.{name}"
     torch._register_device_module(name, module)
-    sys.modules[f"torch.{name}"] = module
+    sys.modules[module.__name__] = module
+    for part in ("amp", "memory", "nvtx", "random", "streams"):
+        sys.modules[f"{module.__name__}.{part}"] = importlib.import_module(f"{__package__}.{part}")
+    conversion.install(name)
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
     atexit.register(_end, module)
     _loaded = name
+    if os.environ.get("DIOPI_AS_CUDA") == "1":
+        importlib.import_module(f"{__package__}.as_cuda")
 
 
 def _end(module: types.ModuleType) -> None:
     """Waits for the device before the process goes, so that what still runs may use its memory. The threads of a
-    backward pass that has just ended get a moment to let go of their tensors: without an interpreter they cannot."""
-    if module.is_initialized():
+    backward pass that has just ended get a moment to let go of their tensors: without an interpreter they cannot. Other
+    threads that still compute wait in their next operator: the interpreter would end them in the middle of C++ code,
+    which ends the process with an abort."""
+    if module.is_initialized() and not module._is_in_bad_fork():
+        torch.ops.diopi.park_other_threads()
         module.synchronize()
         time.sleep(_LET_GO)

@@ -1,31 +1,74 @@
-"""The module of the device, as `torch.droplet`: what `torch.cuda` offers, over `torch.accelerator` where it has it."""
+"""The module of the device, as `torch.droplet`: what `torch.cuda` offers, over `torch.accelerator` where it has it.
+
+A name of `torch.cuda` that has no counterpart here raises `AttributeError` with the reason.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from torch_droplet import amp, memory, nvtx, random, streams
 from torch_droplet._backend import _loaded  # noqa: F401
+from torch_droplet.indices import device_index, device_name
+from torch_droplet.memory import *  # noqa: F403
+from torch_droplet.missing import reason
+from torch_droplet.random import *  # noqa: F403
+from torch_droplet.streams import *  # noqa: F403
+
+__all__ = [
+    "DeferredCallError",
+    "amp",
+    "can_device_access_peer",
+    "current_device",
+    "device",
+    "device_count",
+    "device_of",
+    "get_amp_supported_dtype",
+    "get_arch_list",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_gencode_flags",
+    "get_sync_debug_mode",
+    "has_half",
+    "has_magma",
+    "init",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "is_tf32_supported",
+    "memory",
+    "nvtx",
+    "random",
+    "set_device",
+    "set_sync_debug_mode",
+    "streams",
+    *memory.__all__,
+    *random.__all__,
+    *streams.__all__,
+]
 
 _operators = torch.ops.diopi
 
-Event = torch.Event
-Stream = torch.Stream
+has_half = True
+"""Whether there are tensors of float16."""
+has_magma = False
+"""Linear algebra comes from the vendor's library or from the CPU."""
 
 
-def _name() -> str:
-    return str(torch._C._get_privateuse1_backend_name())
+class DeferredCallError(Exception):
+    """A call that waited for the first use of the device failed; here no call waits."""
 
 
-def _index(device: Any) -> int:
-    if device is None:
-        return current_device()
-    if isinstance(device, int):
-        return current_device() if device < 0 else device
-    found = torch.device(device)
-    return current_device() if found.index is None else found.index
+def __getattr__(name: str) -> Any:
+    if name == "_initialized":  # checkpoints of activations read it, to save the random state
+        return is_initialized()
+    raise AttributeError(f"torch.{device_name()} has no attribute {name!r}{reason(name)}")
 
 
 def is_available() -> bool:
@@ -34,20 +77,27 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether the vendor's library has been started."""
-    return bool(_operators.is_initialized())
+    """Whether the vendor's library has been started, in this process."""
+    return bool(_operators.is_initialized()) and not _is_in_bad_fork()
 
 
 def init() -> None:
-    """Starts the vendor's library, which the first use does by itself."""
+    """Starts the vendor's library, which the first use does by itself. Raises `RuntimeError` in the child of a process
+    that had started it."""
     _operators.initialize()
 
 
 _lazy_init = init
 
 
+def _lazy_call(callable: Callable[[], Any], **_: Any) -> None:
+    """Calls at once: starting the device early costs nothing that waiting would save."""
+    init()
+    callable()
+
+
 def _is_in_bad_fork() -> bool:
-    return False
+    return bool(_operators.is_forked())
 
 
 def device_count() -> int:
@@ -63,155 +113,82 @@ def current_device() -> int:
 def set_device(device: Any) -> None:
     """Makes a device the calling thread's one; a negative index changes nothing."""
     if not isinstance(device, int) or device >= 0:
-        torch.accelerator.set_device_index(_index(device))
+        torch.accelerator.set_device_index(device_index(device))
 
 
 class device:
     """A context in which another device is the current one."""
 
     def __init__(self, device: Any) -> None:
-        self.index = _index(device) if device is not None else -1
-        self.before = -1
+        self.idx = device_index(device) if device is not None else -1
+        self.prev_idx = -1
 
     def __enter__(self) -> device:
-        self.before = current_device()
-        set_device(self.index)
+        self.prev_idx = current_device()
+        set_device(self.idx)
         return self
 
     def __exit__(self, *_: object) -> None:
-        set_device(self.before)
+        set_device(self.prev_idx)
 
 
 class device_of(device):
     """A context in which the device of a tensor is the current one."""
 
-    def __init__(self, tensor: torch.Tensor) -> None:
-        super().__init__(tensor.device if tensor.device.type == _name() else None)
+    def __init__(self, obj: torch.Tensor) -> None:
+        super().__init__(obj.device if obj.device.type == device_name() else None)
 
 
-def synchronize(device: Any = None) -> None:
-    """Waits for all work of a device."""
-    torch.accelerator.synchronize(_index(device))
-
-
-def current_stream(device: Any = None) -> torch.Stream:
-    """The calling thread's stream on a device."""
-    return torch.accelerator.current_stream(_index(device))
-
-
-def set_stream(stream: torch.Stream) -> None:
-    """Makes a stream the calling thread's one."""
-    torch.accelerator.set_stream(stream)
-
-
-def stream(stream: torch.Stream) -> Any:
-    """A context in which work goes to a stream."""
-    return stream
-
-
-def default_stream(device: Any = None) -> torch.Stream:
-    """The stream that a device starts with."""
-    return torch.Stream(stream_id=0, device_index=_index(device), device_type=torch.device(_name()).type)
-
-
-# ---- Memory ----------------------------------------------------------------------------------------------------------
-
-
-def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors hold."""
-    return int(torch.accelerator.memory_allocated(_index(device)))
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most that they held."""
-    return int(torch.accelerator.max_memory_allocated(_index(device)))
-
-
-def memory_reserved(device: Any = None) -> int:
-    """Bytes that were asked of the device and not given back."""
-    return int(torch.accelerator.memory_reserved(_index(device)))
-
-
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """Counts and sums of the allocator."""
-    return dict(torch.accelerator.memory_stats(_index(device)))
-
-
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Bytes of a device that are free, and all of them."""
-    free, total = torch.accelerator.get_memory_info(_index(device))
-    return int(free), int(total)
-
-
-def empty_cache() -> None:
-    """Gives memory that waits for its next use back to the device."""
-    torch.accelerator.empty_cache()
-
-
-# ---- Random numbers --------------------------------------------------------------------------------------------------
-
-
-class _Generators:
-    """The default generators by index."""
-
-    def __getitem__(self, index: int) -> torch.Generator:
-        return _operators.default_generator(index)
-
-    def __len__(self) -> int:
-        return device_count()
-
-
-default_generators = _Generators()
-
-
-def manual_seed(seed: int) -> None:
-    """Seeds the current device's generator."""
-    default_generators[current_device()].manual_seed(int(seed))
-
-
-def manual_seed_all(seed: int) -> None:
-    """Seeds the generators of all devices."""
-    for index in range(device_count()):
-        default_generators[index].manual_seed(int(seed))
-
-
-def seed() -> int:
-    """Seeds the current device's generator by chance."""
-    return default_generators[current_device()].seed()
-
-
-def seed_all() -> None:
-    """Seeds the generators of all devices by chance, all alike."""
-    manual_seed_all(seed())
-
-
-def initial_seed() -> int:
-    """The seed of the current device's generator."""
-    return default_generators[current_device()].initial_seed()
-
-
-def get_rng_state(device: Any = None) -> torch.Tensor:
-    """The state of a device's generator: 16 bytes."""
-    return default_generators[_index(device)].get_state()
-
-
-def set_rng_state(new_state: torch.Tensor, device: Any = None) -> None:
-    """Sets it."""
-    default_generators[_index(device)].set_state(new_state.cpu())
-
-
-def get_rng_state_all() -> list[torch.Tensor]:
-    """The states of all devices."""
-    return [get_rng_state(index) for index in range(device_count())]
-
-
-def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
-    """Sets them."""
-    for index, state in enumerate(new_states):
-        set_rng_state(state, index)
+def ipc_collect() -> None:
+    """Nothing: memory is not shared between processes."""
 
 
 # ---- Properties ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Properties:
+    """What `torch.cuda.get_device_properties` gives, as far as a device of the interface tells it."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    """Bytes; 0 where the device does not tell."""
+    multi_processor_count: int = 1
+
+
+def get_device_properties(device: Any = None) -> _Properties:
+    """Name, generation (1.0) and memory of a device."""
+    index = device_index(device)
+    return _Properties(get_device_name(index), *get_device_capability(index), memory.mem_get_info(index)[1])
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """Always (1, 0): there are no generations of the device."""
+    device_index(device)
+    return 1, 0
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of the device."""
+    device_index(device)
+    return device_name()
+
+
+def get_arch_list() -> list[str]:
+    """Empty: kernels are those of the vendor's library."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """Empty, as the list of architectures."""
+    return ""
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether a device reads the memory of another one: tensors are copied between any two."""
+    return device_index(device) != device_index(peer_device)
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
@@ -219,18 +196,22 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
     return [torch.float16, torch.bfloat16]
 
 
-def is_bf16_supported() -> bool:
+def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Always."""
     return True
 
 
-def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """There are no generations of the device."""
-    _index(device)
-    return 1, 0
+def is_tf32_supported() -> bool:
+    """Never: float32 is computed in float32."""
+    return False
 
 
-def get_device_name(device: Any = None) -> str:
-    """The name of the device."""
-    _index(device)
-    return _name()
+def get_sync_debug_mode() -> int:
+    """0: calls that wait for the device are not reported."""
+    return 0
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Takes 0 or "default"; anything else raises `RuntimeError`."""
+    if debug_mode not in (0, "default"):
+        raise RuntimeError(f"torch.{device_name()} does not report calls that wait for the device")

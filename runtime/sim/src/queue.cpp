@@ -41,6 +41,10 @@ void lookFor(Condition isTrue) {
     } while (std::chrono::steady_clock::now() < end);
 }
 
+// A host that is ahead of the device by so much work waits, as the drivers of real devices let it: memory for what is
+// queued is bounded, and a program that is interrupted ends soon.
+constexpr uint64_t kMostQueued = 1024;
+
 }  // namespace
 
 Queue::Queue(int device, int number, const Settings& settings)
@@ -58,7 +62,13 @@ Queue::~Queue() {
 void Queue::push(Task task) {
     bool sleeps = false;
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        std::unique_lock<std::mutex> lock(mutex_);
+        if (pushed_ - done_ >= kMostQueued) {
+            // Until half of it is done: to wait for each place by itself would wake two threads for every kernel.
+            ++waiting_;
+            finished_.wait(lock, [&] { return pushed_ - done_ <= kMostQueued / 2; });
+            --waiting_;
+        }
         tasks_.push_back(std::move(task));
         ++pushed_;
         sleeps = workerSleeps_;

@@ -35,6 +35,7 @@ class Queue {
     int device() const { return device_; }
     int number() const { return number_; }
 
+    /// Waits while a thousand tasks are queued already.
     void push(Task task);
     /// Waits for all that has been pushed until now.
     void wait();

@@ -31,6 +31,9 @@ void finishAtExit() {
     if (!System::get(&system).ok()) {
         return;
     }
+    if (getpid() != system->process_) {
+        return;  // a child: the workers are the parent's
+    }
     const Status drained = system->drain();
     if (!drained.ok()) {
         std::fprintf(stderr, "diopi-sim: %s\n", drained.text().c_str());

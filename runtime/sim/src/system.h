@@ -4,6 +4,7 @@
 
 #include <diopigen_sim/status.h>
 #include <diopigen_sim/stream.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -87,6 +88,7 @@ class System {
     std::vector<std::shared_ptr<Queue>> defaultStreams_;
     int nextStream_ = 0;
     std::atomic<bool> leaked_{false};
+    const pid_t process_ = getpid();
 
     friend void finishAtExit();
 };

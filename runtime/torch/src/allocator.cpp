@@ -1,14 +1,12 @@
-#include <c10/core/impl/alloc_cpu.h>
 #include <c10/util/env.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/device.h>
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <limits>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "registry.h"
@@ -36,13 +34,23 @@ struct Block {
 // Blocks that wait for their next use on one stream, by size.
 using Waiting = std::unordered_map<size_t, std::vector<Block*>>;
 
+size_t roundedTo(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
+
+constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+
+std::array<size_t, kMostDevices> unlimited() {
+    std::array<size_t, kMostDevices> limits{};
+    limits.fill(kNoLimit);
+    return limits;
+}
+
 // Sizes that blocks have: few enough that one that is freed fits what is asked for next, at most an eighth too large.
 size_t rounded(size_t bytes) {
-    size_t step = kGranularity;
-    while (bytes > 16 * step && bytes > kExact) {
-        step *= 2;
+    size_t multiple = kGranularity;
+    while (bytes > 16 * multiple && bytes > kExact) {
+        multiple *= 2;
     }
-    return (bytes + step - 1) / step * step;
+    return roundedTo(bytes, multiple);
 }
 
 class Allocator final : public c10::DeviceAllocator {
@@ -53,19 +61,22 @@ class Allocator final : public c10::DeviceAllocator {
         if (C10_UNLIKELY(bytes == 0)) {
             return {nullptr, place};
         }
+        if (C10_UNLIKELY(isForked())) {
+            initialize();  // throws
+        }
         const c10::Stream stream = currentStream(device);
         const size_t size = rounded(bytes);
         const std::lock_guard<std::mutex> lock(mutex_);
         Stats& stats = stats_[static_cast<size_t>(device)];
         Block* block = reused(stream, size);
         if (block == nullptr) {
-            block = made(stats, size, stream);
+            block = made(stats, bytes, stream);
         }
         block->requested = bytes;
         stats.allocation[kAll].increase(1);
         stats.active[kAll].increase(1);
-        stats.allocated_bytes[kAll].increase(size);
-        stats.active_bytes[kAll].increase(size);
+        stats.allocated_bytes[kAll].increase(block->bytes);
+        stats.active_bytes[kAll].increase(block->bytes);
         stats.requested_bytes[kAll].increase(bytes);
         return {block->data, block, &release, place};
     }
@@ -114,6 +125,11 @@ class Allocator final : public c10::DeviceAllocator {
         return {info.free, info.total};
     }
 
+    void setLimit(c10::DeviceIndex device, size_t bytes) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        limits_[static_cast<size_t>(device)] = bytes;
+    }
+
   private:
     static void release(void* block) {
         static_cast<Allocator&>(deviceAllocator()).giveBack(static_cast<Block*>(block));
@@ -132,6 +148,12 @@ class Allocator final : public c10::DeviceAllocator {
         }
     }
 
+    // Whether the process may have so many bytes more of the device.
+    bool fits(const Stats& stats, size_t bytes, c10::DeviceIndex device) const {
+        const size_t limit = limits_[static_cast<size_t>(device)];
+        return limit == kNoLimit || static_cast<size_t>(stats.reserved_bytes[kAll].current) + bytes <= limit;
+    }
+
     // A block that waits, or null.
     Block* reused(c10::Stream stream, size_t bytes) {
         std::vector<Block*>& blocks = waiting_[stream][bytes];
@@ -143,14 +165,23 @@ class Allocator final : public c10::DeviceAllocator {
         return block;
     }
 
-    Block* made(Stats& stats, size_t bytes, c10::Stream stream) {
+    Block* made(Stats& stats, size_t requested, c10::Stream stream) {
         initialize();
         const malloc_func_t allocate = deviceFunctions().requireAllocate();
-        void* data = allocate(bytes);
+        const auto attempt = [&](size_t size) {
+            return fits(stats, size, stream.device_index()) ? allocate(size) : nullptr;
+        };
+        size_t bytes = rounded(requested);
+        void* data = attempt(bytes);
         if (data == nullptr) {
             ++stats.num_alloc_retries;
             emptyLocked();
-            data = allocate(bytes);
+            data = attempt(bytes);
+        }
+        if (data == nullptr) {
+            // What rounding adds may be what is missing.
+            bytes = roundedTo(requested, kGranularity);
+            data = attempt(bytes);
         }
         if (data == nullptr) {
             ++stats.num_ooms;
@@ -167,6 +198,9 @@ class Allocator final : public c10::DeviceAllocator {
     }
 
     void giveBack(Block* block) {
+        if (C10_UNLIKELY(isForked())) {
+            return;  // the device and its memory are the parent's
+        }
         // Other streams are rare: waiting for them here is simpler than asking them later.
         for (const c10::Stream user : block->users) {
             synchronize(user);
@@ -183,7 +217,7 @@ class Allocator final : public c10::DeviceAllocator {
     }
 
     void emptyLocked() {
-        if (!isInitialized()) {
+        if (!isInitialized() || isForked()) {
             return;
         }
         const free_func_t release = deviceFunctions().requireFree();
@@ -207,95 +241,24 @@ class Allocator final : public c10::DeviceAllocator {
     std::mutex mutex_;
     std::unordered_map<c10::Stream, Waiting> waiting_;
     std::array<Stats, kMostDevices> stats_;
+    std::array<size_t, kMostDevices> limits_ = unlimited();
 };
 
-class PinnedAllocator final : public c10::Allocator {
-  public:
-    c10::DataPtr allocate(size_t bytes) override {
-        void* const data = c10::alloc_cpu(bytes);
-        if (data != nullptr) {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            blocks_.emplace(static_cast<const char*>(data), Pinned{bytes, {}});
-        }
-        return {data, data, &release, c10::Device(c10::kCPU)};
-    }
-
-    c10::DeleterFnPtr raw_deleter() const override { return &release; }
-
-    void copy_data(void* destination, const void* source, std::size_t count) const override {
-        default_copy_data(destination, source, count);
-    }
-
-    bool owns(const void* pointer) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        return find(pointer) != blocks_.end();
-    }
-
-    void record(const void* pointer, c10::Stream stream) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        const auto found = find(pointer);
-        if (found != blocks_.end()) {
-            found->second.users.insert(stream);
-        }
-    }
-
-  private:
-    struct Pinned {
-        size_t bytes;
-        std::unordered_set<c10::Stream> users;
-    };
-    using Blocks = std::map<const char*, Pinned>;
-
-    static void release(void* data) { static_cast<PinnedAllocator&>(pinnedAllocator()).giveBack(data); }
-
-    // The block that an address is in.
-    Blocks::iterator find(const void* pointer) {
-        const char* const address = static_cast<const char*>(pointer);
-        auto after = blocks_.upper_bound(address);
-        if (after == blocks_.begin()) {
-            return blocks_.end();
-        }
-        --after;
-        return address < after->first + after->second.bytes ? after : blocks_.end();
-    }
-
-    void giveBack(void* data) {
-        std::unordered_set<c10::Stream> users;
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            const auto found = blocks_.find(static_cast<const char*>(data));
-            if (found != blocks_.end()) {
-                users = std::move(found->second.users);
-                blocks_.erase(found);
-            }
-        }
-        for (const c10::Stream user : users) {
-            synchronize(user);
-        }
-        c10::free_cpu(data);
-    }
-
-    std::mutex mutex_;
-    Blocks blocks_;
-};
-
-PinnedAllocator& pinned() {
-    static auto* const allocator = new PinnedAllocator;
+// Never destroyed: tensors may outlive every static object.
+Allocator& allocatorOfDevices() {
+    static auto* const allocator = new Allocator;
     return *allocator;
 }
 
 }  // namespace
 
-// Never destroyed: tensors may outlive every static object.
-c10::DeviceAllocator& deviceAllocator() {
-    static auto* const allocator = new Allocator;
-    return *allocator;
+c10::DeviceAllocator& deviceAllocator() { return allocatorOfDevices(); }
+
+void setMemoryFraction(c10::DeviceIndex device, double fraction) {
+    const uint64_t total = memoryInfo(device).total;
+    TORCH_CHECK(total != 0 || fraction == 1, "the device does not tell how much memory it has");
+    allocatorOfDevices().setLimit(
+        device, fraction == 1 ? kNoLimit : static_cast<size_t>(fraction * static_cast<double>(total)));
 }
-
-c10::Allocator& pinnedAllocator() { return pinned(); }
-
-bool isPinned(const void* pointer) { return pinned().owns(pointer); }
-
-void recordPinned(const void* pointer, c10::Stream stream) { pinned().record(pointer, stream); }
 
 }  // namespace diopigen::backend

@@ -63,7 +63,8 @@ void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
 void Output::replace(at::ScalarType type) { own_ = at::empty_like(*out_, out_->options().dtype(type)); }
 
 void Output::refuse() const {
-    TORCH_CHECK(false, "Expected an output on ", c10::Device(kDeviceType), ", but it is on ", out_->device());
+    TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ",
+                c10::Device(kDeviceType, currentDevice()), " and ", out_->device(), "!");
 }
 
 void Number::set(const at::Scalar& scalar) {

@@ -1,8 +1,10 @@
+#include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
 #include <diopigen/accelerator.h>
 #include <diopigen/device.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/device.h>
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
@@ -23,16 +25,30 @@ namespace {
 
 diopigenAccelerator_t accelerator{};
 std::atomic<bool> started{false};
+// Set in the child of a process that had started the device.
+std::atomic<bool> forked{false};
+
+// Streams that a device has in addition to its default one. A new one beyond them is an earlier one again, as with
+// CUDA.
+constexpr size_t kPooledStreams = 32;
 
 // The streams of one device; id 0 is the default one. Streams live until the end.
 struct DeviceStreams {
     std::mutex mutex;
     std::deque<diopiStreamHandle_t> handles;
+    size_t requests = 0;
 };
 
+// Never destroyed: threads may still use streams while static objects go.
 std::array<DeviceStreams, kMostDevices>& deviceStreams() {
-    static std::array<DeviceStreams, kMostDevices> streams;
-    return streams;
+    static auto* const streams = new std::array<DeviceStreams, kMostDevices>;
+    return *streams;
+}
+
+void requireNotForked() {
+    TORCH_CHECK(!forked.load(std::memory_order_relaxed), "Cannot re-initialize ",
+                c10::get_privateuse1_backend(/*lower_case=*/true),
+                " in forked subprocess. To use it with multiprocessing, you must use the 'spawn' start method");
 }
 
 struct Current {
@@ -78,6 +94,7 @@ diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
 }
 
 diopiStreamHandle_t streamHandle(c10::DeviceIndex device, c10::StreamId id) {
+    requireNotForked();
     DeviceStreams& streams = deviceStreams()[static_cast<size_t>(device)];
     const std::lock_guard<std::mutex> lock(streams.mutex);
     if (streams.handles.empty()) {
@@ -89,6 +106,7 @@ diopiStreamHandle_t streamHandle(c10::DeviceIndex device, c10::StreamId id) {
 }
 
 void requireDevice(c10::DeviceIndex device) {
+    requireNotForked();
     const c10::DeviceIndex count = deviceCount();
     TORCH_CHECK(device >= 0 && device < count, "there is no device ", static_cast<int>(device), "; there are ",
                 static_cast<int>(count));
@@ -101,16 +119,25 @@ c10::Stream streamOf(c10::DeviceIndex device, c10::StreamId id) {
 }  // namespace
 
 void initialize() {
+    requireNotForked();
     static std::once_flag once;
     std::call_once(once, [] {
         TORCH_CHECK(initLibrary != nullptr, "the vendor's library has no initLibrary");
         const int32_t code = initLibrary();
         require(code, "start (initLibrary)");
+        // The threads of the device are not in the child, which has only the thread that forked: its next use of the
+        // device has to find out.
+        pthread_atfork(nullptr, nullptr, [] {
+            forked.store(true, std::memory_order_relaxed);
+            threadStreams = {};
+        });
         started.store(true, std::memory_order_release);
     });
 }
 
 bool isInitialized() noexcept { return started.load(std::memory_order_acquire); }
+
+bool isForked() noexcept { return forked.load(std::memory_order_relaxed); }
 
 int32_t finalize() {
     if (!isInitialized()) {
@@ -133,6 +160,9 @@ int32_t finalize() {
 }
 
 c10::DeviceIndex deviceCount() noexcept {
+    if (isForked()) {
+        return 0;
+    }
     static const c10::DeviceIndex count = [] {
         try {
             initialize();
@@ -175,11 +205,13 @@ c10::Stream newStream(c10::DeviceIndex device) {
     const c10::DeviceIndex place = device < 0 ? threadDevice : device;
     requireDevice(place);
     streamHandle(place, 0);
-    const diopiStreamHandle_t handle = makeStream(place);
     DeviceStreams& streams = deviceStreams()[static_cast<size_t>(place)];
     const std::lock_guard<std::mutex> lock(streams.mutex);
-    streams.handles.push_back(handle);
-    return streamOf(place, static_cast<c10::StreamId>(streams.handles.size()) - 1);
+    const size_t id = 1 + streams.requests++ % kPooledStreams;
+    if (id == streams.handles.size()) {
+        streams.handles.push_back(makeStream(place));
+    }
+    return streamOf(place, static_cast<c10::StreamId>(id));
 }
 
 c10::Stream currentStream(c10::DeviceIndex device) {

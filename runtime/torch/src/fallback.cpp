@@ -4,8 +4,11 @@
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/kernel.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 namespace diopigen::backend {
 
@@ -90,6 +93,55 @@ void keepContiguity(const std::string& name, torch::jit::Stack* stack, size_t co
     }
 }
 
+// Operators to which PyTorch lets a caller give tensors of the CPU next to those of a device: sources and targets of
+// copies, indices, and lengths that the host reads.
+constexpr std::array<std::string_view, 14> kMixed{"aten::_copy_from",
+                                                  "aten::_copy_from_and_resize",
+                                                  "aten::_ctc_loss",
+                                                  "aten::_ctc_loss_backward",
+                                                  "aten::_index_put_impl_",
+                                                  "aten::_pack_padded_sequence",
+                                                  "aten::_pack_padded_sequence_backward",
+                                                  "aten::_to_copy",
+                                                  "aten::_unsafe_index",
+                                                  "aten::_unsafe_index_put",
+                                                  "aten::copy_",
+                                                  "aten::index",
+                                                  "aten::index_put",
+                                                  "aten::index_put_"};
+
+// Copies would hide that a caller mixes devices.
+void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+    const std::string& name = op.operator_name().name;
+    if (std::find(kMixed.begin(), kMixed.end(), name) != kMixed.end()) {
+        return;
+    }
+    std::optional<c10::Device> first;
+    const auto look = [&](const at::Tensor& tensor) {
+        if (!tensor.defined() || (tensor.is_cpu() && tensor.dim() == 0)) {
+            return;
+        }
+        TORCH_CHECK(!first.has_value() || tensor.device() == *first,
+                    "Expected all tensors to be on the same device, but found at least two devices, ", *first, " and ",
+                    tensor.device(), "! (when checking the arguments of ", overloadName(op), ")");
+        first = tensor.device();
+    };
+    for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
+        const c10::IValue& value = stack[i];
+        if (value.isTensor()) {
+            look(value.toTensor());
+        } else if (value.isTensorList()) {
+            for (const at::Tensor& tensor : value.toTensorVector()) {
+                look(tensor);
+            }
+        } else if (value.isOptionalTensorList()) {
+            for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
+                look(tensor.value_or(at::Tensor()));
+            }
+        }
+    }
+}
+
 }  // namespace
 
 std::string overloadName(const c10::OperatorHandle& op) {
@@ -112,6 +164,7 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    requireOneDevice(op, *stack);
     {
         const std::lock_guard<std::mutex> lock(counts().mutex);
         ++counts().byOverload[overloadName(op)];
@@ -137,6 +190,14 @@ std::map<std::string, int64_t> fallbackCounts() {
 void resetFallbackCounts() {
     const std::lock_guard<std::mutex> lock(counts().mutex);
     counts().byOverload.clear();
+}
+
+// Operators with several outputs whose meta function takes each output's device from another input, and stops inside of
+// PyTorch where they differ.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    for (const char* const name : {"_linalg_solve_ex", "lu_unpack"}) {
+        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallBackBoxed>());
+    }
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {

@@ -33,6 +33,16 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
         }
     }
     c10::DeviceIndex deviceCount() const noexcept override { return backend::deviceCount(); }
+    // The dtypes of the interface, and those of PyTorch that the fallback computes on copies.
+    c10::DeviceCapability getDeviceCapability(c10::Device /*device*/) const override {
+        c10::DeviceCapability capability;
+        capability.capability_data.capability_bits =
+            1ULL << c10::kIndex_Bool | 1ULL << c10::kIndex_Byte | 1ULL << c10::kIndex_Char | 1ULL << c10::kIndex_Short |
+            1ULL << c10::kIndex_Int | 1ULL << c10::kIndex_Long | 1ULL << c10::kIndex_Half |
+            1ULL << c10::kIndex_BFloat16 | 1ULL << c10::kIndex_Float | 1ULL << c10::kIndex_Double |
+            1ULL << c10::kIndex_ComplexFloat | 1ULL << c10::kIndex_ComplexDouble;
+        return capability;
+    }
     void synchronizeDevice(const c10::DeviceIndex device) const override { backend::synchronizeDevice(device); }
 
     c10::Stream getStream(c10::Device device) const override { return currentStream(device.index()); }

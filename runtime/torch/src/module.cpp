@@ -1,8 +1,11 @@
 // What Python sees of the backend, as operators of the namespace `diopi`: no Python header is needed.
+#include <diopigen_torch/allocator.h>
 #include <diopigen_torch/device.h>
+#include <diopigen_torch/ending.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/generator.h>
 #include <diopigen_torch/switches.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/library.h>
 
 namespace diopigen::backend {
@@ -17,10 +20,55 @@ c10::Dict<std::string, int64_t> dictionary(const std::map<std::string, int64_t>&
     return made;
 }
 
+// `tensor.data = data` between two devices. PyTorch's own setter leaves that to a fixed list of devices; this one keeps
+// the tensor, and with it all who refer to it: other modules, optimizers, hooks, reducers of gradients.
+void setData(const at::Tensor& tensor, const at::Tensor& data) {
+    TORCH_CHECK(tensor.layout() == at::kStrided && data.layout() == at::kStrided,
+                "only dense tensors move between devices in place");
+    torch::autograd::AutogradMeta* const meta = torch::autograd::impl::get_autograd_meta(tensor);
+    if (meta != nullptr) {
+        // It was made for gradients of the other device.
+        const std::lock_guard<std::mutex> lock(meta->mutex_);
+        meta->grad_accumulator_.reset();
+    }
+    tensor.unsafeGetTensorImpl()->shallow_copy_from(data.getIntrusivePtr());
+}
+
+std::map<std::string, int64_t> hostMemoryStats() {
+    const at::HostStats stats = pinnedAllocator().get_stats();
+    std::map<std::string, int64_t> values{{"num_host_alloc", stats.num_host_alloc},
+                                          {"num_host_free", stats.num_host_free}};
+    const auto add = [&](const std::string& name, const c10::CachingAllocator::Stat& stat) {
+        values[name + ".current"] = stat.current;
+        values[name + ".peak"] = stat.peak;
+        values[name + ".allocated"] = stat.allocated;
+        values[name + ".freed"] = stat.freed;
+    };
+    add("active_requests", stats.active_requests);
+    add("active_bytes", stats.active_bytes);
+    add("allocations", stats.allocations);
+    add("allocated_bytes", stats.allocated_bytes);
+    return values;
+}
+
 TORCH_LIBRARY(diopi, library) {
     library.def("initialize() -> ()", [] { initialize(); });
     library.def("is_initialized() -> bool", [] { return isInitialized(); });
+    library.def("park_other_threads() -> ()", [] { parkOtherThreads(); });
     library.def("finalize() -> int", [] { return static_cast<int64_t>(finalize()); });
+    library.def("is_forked() -> bool", [] { return isForked(); });
+    library.def("set_data(Tensor(a!) tensor, Tensor data) -> ()", &setData);
+    library.def("set_memory_fraction(int device, float fraction) -> ()", [](int64_t device, double fraction) {
+        setMemoryFraction(static_cast<c10::DeviceIndex>(device), fraction);
+    });
+    library.def("host_memory_stats() -> Dict(str, int)", [] { return dictionary(hostMemoryStats()); });
+    library.def("reset_host_memory_stats(bool peak) -> ()", [](bool peak) {
+        if (peak) {
+            pinnedAllocator().reset_peak_stats();
+        } else {
+            pinnedAllocator().reset_accumulated_stats();
+        }
+    });
     library.def("device_count() -> int", [] { return static_cast<int64_t>(deviceCount()); });
     library.def("default_generator(int device) -> Generator?",
                 [](int64_t device) { return defaultGenerator(static_cast<c10::DeviceIndex>(device)); });

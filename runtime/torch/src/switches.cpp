@@ -1,13 +1,16 @@
 #include <ATen/record_function.h>
 #include <c10/util/env.h>
+#include <diopigen_torch/ending.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/kernel.h>
 #include <diopigen_torch/switches.h>
 
+#include <chrono>
 #include <iostream>
 #include <mutex>
 #include <regex>
 #include <shared_mutex>
+#include <thread>
 #include <vector>
 
 #include "comparison.h"
@@ -19,6 +22,9 @@ std::atomic<bool> isWatched{false};
 thread_local bool isInside = false;
 
 namespace {
+
+std::atomic<bool> isEnding{false};
+std::thread::id endingThread;
 
 // Operators that are running on this thread, outermost first: kernels know only their own names.
 thread_local std::vector<std::string> running;
@@ -147,7 +153,18 @@ void setSwitches(const Switches& wanted) {
 
 void keepFunction(const char* name) { called.push_back(name); }
 
+void parkOtherThreads() {
+    endingThread = std::this_thread::get_id();
+    isEnding.store(true, std::memory_order_release);
+    isWatched.store(true, std::memory_order_release);
+}
+
 void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    if (C10_UNLIKELY(isEnding.load(std::memory_order_acquire) && std::this_thread::get_id() != endingThread)) {
+        for (;;) {
+            std::this_thread::sleep_for(std::chrono::hours(1));
+        }
+    }
     const std::string name = overloadName(op);
     bool isForced = false;
     bool isCompared = false;

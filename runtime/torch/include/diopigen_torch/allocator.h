@@ -2,13 +2,17 @@
 #ifndef DIOPIGEN_TORCH_ALLOCATOR_H_
 #define DIOPIGEN_TORCH_ALLOCATOR_H_
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
 namespace diopigen::backend {
 
 c10::DeviceAllocator& deviceAllocator();
+/// The share of a device's memory that this process may have, in [0, 1]; 1 is no limit. Blocks that it already has
+/// count.
+void setMemoryFraction(c10::DeviceIndex device, double fraction);
 /// Page-locked memory of the host, as far as a device knows the word: copies from it may be asynchronous.
-c10::Allocator& pinnedAllocator();
+at::HostAllocator& pinnedAllocator();
 bool isPinned(const void* pointer);
 /// A copy reads or writes the pinned block at `pointer` on `stream`: it is not reused before that is over.
 void recordPinned(const void* pointer, c10::Stream stream);

@@ -19,6 +19,9 @@ inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
 void initialize();
 /// Whether initialize() has run.
 bool isInitialized() noexcept;
+/// Whether this process is the child of one that had started the device: nothing of the device can be used in it, and
+/// every use throws.
+bool isForked() noexcept;
 /// Waits for all streams, gives cached memory back and ends the vendor's library. Nothing may be used afterwards. The
 /// status of finalizeLibrary(), which is not 0 where memory is left.
 int32_t finalize();
@@ -40,6 +43,7 @@ struct MemoryInfo {
 MemoryInfo memoryInfo(c10::DeviceIndex device);
 
 c10::Stream defaultStream(c10::DeviceIndex device);
+/// One of a device's 32 other streams, in turn.
 c10::Stream newStream(c10::DeviceIndex device);
 /// The stream that the calling thread uses on a device.
 c10::Stream currentStream(c10::DeviceIndex device);

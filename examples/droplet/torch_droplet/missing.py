@@ -1,0 +1,33 @@
+"""Names of `torch.cuda` without a counterpart here, and why."""
+
+from __future__ import annotations
+
+_REASONS = {
+    "work is not recorded into graphs": "CUDAGraph graph graphs graph_pool_handle make_graphed_callables",
+    "memory has one allocator, without pools": "MemPool use_mem_pool CUDAPluggableAllocator change_current_allocator "
+    "caching_allocator_alloc caching_allocator_delete caching_allocator_enable caching_allocator_disabled "
+    "memory_snapshot",
+    "the interface does not tell how busy or warm a device is": "clock_rate memory_usage power_draw temperature "
+    "utilization",
+    "these are handles and codes of CUDA": "CudaError DeferredCudaCallError cudaStatus cudart check_error "
+    "current_blas_handle current_solver_handle GreenContext ExternalStream get_stream_from_external",
+    "kernels come from the vendor's library": "jiterator tunable",
+    "torch.distributed has the collectives": "nccl",
+    "torch.profiler profiles the device": "profiler",
+    "there are no sparse tensors on the device": "sparse",
+    "use tensor.to(dtype) and torch.empty(..., device=...)": "BFloat16Storage BoolStorage ByteStorage CharStorage "
+    "ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
+    "ShortStorage BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
+    "LongTensor ShortTensor",
+}
+
+
+def without_counterpart() -> dict[str, str]:
+    """The reason by name."""
+    return {name: reason for reason, names in _REASONS.items() for name in names.split()}
+
+
+def reason(name: str) -> str:
+    """The reason as the end of a message; empty for other names."""
+    found = without_counterpart().get(name)
+    return "" if found is None else f": {found}"

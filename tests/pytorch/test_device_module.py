@@ -1,0 +1,157 @@
+"""The module of the device: what `torch.cuda` offers, or why not."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+
+@pytest.fixture
+def module(droplet: Any) -> ModuleType:
+    return torch.get_device_module("droplet")
+
+
+def test_every_public_name_of_cuda_is_there_or_has_a_reason(module: ModuleType) -> None:
+    from torch_droplet.missing import without_counterpart
+
+    reasons = without_counterpart()
+    for name in torch.cuda.__all__:
+        assert hasattr(module, name) != (name in reasons), name
+        if name in reasons:
+            with pytest.raises(AttributeError, match=reasons[name].replace("(", r"\(").replace(")", r"\)")[:40]):
+                getattr(module, name)
+    assert set(reasons) <= set(torch.cuda.__all__), "reasons for names that torch.cuda does not have"
+
+
+def test_names_of_the_module(module: ModuleType) -> None:
+    assert module is torch.droplet and module.__name__.rsplit(".", 1)[-1] == "droplet"
+    for part in ("amp", "memory", "nvtx", "random", "streams"):
+        assert getattr(module, part).__name__.endswith(f".{part}")
+    with pytest.raises(AttributeError, match=r"torch\.droplet has no attribute 'nonsense'$"):
+        _ = module.nonsense
+    assert module._initialized is True
+
+
+def test_properties(module: ModuleType) -> None:
+    properties = module.get_device_properties("droplet:1")
+    assert properties.name == module.get_device_name() == "droplet"
+    assert (properties.major, properties.minor) == module.get_device_capability()
+    assert properties.total_memory == module.mem_get_info(1)[1] > 0
+    assert torch.bfloat16 in torch.accelerator.get_device_capability()["supported_dtypes"]
+    assert module.can_device_access_peer(0, 1) and not module.can_device_access_peer(0, 0)
+    with pytest.raises(ValueError, match="Expected a droplet device, but got: cpu"):
+        module.synchronize("cpu")
+    module.set_sync_debug_mode("default")
+    with pytest.raises(RuntimeError, match="does not report"):
+        module.set_sync_debug_mode("error")
+
+
+def test_streams(module: ModuleType) -> None:
+    default = module.default_stream()
+    assert default == module.current_stream() and default.stream_id == 0
+    other = module.Stream()
+    with module.stream(other), module.StreamContext(None):
+        assert module.current_stream() == other and not module.is_current_stream_capturing()
+    assert module.current_stream() == default
+    module.set_stream(None)
+    assert module.current_stream() == default
+
+
+def test_streams_come_from_a_pool(module: ModuleType) -> None:
+    ids = {module.Stream().stream_id for _ in range(300)}
+    assert len(ids) == 32 and 0 not in ids
+
+
+def test_memory_statistics(module: ModuleType) -> None:
+    module.empty_cache()
+    held = module.memory_allocated()
+    module.reset_peak_memory_stats()
+    tensor = torch.empty(1 << 20, dtype=torch.uint8, device="droplet")
+    assert module.memory_allocated() - held == 1 << 20 == module.max_memory_allocated() - held
+    nested = module.memory_stats_as_nested_dict()
+    assert nested["allocated_bytes"]["all"]["current"] == module.memory_stats()["allocated_bytes.all.current"]
+    assert "Allocated memory" in module.memory_summary() and "segments" not in module.memory_summary(abbreviated=True)
+    del tensor
+    assert module.memory_allocated() == held and module.max_memory_allocated() >= held + (1 << 20)
+    module.reset_max_memory_allocated()
+    assert module.max_memory_allocated() == held
+    free, total = module.mem_get_info()
+    assert module.device_memory_used() == total - free
+
+
+def test_a_process_gets_its_fraction_of_the_memory(module: ModuleType) -> None:
+    module.empty_cache()
+    total = module.mem_get_info(1)[1]
+    module.set_per_process_memory_fraction(0.25, 1)
+    try:
+        assert module.get_per_process_memory_fraction(1) == 0.25
+        with pytest.raises(torch.OutOfMemoryError):
+            torch.empty(total // 2, dtype=torch.uint8, device="droplet:1")
+    finally:
+        module.set_per_process_memory_fraction(1.0, 1)
+    assert torch.empty(total // 2, dtype=torch.uint8, device="droplet:1").numel() == total // 2
+    module.empty_cache()
+    with pytest.raises(ValueError, match="Invalid fraction value: 2"):
+        module.set_per_process_memory_fraction(2)
+
+
+def test_a_tensor_of_nearly_all_memory(module: ModuleType) -> None:
+    module.empty_cache()
+    free, total = module.mem_get_info(1)
+    assert free == total
+    tensor = torch.empty(total - total // 20, dtype=torch.uint8, device="droplet:1")  # its rounded size is beyond it
+    assert tensor.device.index == 1
+    del tensor
+    module.empty_cache()
+
+
+def test_pinned_memory_has_statistics_and_a_cache_to_empty(module: ModuleType) -> None:
+    before = module.host_memory_stats()["active_bytes.current"]
+    tensor = torch.ones(1000).pin_memory()
+    assert tensor.is_pinned()
+    assert module.host_memory_stats_as_nested_dict()["active_bytes"]["current"] == before + 4000
+    torch.accelerator.empty_host_cache()
+    del tensor
+    assert module.host_memory_stats()["active_bytes.current"] == before
+
+
+def test_random_states(module: ModuleType) -> None:
+    assert len(module.default_generators) == module.device_count() == len(module.get_rng_state_all())
+    module.manual_seed_all(5)
+    state = module.random.get_rng_state()
+    first = torch.rand(3, device="droplet").tolist()
+    module.set_rng_state(state)
+    assert torch.rand(3, device="droplet").tolist() == first
+    assert [generator.initial_seed() for generator in module.default_generators] == [5, 5]
+
+
+def test_mixed_precision_by_its_old_names(module: ModuleType) -> None:
+    layer = torch.nn.Linear(4, 4).to("droplet")
+    with module.amp.autocast(dtype=torch.bfloat16):
+        assert layer(torch.ones(1, 4, device="droplet")).dtype == torch.bfloat16
+    scaler = module.amp.GradScaler()
+    assert scaler.scale(torch.ones((), device="droplet")).item() == 65536.0
+    assert module.amp.custom_fwd(lambda *_: 1) is not None and module.amp.custom_bwd()(lambda *_: 1) is not None
+
+
+def test_ranges(module: ModuleType) -> None:
+    with torch.profiler.profile() as profile:
+        assert [module.nvtx.range_push("outer"), module.nvtx.range_push("inner")] == [0, 1]
+        assert [module.nvtx.range_pop(), module.nvtx.range_pop(), module.nvtx.range_pop()] == [1, 0, -2]
+        with module.nvtx.range("step {}", 3):
+            module.nvtx.mark("now")
+        module.nvtx.range_end(module.nvtx.range_start("free"))
+    assert {"outer", "inner", "step 3", "now", "free"} <= {event.key for event in profile.key_averages()}
+
+
+def test_the_table_in_the_documentation_is_current(module: ModuleType) -> None:
+    import device_module_parity
+
+    for name in device_module_parity.PAGES:
+        page = (device_module_parity.ROOT / name).read_text(encoding="utf-8")
+        assert page == device_module_parity.with_table(page, device_module_parity.table()), (
+            f"{name}: run tools/device_module_parity.py"
+        )

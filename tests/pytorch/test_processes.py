@@ -1,0 +1,81 @@
+"""What a process of its own shows: the order of imports, children, and threads that outlive the interpreter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+
+def run(backend: Any, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **backend.environment(), "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("autoload", ["0", "1"])
+def test_the_package_may_be_imported_before_torch(autoload: str, backend: Any) -> None:
+    program = "import torch_droplet, torch; print(torch.ones(2, device='droplet').sum().item())"
+    done = run(backend, program, TORCH_DEVICE_BACKEND_AUTOLOAD=autoload)
+    assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr
+
+
+def test_a_child_after_the_first_use_says_what_to_do(backend: Any) -> None:
+    program = """
+import os, torch, torch_droplet
+x = torch.ones(2, device="droplet")
+child = os.fork()
+if child == 0:
+    for use in (lambda: x + 1, lambda: x.cpu(), lambda: torch.empty(3, device="droplet"), torch.droplet.synchronize):
+        try:
+            use()
+        except RuntimeError as error:
+            assert "Cannot re-initialize droplet in forked subprocess" in str(error), error
+            assert "'spawn' start method" in str(error)
+        else:
+            raise AssertionError("a child used the device")
+    assert torch.droplet._is_in_bad_fork() and not torch.droplet.is_initialized()
+    torch.manual_seed(1)
+    del x
+    print("child", flush=True)
+else:
+    assert os.waitpid(child, 0)[1] == 0
+    print("parent", (x + 1).sum().item())
+"""
+    done = run(backend, program)
+    assert (done.returncode, done.stdout) == (0, "child\nparent 4.0\n"), done.stderr
+
+
+def test_a_child_before_the_first_use_has_the_device(backend: Any) -> None:
+    program = """
+import os, torch, torch_droplet
+child = os.fork()
+print(torch.ones(2, device="droplet").sum().item(), flush=True)
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    done = run(backend, program)
+    assert (done.returncode, done.stdout) == (0, "2.0\n2.0\n"), done.stderr
+
+
+def test_a_daemon_thread_does_not_disturb_the_end(backend: Any) -> None:
+    program = """
+import threading, time, torch, torch_droplet
+def work():
+    x = torch.ones(64, 64, device="droplet")
+    while True:
+        x = torch.tanh(x @ x)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.5)
+print("end")
+"""
+    done = run(backend, program)
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
