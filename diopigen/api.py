@@ -15,6 +15,7 @@ from diopigen.emit.plan import Plan, merge_plans
 from diopigen.ir.load import Loaded, load_interface
 from diopigen.ir.model import Interface
 from diopigen.ir.models import Model, load_models
+from diopigen.package import package_data
 
 RULES = {"unknown-target": "A target that is named is one of those that diopigen generates."}
 
@@ -34,13 +35,6 @@ class Workspace:
         folder, _, rest = name.partition("/")
         roots = {"specs": self.spec, "templates": self.templates}
         return (roots[folder] / rest if folder in roots else Path(name)).absolute()
-
-
-def package_data(name: str) -> Path:
-    """A folder that is distributed with the package: next to it in a checkout, inside it in a wheel."""
-    package = Path(__file__).parent
-    inside = package / "_data" / name
-    return inside if inside.is_dir() else package.parent / name
 
 
 def workspace(spec: str | None = None, templates: str | None = None) -> Workspace:

@@ -43,9 +43,9 @@ def scaffold(
     up to date. Files that are yours (all but generated/, include/, runtime/, test/operators.inc and vendor.json) are
     written once and never touched again.
     """
-    from diopigen import api
     from diopigen.emit.vendor.selection import Selection, require_vendor_name
     from diopigen.output.check import listing
+    from diopigen.package import package_data
     from diopigen.vendor.scaffold import scaffold as run
 
     require_vendor_name(vendor)
@@ -55,7 +55,7 @@ def scaffold(
     done = run(
         interface,
         session.workspace(),
-        api.package_data("runtime"),
+        package_data("runtime"),
         vendor,
         Path(out),
         session.sink,

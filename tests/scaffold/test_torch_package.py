@@ -9,6 +9,7 @@ import pytest
 
 from diopigen import api
 from diopigen.diagnostics import Sink
+from diopigen.package import package_data
 from diopigen.vendor.scaffold import Scaffolded, scaffold
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +19,7 @@ EXAMPLE = ROOT / "examples/droplet/torch_droplet"
 def _scaffolded(root: Path, *, torch: bool) -> Scaffolded:
     where, sink = api.workspace(), Sink()
     interface = api.load(where, sink, check=False).interface
-    done = scaffold(interface, where, api.package_data("runtime"), "droplet", root, sink, torch=torch)
+    done = scaffold(interface, where, package_data("runtime"), "droplet", root, sink, torch=torch)
     assert sink.sorted() == []
     return done
 

@@ -15,9 +15,10 @@ from diopigen.conformance.mutation.forwarding import forwarding
 from diopigen.diagnostics import failure
 from diopigen.emit.c.headers import emit as emit_headers
 from diopigen.ir.model import Interface
+from diopigen.package import package_data
 
 LIBRARY_NAME = "libdiopi_mutant.so"
-SOURCES = Path(__file__).with_name("library")
+SOURCES = package_data("runtime") / "mutation"
 FAULTS = SOURCES / "faults"
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fno-math-errno", "-Wall", "-Wextra", "-Werror")
 

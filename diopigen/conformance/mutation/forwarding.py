@@ -1,4 +1,4 @@
-"""The C++ that forwards every function of an interface through `library/`, where faults are injected."""
+"""The C++ that forwards every function of an interface through runtime/mutation, where faults are injected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPES = {
     "char *": "text",
     "diopiGeneratorHandle_t": "generator",
 }
-"""The words of `library/signature.h` for C types, where the type says enough."""
+"""The words of `runtime/mutation/signature.h` for C types, where the type says enough."""
 _KINDS = {"tensors": "tensors", "new_tensor": "newTensor", "new_tensors": "newTensors", "generators": "generators"}
 _ROLES = {"in": "in", "inout": "inout", "out": "out", "partial_out": "partialOut"}
 

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult
-from diopigen.conformance.mutation.build import build
+from diopigen.conformance.mutation.build import FAULTS, build
 from diopigen.conformance.mutation.campaign import chosen, counters, mutants
 from diopigen.conformance.mutation.model import Mutant
 from diopigen.conformance.run.runner import run
 from diopigen.conformance.variants.model import Report, Verdict
 from diopigen.ir.model import Interface
 
-SOURCES = Path(__file__).with_name("library")
+SOURCES = FAULTS.with_name("variants")
 Progress = Callable[[int, int, Verdict], None]
 """Called after each variant with the number done, the number of all, and what came of it."""
 
