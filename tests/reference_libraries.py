@@ -1,5 +1,5 @@
 """What the reference libraries cover, by rule: every function of the interface proper, and those of extensions that
-have an oracle. The libraries have no list: a function without a kernel answers diopiNoImplement."""
+have an oracle. The libraries have no list: a function without a kernel returns diopiNoImplement."""
 
 from __future__ import annotations
 

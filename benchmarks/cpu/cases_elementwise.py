@@ -284,7 +284,7 @@ OF_INTEGERS = {
     "diopiNeg", "diopiAbs", "diopiAdd", "diopiMul", "diopiMaximum", "diopiLt", "diopiWhere", "diopiCopyInp",
     "diopiLogicalAnd",
 }  # fmt: skip
-OF_TRUTHS = {"diopiLogicalAnd", "diopiLogicalOr", "diopiLogicalNot", "diopiWhere", "diopiCopyInp", "diopiEq"}
+ON_BOOLS = {"diopiLogicalAnd", "diopiLogicalOr", "diopiLogicalNot", "diopiWhere", "diopiCopyInp", "diopiEq"}
 BITWISE = [
     _binary("diopiBitwiseAnd", torch.bitwise_and),
     _binary("diopiBitwiseOr", torch.bitwise_or),
@@ -296,7 +296,7 @@ OTHER_DTYPES = {
     torch.bfloat16: [entry for entry in FLOAT32 if entry.name in OF_FLOATS],
     torch.int64: [*(entry for entry in FLOAT32 if entry.name in OF_INTEGERS), *BITWISE],
     torch.int32: [*(entry for entry in FLOAT32 if entry.name in OF_INTEGERS), *BITWISE],
-    torch.bool: [entry for entry in FLOAT32 if entry.name in OF_TRUTHS],
+    torch.bool: [entry for entry in FLOAT32 if entry.name in ON_BOOLS],
 }
 CASTS = [
     (torch.float32, torch.float16), (torch.float16, torch.float32), (torch.float32, torch.bfloat16),

@@ -126,7 +126,7 @@ class Device:
 
     @staticmethod
     def truth(value: bool) -> Any:
-        """A pointer to an optional truth value."""
+        """A pointer to an optional bool."""
         return ctypes.pointer(ctypes.c_bool(value))
 
     def generator(self, seed: int) -> ctypes.c_void_p:

@@ -165,7 +165,7 @@ class _Checker:
 
 
 def _words(kind: str) -> str:
-    return {"bool": "a truth value", "number": "a number", "complex": "a complex number", "text": "a text"}.get(
+    return {"bool": "a bool", "number": "a number", "complex": "a complex number", "text": "a text"}.get(
         kind, f"a {kind}"
     )
 

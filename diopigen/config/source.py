@@ -27,7 +27,7 @@ _NO_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
 _LONE_RETURN = re.compile("\r(?!\n)")
 _BEFORE_QUOTE = " \t[{,"
 
-# Words that some YAML readers take for a truth value, with a form as long that is read alike by ours. `True` is the
+# Words that some YAML readers take for a bool, with a form as long that is read alike by ours. `True` is the
 # same in YAML 1.1 and 1.2, so that it needs no word of warning.
 _TRUTH = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "Null": "null", "NULL": "null"}
 _SWITCH = {"yes": "yEs", "no": "nO", "on": "oN", "off": "oFf"}
@@ -189,7 +189,7 @@ def _placed(finding: Diagnostic, source: Source) -> Diagnostic:
 
 
 def _put_words_right(source: Source, findings: list[Diagnostic], report: Reporter) -> bool:
-    """Replaces words for truth values by words that are read alike everywhere; whether there was one."""
+    """Replaces words for bools by words that are read alike everywhere; whether there was one."""
     replaced = False
     lines = source.text.split("\n")
     for finding in findings:
@@ -201,7 +201,7 @@ def _put_words_right(source: Source, findings: list[Diagnostic], report: Reporte
         if new is None:
             continue
         if word not in _TRUTH:
-            message = f"'{word}' is text to some YAML readers and a truth value to others"
+            message = f"'{word}' is text to some YAML readers and a bool to others"
             value = str(SWITCHES[new]).lower()
             report("config-yaml-word", message, source.place(span), fix=f"write {value}")
         source.replace(span.line, span.column, word, new)

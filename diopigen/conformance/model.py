@@ -93,7 +93,7 @@ OUTCOMES: dict[str, str] = {
     "failed": "the result, the status or the memory around it is wrong",
     "crashed": "the process ended during the call",
     "hung": "the call did not return within the time limit",
-    "unimplemented": "the library answers diopiNoImplement or asks for the CPU",
+    "unimplemented": "the library returns diopiNoImplement or asks for the CPU",
     "missing": "the library exports no such function",
     "uncovered": "the call succeeded, but no oracle knows the right values",
     "inapplicable": "the library's only device is the host, so that nothing can be on the wrong one",

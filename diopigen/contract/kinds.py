@@ -19,7 +19,7 @@ from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Tex
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _WORDS = {
-    "bool": "a truth value", "number": "a number", "list": "a list", "bools": "truth values of a list",
+    "bool": "a bool", "number": "a number", "list": "a list", "bools": "a list of bools",
     "dtype": "a dtype", "text": "a text", "tensor": "a tensor", "tensors": "an array of tensors",
     "items": "a list or an array of tensors", "indices": "an array of tensors", "numbers": "a number or a list",
     "scalar": "a scalar", "none": "a parameter that predicates cannot read",
@@ -49,7 +49,7 @@ class Kinds:
     """Where a predicate reads the elements of a tensor."""
 
     def check(self, predicate: Expression, *, by_kernel: bool) -> None:
-        """Infers the kind of a whole predicate, which has to be a truth value, and reads elements exactly where
+        """Infers the kind of a whole predicate, which has to be a bool, and reads elements exactly where
         `by_kernel` says so."""
         self._need("bool", self.infer(predicate), predicate)
         if self.faults:

@@ -41,7 +41,7 @@ FLOAT_FUNCTIONS = frozenset(
 )  # fmt: skip
 """Functions that compute integral operands as float32."""
 
-_TRUTHS = frozenset({"isnan", "isinf", "isfinite", "is_integral", "to_bool"})
+_PREDICATES = frozenset({"isnan", "isinf", "isfinite", "is_integral", "to_bool"})
 _REAL_PARTS = frozenset({"abs", "real", "imag"})
 _PAIRS = frozenset({"complex", "polar"})
 
@@ -381,7 +381,7 @@ class ElementPrinter:
             return self.element(arguments[0])
         arguments = [self.element(argument) for argument in arguments]
         text = f"{self.backend.name(function)}({', '.join(argument.text for argument in arguments)})"
-        if function in _TRUTHS:
+        if function in _PREDICATES:
             return Printed(text, "truth")
         if function in _REAL_PARTS and self.has_complex:
             return Printed(text, "real")
@@ -425,7 +425,7 @@ def needs_float(expression: Expression, printer: ElementPrinter, lets: Mapping[s
             return _either(first, second)
         condition = printer.host.show(expression.arguments[0])
         return _chosen(condition, first, second)
-    if expression.function in ("is_null", "index", "linear_index") or expression.function in _TRUTHS:
+    if expression.function in ("is_null", "index", "linear_index") or expression.function in _PREDICATES:
         return False
     found: bool | str = False
     for argument in expression.arguments:

@@ -61,7 +61,7 @@ def fit(statements: list[Statement], printer: ElementPrinter, position: int, ind
 
 
 def as_stored(printer: ElementPrinter, printed: Printed) -> Printed:
-    """A value as it is stored: truth values as Bool, whole numbers as T."""
+    """A value as it is stored: bools as Bool, whole numbers as T."""
     if printed.kind == "truth":
         return Printed(f"Bool({printed.text})", "truth")
     return printer.element(printed) if printed.kind in ("whole", "float") else printed

@@ -71,7 +71,7 @@ def direction_tag(param: Parameter) -> str:
 
 
 def constraint_text(constraint: Constraint) -> str:
-    """A constraint with its id and the status that answers a breach."""
+    """A constraint with its id and the status that a violation returns."""
     return f"{constraint.id}: {constraint.text.rstrip('.')} (else {constraint.error})."
 
 

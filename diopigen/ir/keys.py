@@ -27,7 +27,7 @@ from diopigen.spec.interval import INFINITY, Interval, is_interval, parse_interv
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 ERROR = "diopiErrorOccurred"
-"""What answers a violation of a key. Another status needs a constraint."""
+"""The status that a violation of a key returns. Another status needs a constraint."""
 
 KEY_TYPES: Mapping[str, frozenset[str]] = {
     "rank": frozenset({"tensor", "tensors"}),

@@ -175,7 +175,7 @@ class RecipeReader:
             return self._fault(f"the tensor '{param.name}' needs a shape", node.span, "add 'shape'")
         if values_node is not None and not isinstance(values, Drawn):
             if not _is_numeric(values):
-                return self._fault(f"the values of '{param.name}' are numbers or truth values", values_node.span)
+                return self._fault(f"the values of '{param.name}' are numbers or bools", values_node.span)
             if isinstance(values, tuple) and _shape_of(values) != shape:
                 message = f"the values of '{param.name}' do not have the shape {list(shape)}"
                 return self._fault(message, values_node.span, "leave 'shape' out, or correct the values")

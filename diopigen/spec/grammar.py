@@ -89,7 +89,7 @@ CONSTRAINT = RecordShape(
             TextShape(choices=("by call", "by kernel", "by library")),
             "who can evaluate it: by kernel where it reads elements, by library where no predicate says it",
         ),
-        "error": Field(WORD, "the diopiError_t value that answers a breach", required=True),
+        "error": Field(WORD, "the diopiError_t value that a violation returns", required=True),
         "case": Field(RECIPE, "arguments that break it"),
         "untestable": Field(TEXT, "why no case can be written"),
     },

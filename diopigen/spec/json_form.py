@@ -17,7 +17,7 @@ from diopigen.diagnostics import Span, failure
 from diopigen.spec.text_file import read_regular, unreadable
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_KINDS = {bool: "a truth value", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
+_KINDS = {bool: "a bool", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
 
 
 class FormFault(ValueError):
@@ -85,7 +85,7 @@ class Form:
 
     def truth(self) -> bool:
         if not isinstance(self.value, bool):
-            raise self.fault("a truth value")
+            raise self.fault("a bool")
         return self.value
 
     def fault(self, expected: str) -> FormFault:

@@ -17,7 +17,7 @@ STATES: Mapping[str, str] = {
     "shim": "a kernel of the vendor, behind conversions of dtype or layout",
     "composite": "made of other operators",
     "fallback": "the reference library, through host memory",
-    "missing": "nobody: calls answer diopiNoImplement",
+    "missing": "nobody: calls return diopiNoImplement",
 }
 """Who serves an operator, the best first."""
 

@@ -28,8 +28,8 @@ bool Evaluator::ofLists(const Node& node, Value& result) const {
         result = Value::of(first.tensors.count);
         return true;
     }
-    const bool ofTruths = node.function >= Fn::all && node.function <= Fn::count;
-    if (ofTruths) {
+    const bool ofBools = node.function >= Fn::all && node.function <= Fn::count;
+    if (ofBools) {
         if (!plain(child(node, 0), first)) {
             return false;
         }

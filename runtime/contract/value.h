@@ -54,7 +54,7 @@ struct Value {
     const char* text = nullptr;
     const TensorView* tensor = nullptr;
     TensorArray tensors;
-    std::vector<Number> list;  // of kList; truth values of kBools
+    std::vector<Number> list;  // of kList; bools of kBools
 
     static Value of(bool value);
     static Value of(int64_t value);

@@ -98,7 +98,7 @@ class Bound:
     mutated: dict[str, Any]
 
     def run(self) -> dict[str, Any]:
-        """The results by parameter: tensors, lists of them, or a truth value."""
+        """The results by parameter: tensors, lists of them, or a bool."""
         found = self.overload(*self.arguments, **self.keywords)
         if isinstance(found, list):
             found = (found,)

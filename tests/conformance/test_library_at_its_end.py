@@ -22,7 +22,7 @@ from diopigen.diagnostics import Failure, Sink
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]
-LEAK = "finalizeLibrary answers 3, not 0 (80 allocations were never freed)"
+LEAK = "finalizeLibrary returns 3, not 0 (80 allocations were never freed)"
 
 
 @pytest.fixture
@@ -101,21 +101,21 @@ def results_with(*endings: Ending, shard: str = "") -> Results:
     return Results((CaseResult(case, "passed", 0.5),), 0.5, 0, "libx.so", counts={"passed": 1}, endings=endings)
 
 
-TWO = (Ending("finalizeLibrary answers 4, not 0", "leak at <0x7f01>\nof 16 bytes"), Ending("the process ended"))
+TWO = (Ending("finalizeLibrary returns 4, not 0", "leak at <0x7f01>\nof 16 bytes"), Ending("the process ended"))
 
 
 def test_all_forms_of_a_report_name_it(interface: Interface, tmp_path: Path) -> None:
     results = results_with(*TWO)
     page = text(results)
-    assert "LIBRARY finalizeLibrary answers 4, not 0\n  leak at <0x7f01>\n  of 16 bytes\n" in page
+    assert "LIBRARY finalizeLibrary returns 4, not 0\n  leak at <0x7f01>\n  of 16 bytes\n" in page
     assert page.endswith("1 passed; 2 processes did not end properly\n")
     assert json.loads(to_json(results))["endings"][0] == {
-        "message": "finalizeLibrary answers 4, not 0", "printed": "leak at <0x7f01>\nof 16 bytes",
+        "message": "finalizeLibrary returns 4, not 0", "printed": "leak at <0x7f01>\nof 16 bytes",
     }  # fmt: skip
     suites = {suite.get("name"): suite for suite in ElementTree.fromstring(to_junit(results).partition("?>")[2])}
     assert (suites["library"].get("tests"), suites["library"].get("errors")) == ("2", "2")
     error = suites["library"][0][0]
-    assert (error.tag, error.get("message")) == ("error", "finalizeLibrary answers 4, not 0")
+    assert (error.tag, error.get("message")) == ("error", "finalizeLibrary returns 4, not 0")
     assert error.text is not None and "leak at <0x7f01>" in error.text
     html = to_html(results, interface, workspace().templates)
     assert '<div class="verdict bad">' in html and "No case failed; 2 processes did not end properly" in html

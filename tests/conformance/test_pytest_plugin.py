@@ -133,5 +133,5 @@ def test_what_goes_wrong_when_the_library_is_left_fails_the_run(
 ) -> None:
     done = pytest_run(tmp_path, *library(tiny_library, runtime), *ADD, "--diopi-dtype", "int32", fault="leak")
     assert done.returncode == 1
-    assert "after the last case: LIBRARY finalizeLibrary answers 3, not 0" in done.stdout
+    assert "after the last case: LIBRARY finalizeLibrary returns 3, not 0" in done.stdout
     assert "tiny: leak 1 of 80" in done.stdout and "Traceback" not in done.stdout

@@ -76,13 +76,13 @@ def test_argmax_any_all(cpu: CpuLibrary) -> None:
     whole = np.zeros((), np.int64)
     cpu.call("diopiArgmax", whole, x, None, False)
     assert whole == 3
-    truths = np.array([[0, 2, 0], [0, 0, 0], [1, 1, 1]], np.int32)
+    bools = np.array([[0, 2, 0], [0, 0, 0], [1, 1, 1]], np.int32)
     answers = np.zeros(3, bool)
-    cpu.call("diopiAny", answers, truths, 1)
+    cpu.call("diopiAny", answers, bools, 1)
     assert answers.tolist() == [True, False, True]
-    cpu.call("diopiAll", answers, truths, -1)
+    cpu.call("diopiAll", answers, bools, -1)
     assert answers.tolist() == [False, False, True]
-    status, text = cpu.status("diopiAny", answers, truths, 2)
+    status, text = cpu.status("diopiAny", answers, bools, 2)
     rule = "dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d"
     assert (status, text) == (ERROR_OCCURRED, f"diopiAny: dim.dim_of: {rule} (input=int32[3, 3], dim=2)")
     status, text = cpu.status("diopiSum", np.zeros(3, np.float32), x, [1, -1])

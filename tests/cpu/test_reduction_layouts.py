@@ -81,14 +81,14 @@ def test_places(cpu: CpuLibrary, x: Array, dims: list[int], dtype: Any) -> None:
 
 
 @pytest.mark.parametrize(("x", "dims"), [case for case in CASES if len(case.values[1]) <= 1])
-def test_truths(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
+def test_any_and_all(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
     dim = dims[0] if dims else None
     out = np.zeros(x.max(axis=dim).shape, np.bool_)
-    for truths in (x == 19, x != 19, np.zeros(x.shape, np.bool_), np.ones(x.shape, np.bool_)):
-        cpu.call("diopiAny", out, truths, dim)
-        np.testing.assert_array_equal(out, truths.any(axis=dim))
-        cpu.call("diopiAll", out, truths, dim)
-        np.testing.assert_array_equal(out, truths.all(axis=dim))
+    for bools in (x == 19, x != 19, np.zeros(x.shape, np.bool_), np.ones(x.shape, np.bool_)):
+        cpu.call("diopiAny", out, bools, dim)
+        np.testing.assert_array_equal(out, bools.any(axis=dim))
+        cpu.call("diopiAll", out, bools, dim)
+        np.testing.assert_array_equal(out, bools.all(axis=dim))
 
 
 @pytest.mark.parametrize(("x", "dims"), [case for case in CASES if len(case.values[1]) == 1])

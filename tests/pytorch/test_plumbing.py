@@ -98,7 +98,7 @@ def test_the_profiler_records_what_the_device_did(droplet: Any, tmp_path: Path) 
 
 def test_an_error_names_operator_function_and_reason(droplet: Any) -> None:
     table, rows = torch.ones(3, 2, device=droplet), torch.tensor([[0, 7]], device=droplet)
-    with pytest.raises(RuntimeError, match=r"aten::gather(\.out)?: diopiGather answers \d+: diopiGather: .*index"):
+    with pytest.raises(RuntimeError, match=r"aten::gather(\.out)?: diopiGather returns \d+: diopiGather: .*index"):
         torch.gather(table, 0, rows)
     assert (table + 1).sum().item() == 12
 

@@ -72,7 +72,7 @@ def test_a_leak_fails_a_run_in_which_no_case_fails(plain: Path, tmp_path: Path) 
     assert failures(found) == []
     (ending,) = found["endings"]
     leaks = len(found["cases"])
-    assert ending["message"].startswith("finalizeLibrary answers ")
+    assert ending["message"].startswith("finalizeLibrary returns ")
     assert f"(leak: {leaks} allocations with {640 * leaks} bytes were never freed)" in ending["message"]
     assert "diopi-sim: leak: memory was never freed" in ending["printed"]
     assert "diopiRelu" in ending["printed"], "where it was allocated"

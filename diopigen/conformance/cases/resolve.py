@@ -28,7 +28,7 @@ _FOLLOWS = "follows from its rule"
 
 
 def number(value: Any, param: Parameter) -> Number:
-    """A scalar argument as frameworks pass it, a float64 or an int64; a truth value as a bool where the list of the
+    """A scalar argument as frameworks pass it, a float64 or an int64; a Python bool as a bool where the list of the
     parameter has that."""
     if isinstance(value, bool) and isinstance(param.dtype, DtypeList) and "bool" in param.dtype.dtypes:
         return Number(int(value), "bool")

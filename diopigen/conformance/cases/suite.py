@@ -11,7 +11,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from diopigen.collection import no_collection
-from diopigen.conformance.cases import axes, boundary, layouts, reach, refusals, truths, variations
+from diopigen.conformance.cases import axes, bool_scalars, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.cases.models import is_small, model_cases
@@ -150,7 +150,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     made += layouts.cases(function, resolver, recipes)
     made += variations.cases(function, resolver, recipes)
     made += boundary.cases(function, resolver, recipes)
-    made += truths.cases(function, resolver, recipes)
+    made += bool_scalars.cases(function, resolver, recipes)
     made += _distribution_cases(function, resolver, recipes)
     made += list(reach.cases(function, resolver, recipes, made))
     for case in (

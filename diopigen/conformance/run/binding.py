@@ -138,7 +138,7 @@ class Host:
         """Calls a host function. Raises `HostError` with the runtime's text where it does not succeed."""
         status = self.functions[name](*arguments)
         if status != 0:
-            raise HostError(f"{name} answers status {status}: {self.error_text()}")
+            raise HostError(f"{name} returns status {status}: {self.error_text()}")
 
     def status(self, name: str, *arguments: Any) -> int:
         """Calls a host function and gives its status."""

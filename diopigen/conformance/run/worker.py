@@ -152,7 +152,7 @@ def _end(executor: Executor, library: Library, answers: BinaryIO) -> int:
         executor.arena.close()
         before = library.text("diopiGetLastErrorString")
         status = library.close()
-        wrong = f"finalizeLibrary answers {status}, not 0" if status else ""
+        wrong = f"finalizeLibrary returns {status}, not 0" if status else ""
         said = library.text("diopiGetLastErrorString") if status else ""
         wrong += f" ({said})" if said and said != before else ""
     except HostError as error:

@@ -53,7 +53,7 @@ class Form:
     table: str
 
     def types(self, truth: str = "Bool") -> dict[str, str]:
-        """The C++ types by kind; truth values have another one in memory than in an expression."""
+        """The C++ types by kind; bools have another one in memory than in an expression."""
         return {"element": "T", "real": "Real<T>", "truth": truth, "pair": self.backend.pair, "whole": "int64_t"}
 
 

@@ -153,13 +153,13 @@ def _kernel(function: Function) -> KernelText:
     for name, formula in kernel.lets:
         statements.append(Statement(name, formula.expression))
         printer.lets[name] = fit(statements, printer, len(statements) - 1, 8)
-    truths = set()
+    bools = set()
     for k, (name, formula) in enumerate(kernel.results):
         statements.append(Statement(f"results[{k}]", formula.expression, is_store=True))
         kind = fit(statements, printer, len(statements) - 1, 8)
         if kind not in ("element", "truth"):
             raise Inexpressible(f"a result of the kind '{kind}'")
-        truths |= {name} if kind == "truth" else set()
+        bools |= {name} if kind == "truth" else set()
     lines = [_operand_line(k, param) for k, param in enumerate(operands)]
     lines += [_constant_line(constant) for constant in printer.constants]
     for statement in statements:
@@ -173,7 +173,7 @@ def _kernel(function: Function) -> KernelText:
         len(kernel.results),
         [f"{_MEMBERS[constant.kind]} {constant.name}_;" for constant in printer.constants],
         lines,
-        _function_text(function, host, operands, printer.constants, truths),
+        _function_text(function, host, operands, printer.constants, bools),
     )
 
 
@@ -193,7 +193,7 @@ def _function_text(
     host: HostPrinter,
     operands: list[Parameter],
     constants: list[Constant],
-    truths: set[str],
+    bools: set[str],
 ) -> str:
     """The operator: its plain arguments are checked, the loop checks the tensors."""
     declared = c_function(function)
@@ -205,7 +205,7 @@ def _function_text(
     body += [f"{_INDENT}const Number {name}_number({name});" for name in numbers]
     for condition in conditions:
         body += [f"{_INDENT}if (!({condition})) {{", f"{_INDENT * 2}return diopiForceFallbackToCPU;", f"{_INDENT}}}"]
-    results = [_listed(function, name, name in truths, written=True) for name, _ in kernel.results]
+    results = [_listed(function, name, name in bools, written=True) for name, _ in kernel.results]
     read = [_listed(function, param.name, _is_mask(param), written=False) for param in operands]
     body.append(f"{_INDENT}const Results results = {{{', '.join(results)}}};")
     body.append(f"{_INDENT}const Operands operands = {{{', '.join(read)}}};")

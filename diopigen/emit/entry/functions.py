@@ -1,7 +1,7 @@
 """The functions that a library offers: each checks its arguments against the contract and calls a kernel.
 
 The same sources serve the CPU library and the CUDA library. A kernel that a library lacks is a null pointer, and its
-function answers diopiNoImplement: no list says what a library covers.
+function returns diopiNoImplement: no list says what a library covers.
 """
 
 from __future__ import annotations

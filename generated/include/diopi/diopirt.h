@@ -98,7 +98,7 @@ typedef enum diopiDtype_t {
     diopi_dtype_float32 = 9,
     /** IEEE 754 double precision. */
     diopi_dtype_float64 = 10,
-    /** Truth value of one byte that is 0 or 1. */
+    /** Bool of one byte that is 0 or 1. */
     diopi_dtype_bool = 11,
     /** Upper half of single precision. */
     diopi_dtype_bfloat16 = 12,

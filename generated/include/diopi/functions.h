@@ -3142,9 +3142,9 @@ DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t i
  * @brief Whether input and other are both true; every value but zero counts as true.
  * @note Source: torch.logical_and. NaN is true, and -0.0 is false.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
- * @param[in] input The first operand, taken as a truth value. Dtype: any.
- * @param[in] other The second operand, taken as a truth value. Dtype: any.
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
+ * @param[in] input The first operand, taken as a bool. Dtype: any.
+ * @param[in] other The second operand, taken as a bool. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: logical_and.out, logical_and
  * @since 1.0
@@ -3156,8 +3156,8 @@ DIOPI_API diopiError_t diopiLogicalAnd(diopiContextHandle_t ctx, diopiTensorHand
  * @brief Replaces input by 1 where input and other are both true and by 0 elsewhere, in its own dtype.
  * @note Source: torch.logical_and. NaN is true, and -0.0 is false.
  * @param[in] ctx Context of the call.
- * @param[in,out] input The first operand, taken as a truth value. Dtype: any.
- * @param[in] other The second operand, taken as a truth value. Dtype: any. Shape: broadcastable(input).
+ * @param[in,out] input The first operand, taken as a bool. Dtype: any.
+ * @param[in] other The second operand, taken as a bool. Dtype: any. Shape: broadcastable(input).
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: logical_and_
  * @since 1.0
@@ -3169,9 +3169,9 @@ DIOPI_API diopiError_t diopiLogicalAndInp(diopiContextHandle_t ctx, diopiTensorH
  * @brief Whether input or other is true; every value but zero counts as true.
  * @note Source: torch.logical_or. NaN is true, and -0.0 is false.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
- * @param[in] input The first operand, taken as a truth value. Dtype: any.
- * @param[in] other The second operand, taken as a truth value. Dtype: any.
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
+ * @param[in] input The first operand, taken as a bool. Dtype: any.
+ * @param[in] other The second operand, taken as a bool. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: logical_or.out, logical_or
  * @since 1.0
@@ -3183,8 +3183,8 @@ DIOPI_API diopiError_t diopiLogicalOr(diopiContextHandle_t ctx, diopiTensorHandl
  * @brief Replaces input by 1 where input or other is true and by 0 elsewhere, in its own dtype.
  * @note Source: torch.logical_or. NaN is true, and -0.0 is false.
  * @param[in] ctx Context of the call.
- * @param[in,out] input The first operand, taken as a truth value. Dtype: any.
- * @param[in] other The second operand, taken as a truth value. Dtype: any. Shape: broadcastable(input).
+ * @param[in,out] input The first operand, taken as a bool. Dtype: any.
+ * @param[in] other The second operand, taken as a bool. Dtype: any. Shape: broadcastable(input).
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: logical_or_
  * @since 1.0
@@ -3196,7 +3196,7 @@ DIOPI_API diopiError_t diopiLogicalOrInp(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Whether each element of input is zero.
  * @note Source: torch.logical_not. NaN is true, and -0.0 is false.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: same(input).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: same(input).
  * @param[in] input The operand; every value but zero counts as true. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: logical_not.out, logical_not
@@ -3345,7 +3345,7 @@ DIOPI_API diopiError_t diopiBitwiseNotInp(diopiContextHandle_t ctx, diopiTensorH
  * @note Source: torch.eq. NaN equals nothing. Both sides are promoted first, so an int64 is compared with a floating
  *       number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: any.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3374,7 +3374,7 @@ DIOPI_API diopiError_t diopiEqInpScalar(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: torch.eq. NaN equals nothing. Both sides are promoted first, so an int64 is compared with a floating
  *       number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: any.
  * @param[in] other The right side of the comparison. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
@@ -3418,7 +3418,7 @@ DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out, diopiCons
  * @note Source: torch.ne. NaN differs from everything. Both sides are promoted first, so an int64 is compared with a
  *       floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: any.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3447,7 +3447,7 @@ DIOPI_API diopiError_t diopiNeInpScalar(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: torch.ne. NaN differs from everything. Both sides are promoted first, so an int64 is compared with a
  *       floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: any.
  * @param[in] other The right side of the comparison. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
@@ -3475,7 +3475,7 @@ DIOPI_API diopiError_t diopiNeInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @note Source: torch.ge. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3504,7 +3504,7 @@ DIOPI_API diopiError_t diopiGeInpScalar(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: torch.ge. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3532,7 +3532,7 @@ DIOPI_API diopiError_t diopiGeInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @note Source: torch.gt. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3561,7 +3561,7 @@ DIOPI_API diopiError_t diopiGtInpScalar(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: torch.gt. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3589,7 +3589,7 @@ DIOPI_API diopiError_t diopiGtInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @note Source: torch.le. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3618,7 +3618,7 @@ DIOPI_API diopiError_t diopiLeInpScalar(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: torch.le. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3646,7 +3646,7 @@ DIOPI_API diopiError_t diopiLeInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @note Source: torch.lt. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -3675,7 +3675,7 @@ DIOPI_API diopiError_t diopiLtInpScalar(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: torch.lt. Every comparison with NaN is false. Both sides are promoted first, so an int64 is compared
  *       with a floating number in the floating dtype.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: broadcast(input, other).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: broadcast(input, other).
  * @param[in] input The left side of the comparison. Dtype: number, bool.
  * @param[in] other The right side of the comparison. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
@@ -7220,7 +7220,7 @@ DIOPI_API diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Whether each element of input is NaN; of a complex number, whether a part is.
  * @param[in] ctx Context of the call.
- * @param[out] out The truth values. Dtype: bool. Shape: same(input).
+ * @param[out] out The results, as bools. Dtype: bool. Shape: same(input).
  * @param[in] input The values to test; integers and bools are never NaN. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: isnan

@@ -29,7 +29,7 @@ bool is_usable(const Tensor& tensor, Dtype dtype) {
 }  // namespace
 
 void* detail::dense_input(const Tensor& tensor, Dtype dtype, Buffer& buffer) {
-    // Truth values are always copied: then every byte is 0 or 1.
+    // Bools are always copied: then every byte is 0 or 1.
     if (is_usable(tensor, dtype) && tensor.data != nullptr && dtype != Dtype::kBool) {
         return tensor.data;
     }

@@ -19,12 +19,12 @@ void Elementwise::refuse_zero(int k, const char* message) const {
     }
     const Strided operand = strided(tensor, logical_order(tensor.shape, tensor.rank), tensor.rank);
     std::vector<char> gathered(static_cast<size_t>(kBlock * operand.element));
-    std::vector<char> truths(static_cast<size_t>(kBlock));
+    std::vector<char> bools(static_cast<size_t>(kBlock));
     for (int64_t start = 0; start < tensor.numel; start += kBlock) {
         const int64_t count = tensor.numel - start < kBlock ? tensor.numel - start : kBlock;
         operand.gather(start, count, gathered.data());
-        convert(tensor.dtype, gathered.data(), Dtype::kBool, truths.data(), count);
-        require(std::memchr(truths.data(), 0, static_cast<size_t>(count)) == nullptr, message);
+        convert(tensor.dtype, gathered.data(), Dtype::kBool, bools.data(), count);
+        require(std::memchr(bools.data(), 0, static_cast<size_t>(count)) == nullptr, message);
     }
 }
 

@@ -49,7 +49,7 @@ std::optional<std::string> Comparison::compare(Function reference, Caller call, 
     const diopiError_t expected = callReference(reference, call);
     std::optional<std::string> found;
     if (status != expected) {
-        found = std::string("answers ") + nameOf(status) + ", reference " + nameOf(expected);
+        found = std::string("returns ") + nameOf(status) + ", reference " + nameOf(expected);
     } else if (status == diopiSuccess) {
         found = compareTensors();
         found = found ? found : numberDifference_;

@@ -165,7 +165,7 @@ Libraries load() {
         const int status = initialize();
         if (status != 0) {
             throw Failure(diopiErrorOccurred,
-                          "initLibrary of " + found.vendorPath + " answers " + std::to_string(status));
+                          "initLibrary of " + found.vendorPath + " returns " + std::to_string(status));
         }
     }
     found.vendorName = name == nullptr ? "" : name();

@@ -134,18 +134,18 @@ diopiError_t unsignedAsSigned(Call& call) {
 }
 
 // Of these operands only the sign or whether they are zero matters, or they are exponents whose powers wrap to zero.
-const Selector truths = named("Logical* Any All Nonzero Sign Sgn Hardtanh* PowScalar");
+const Selector bools = named("Logical* Any All Nonzero Sign Sgn Hardtanh* PowScalar");
 
 const Registration registration(
     "integer arithmetic",
     {
-        {"int64-through-float32", "int64 operands go through float32", determined() && !truths,
+        {"int64-through-float32", "int64 operands go through float32", determined() && !bools,
          integersThrough(diopi_dtype_int64, throughSingle)},
-        {"int64-through-float64", "int64 operands go through float64", determined() && !truths,
+        {"int64-through-float64", "int64 operands go through float64", determined() && !bools,
          beforehand(throughDouble)},
-        {"int32-through-float32", "int32 operands go through float32", determined() && !truths,
+        {"int32-through-float32", "int32 operands go through float32", determined() && !bools,
          integersThrough(diopi_dtype_int32, throughSingle)},
-        {"int16-through-bfloat16", "int16 operands go through bfloat16", determined() && !truths,
+        {"int16-through-bfloat16", "int16 operands go through bfloat16", determined() && !bools,
          integersThrough(diopi_dtype_int16, throughBfloat16)},
         {"int64-results-cut", "int64 results keep their lower 32 bits", determined(), afterwards([](const View& view) {
              if (view.dtype() != diopi_dtype_int64) return false;

@@ -18,7 +18,7 @@ void resizeTo(at::Tensor& out, int64_t count) {
     }
 }
 
-// The interface takes no truth values for numbers.
+// The interface takes no bools for numbers.
 Number counted(const at::Scalar& scalar) { return scalar.isBoolean() ? at::Scalar(scalar.toLong()) : scalar; }
 
 // Fills `out` from `start` on in its own dtype.

@@ -26,7 +26,7 @@ void fill(at::Tensor& out, at::ScalarType type, const at::Tensor& self, Dtypes d
     written.finish();
 }
 
-// A truth value of two tensors, whatever their dtypes are.
+// A bool of two tensors, whatever their dtypes are.
 template <typename Function>
 at::Tensor& fillTruth(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const char* name,
                       Function function) {

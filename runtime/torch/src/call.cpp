@@ -19,7 +19,7 @@ void Call::fail(const char* name, diopiError_t status) {
         throw Declined(name);
     }
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
-    throw Failed(c10::str(name, " answers ", static_cast<int>(status), text == nullptr ? "" : ": ",
+    throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
                           text == nullptr ? "" : text));
 }
 

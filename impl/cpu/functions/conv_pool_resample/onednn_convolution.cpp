@@ -115,7 +115,7 @@ struct Place {
         layout = memory::desc(sizes, kType<T>, row_major(sizes));
         data = is_read ? detail::dense_input(given, dtype_of<T>, copy) : detail::dense_output(given, dtype_of<T>, copy);
     }
-    // Stores a result, and answers true, where all of it is finite. What oneDNN makes of infinities, NaN and overflow
+    // Stores a result, and returns true, where all of it is finite. What oneDNN makes of infinities, NaN and overflow
     // follows the kernel, and so the processor: some multiply the padding, some pairs of channels that are not there.
     bool store_numbers() const {
         if (!are_finite(static_cast<const T*>(data), tensor.numel)) {

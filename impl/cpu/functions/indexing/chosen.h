@@ -9,10 +9,10 @@
 
 namespace diopi::cpu {
 
-// The bytes of a tensor of truth values, of which any but 0 is true; no copy is made where they are in order.
-inline Tensor as_bytes(const Tensor& truths) {
-    Tensor bytes = truths;
-    bytes.dtype = truths.dtype == Dtype::kBool ? Dtype::kUint8 : truths.dtype;
+// The bytes of a tensor of bools, of which any but 0 is true; no copy is made where they are in order.
+inline Tensor as_bytes(const Tensor& bools) {
+    Tensor bytes = bools;
+    bytes.dtype = bools.dtype == Dtype::kBool ? Dtype::kUint8 : bools.dtype;
     return bytes;
 }
 

@@ -5,15 +5,15 @@
 using namespace diopi::cpu;
 
 void diopi::kernels::nonzero(const NonzeroArgs& args) {
-    // What is no truth value yet becomes one: its bytes say the same.
+    // What is no bool yet is converted; a bool's bytes are used as they are.
     const bool is_truth = args.input.dtype == Dtype::kBool || args.input.dtype == Dtype::kUint8;
-    Buffer truths;
+    Buffer bools;
     Tensor source = args.input;
     const std::vector<int64_t> shape = shape_of(args.input);
     std::vector<int64_t> strides(shape.size());
     if (!is_truth) {
-        truths.allocate(args.input.numel);
-        source.data = truths.data();
+        bools.allocate(args.input.numel);
+        source.data = bools.data();
         source.dtype = Dtype::kBool;
         source.strides = strides.data();
         for (int64_t d = args.input.rank, step = 1; d-- > 0; step *= shape[d]) {

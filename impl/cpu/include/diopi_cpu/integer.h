@@ -1,4 +1,4 @@
-// Integers and truth values as kernels see them: every operation is defined for every operand.
+// Integers and bools as kernels see them: every operation is defined for every operand.
 //
 //   + - * and unary -   wrap around, as unsigned arithmetic does
 //   / // %              by zero: 0; the smallest number by -1: wraps

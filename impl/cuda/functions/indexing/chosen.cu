@@ -1,4 +1,4 @@
-// What a mask chooses: each element's number is the sum of the truth values before it.
+// What a mask chooses: each element's number is the sum of the bools before it.
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"
 #include "indexing/chosen.h"

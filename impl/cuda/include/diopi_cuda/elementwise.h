@@ -97,7 +97,7 @@ class Item {
     int64_t position_;
 };
 
-// The operands of a loop, as its text names them: inputs, '>', outputs; e is T, t a truth value, r the real part of T,
+// The operands of a loop, as its text names them: inputs, '>', outputs; e is T, t a bool, r the real part of T,
 // p a complex pair of T.
 struct Signature {
     int inputs = 0;

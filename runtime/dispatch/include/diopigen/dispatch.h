@@ -1,14 +1,14 @@
 /* The dispatch library, libdiopi_dispatch.so: every operator of the interface, whatever the vendor's library has.
  *
  * A host loads it in the place of the vendor's library. A call goes to the vendor's function where there is one. Where
- * there is none, or where it answers diopiNoImplement or diopiForceFallbackToCPU, the reference library runs it on
+ * there is none, or where it returns diopiNoImplement or diopiForceFallbackToCPU, the reference library runs it on
  * copies in host memory.
  *
  * Environment, read once, when the library is first used:
  *   DIOPI_VENDOR_LIBRARY     path of the vendor's library; libdiopi_impl.so in this one's folder
  *   DIOPI_REFERENCE_LIBRARY  path of the reference library; libdiopi_reference.so in this one's folder, where it exists
  *   DIOPI_FALLBACK           warn (the default): an operator that falls back is named once; log: every such call is;
- *                            off: what the vendor lacks answers diopiNoImplement
+ *                            off: what the vendor lacks returns diopiNoImplement
  *   DIOPI_LOG                expression: calls of these functions are written to stderr
  *   DIOPI_COMPARE            expression: these functions run on the reference library as well; differences are
  *                            reported, and the call is kept

@@ -16,7 +16,7 @@ Status forEachElement(diopiContextHandle_t ctx, const char* name, elementwise::R
                       elementwise::Operands operands, Function function) {
     using elementwise::kBroadcasts, elementwise::kOptional, elementwise::kTruth;
     Call call(ctx, name);
-    diopiDtype_t common = diopi_dtype_unsupported;  // of all but truth values
+    diopiDtype_t common = diopi_dtype_unsupported;  // of all but bools
     bool isPlain = true;
     const auto take = [&](diopiConstTensorHandle_t tensor, Access access, unsigned flags) {
         const int k = call.add(tensor, access, (flags & kOptional) != 0);

@@ -76,7 +76,7 @@ inline std::int64_t elementSize(diopiDtype_t dtype) {
     return range.kind == Kind::complexNumber ? 2 * range.bytes : range.bytes;
 }
 
-// Whether a cast can lose a value altogether. Rounding is no loss, and any value has a truth value.
+// Whether a cast can lose a value altogether. Rounding is no loss, and any value converts to a bool.
 inline bool canOverflow(diopiDtype_t from, diopiDtype_t to) {
     const Range source = rangeOf(from);
     const Range goal = rangeOf(to);

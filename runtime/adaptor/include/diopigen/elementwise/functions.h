@@ -12,7 +12,7 @@
 //     }
 //
 // A kernel computes in the floating type that it is called with. Where a tensor has another dtype or another shape than
-// its flags allow, the loop answers diopiForceFallbackToCPU before anything has happened.
+// its flags allow, the loop returns diopiForceFallbackToCPU before anything has happened.
 #ifndef DIOPIGEN_ELEMENTWISE_FUNCTIONS_H_
 #define DIOPIGEN_ELEMENTWISE_FUNCTIONS_H_
 

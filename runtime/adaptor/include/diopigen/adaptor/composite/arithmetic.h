@@ -132,7 +132,7 @@ inline Value maximum(Value left, Value right) {
     return result;
 }
 
-// Truth values of left < right, as a bool tensor or the numbers 0 and 1.
+// Bools of left < right, as a bool tensor or the numbers 0 and 1.
 inline Value operator<(Value left, Value right) {
     Composite& c = *left.owner;
     if (left.tensor == nullptr && right.tensor == nullptr) {

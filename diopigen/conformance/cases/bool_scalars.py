@@ -1,4 +1,4 @@
-"""Scalars passed as truth values, where the spec allows a bool as well as numbers: it promotes as a bool does."""
+"""Scalars passed as bools, where the spec allows a bool as well as numbers: it promotes as a bool does."""
 
 from __future__ import annotations
 
