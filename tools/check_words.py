@@ -82,14 +82,14 @@ def findings(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, int
         for match in word.pattern.finditer(text):
             if any(start <= match.start() < end for start, end in spans):
                 continue
-            line = text.count("\n", 0, match.start()) + 1
-            if (line, word.text) in waivers:
-                used.add((line, word.text))
+            found = text.count("\n", 0, match.start()) + 1
+            if (found, word.text) in waivers:
+                used.add((found, word.text))
                 continue
-            yield line, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
-    for (line, allowed), column in waivers.items():
-        if (line, allowed) not in used:
-            yield line, column, f"'{allowed}' is allowed here but not used, or not in the list"
+            yield found, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
+    for (place, allowed), column in waivers.items():
+        if (place, allowed) not in used:
+            yield place, column, f"'{allowed}' is allowed here but not used, or not in the list"
 
 
 def listed() -> list[str]:

@@ -151,7 +151,18 @@ def conformance(
 ) -> int:
     """Conformance through the dispatch library; gives the exit code."""
     runtime = TREE / "build/runtime/libdiopirt.so"
-    command = [DIOPIGEN, "conformance", "run", "--lib", library, "--runtime", runtime, "-j", JOBS, *chosen]
+    command: list[str | Path] = [
+        DIOPIGEN,
+        "conformance",
+        "run",
+        "--lib",
+        library,
+        "--runtime",
+        runtime,
+        "-j",
+        JOBS,
+        *chosen,
+    ]
     through = subprocess.DEVNULL if quiet else None
     return watched(step, command, LOGS / f"{step}.log", ROOT, {**os.environ, **environment}, through)
 

@@ -46,13 +46,14 @@ def watched(
     """Runs a command and gives its exit code. What it prints goes to `log`, and how far it is to the terminal. `stdout`
     as subprocess takes it lets its results through and watches its errors alone."""
     line = Line(name)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    if stdout != subprocess.STDOUT:
-        pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
+    out, errors = (subprocess.PIPE, subprocess.STDOUT) if stdout == subprocess.STDOUT else (stdout, subprocess.PIPE)
     log.parent.mkdir(parents=True, exist_ok=True)
     env = None if environment is None else dict(environment)
     words = [str(word) for word in command]
-    with log.open("a") as kept, subprocess.Popen(words, cwd=folder, env=env, text=True, **pipes) as running:
+    with (
+        log.open("a") as kept,
+        subprocess.Popen(words, cwd=folder, env=env, text=True, stdout=out, stderr=errors) as running,
+    ):
         for text in running.stdout or running.stderr or ():
             kept.write(text)
             found = NINJA.match(text) or SUITE.match(text)

@@ -80,7 +80,7 @@ def steps(options: argparse.Namespace) -> list[Step]:
     library: Path = options.lib or build / "cuda/libdiopi_impl_cuda.so"
     runtime: Path = options.runtime or build / "cuda-runtime/libdiopirt.so"
     registry = options.out / "libregistry.so"
-    conformance = [
+    conformance: list[str | Path] = [
         python,
         "-m",
         "diopigen",
@@ -94,7 +94,7 @@ def steps(options: argparse.Namespace) -> list[Step]:
         "cuda",
     ]
     conformance += ["--memory-limit", "0", "--failures", "5"]
-    cmake = ["-S", ROOT / "runtime", "-B", build / "cuda-runtime", "-G", "Ninja"]
+    cmake: list[str | Path] = ["-S", ROOT / "runtime", "-B", build / "cuda-runtime", "-G", "Ninja"]
     includes = [f"-I{ROOT / 'generated/include'}", f"-I{ROOT / 'runtime/include'}"]
     is_built_here = options.lib is None
     sanitizer = shutil.which("compute-sanitizer")
@@ -107,8 +107,8 @@ def steps(options: argparse.Namespace) -> list[Step]:
             "build",
             [
                 [
-                    python,
-                    ROOT / "tools/build_cuda.py",
+                    str(python),
+                    str(ROOT / "tools/build_cuda.py"),
                     "--jobs",
                     str(options.jobs),
                     "--architectures",
