@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from diopigen.check.rule import Subject
+from diopigen.contract.functions import FUNCTIONS, SPECIAL
+from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.keys import DIMENSIONED
 from diopigen.ir.model import DtypeRule, Formula, Function, Key, Parameter, ShapeList, ShapeRule
@@ -91,19 +93,50 @@ class _Scope:
             elif self.subject.knows_type(counter.type) and counter.type not in INTEGERS:
                 message = f"count '{param.count}' is of type {counter.type}, not an integer"
                 self.error("wrong-reference", message, param.at("count"), "name an integer parameter")
+        if param.shares:
+            self.shares(param)
         for key in param.keys:
             if isinstance(key.form, str):
                 self.dim_of(key, key.form)
         if isinstance(param.dtype, DtypeRule):
             self.rule(param.dtype.formula, param.dtype.formula.expression, DTYPE_RULES, "dtype rule")
         if isinstance(param.shape, ShapeRule):
-            self.rule(param.shape.formula, param.shape.formula.expression, SHAPE_RULES, "shape rule")
+            self.shape(param.shape.formula)
         elif isinstance(param.shape, ShapeList):
             for dimension in param.shape.dimensions:
                 if dimension.kind == "variadic" and dimension.name not in self.bound:
                     self.unbound(dimension.formula, dimension.name, 0)
                 elif dimension.kind == "formula" and not (param.is_read and dimension.name):
                     self.value(dimension.formula, dimension.formula.expression)
+
+    def shares(self, param: Parameter) -> None:
+        """The output that may be the same tensor as this one."""
+        written = [other.name for other in self.function.params if other.is_written and other.type == "tensor"]
+        if param.shares not in self.params:
+            fix = did_you_mean(param.shares, written) or f"outputs: {', '.join(written)}"
+            self.error("unknown-reference", f"'{param.shares}' is not a parameter", param.at("shares"), fix)
+        elif param.name not in written or param.shares not in written or param.shares == param.name:
+            message = f"'{param.name}' and '{param.shares}' are not two outputs"
+            self.error("wrong-reference", message, param.at("shares"), "name another output, of type tensor")
+
+    def shape(self, formula: Formula) -> None:
+        """A shape rule, or an expression of predicates that gives a list."""
+        expression = formula.expression
+        if not isinstance(expression, Call) or expression.function in SHAPE_RULES:
+            self.rule(formula, expression, SHAPE_RULES, "shape rule")
+        elif expression.function not in FUNCTIONS and expression.function not in SPECIAL:
+            self.known(formula, expression, SHAPE_RULES, "shape rule")
+        else:
+            enums = frozenset(enum.name for enum in self.subject.interface.enums)
+            kinds = Kinds(self.function, self.subject.enum_values, enums)
+            kinds.check_list(expression)
+            for fault in kinds.faults:
+                self.sink.error(
+                    fault.rule,
+                    f"{self.function.name}: {fault.message}",
+                    formula.at(fault.at.offset, fault.length),
+                    fix=fault.fix,
+                )
 
     def dim_of(self, key: Key, name: str) -> None:
         """What has the dimensions that a parameter names."""

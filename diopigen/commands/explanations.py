@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import diopigen
 from diopigen.diagnostics import failure, nearest
 from diopigen.emit.c.headers import function_declaration
-from diopigen.emit.prose import constraint_text, param_text
-from diopigen.ir.model import Function, Interface
+from diopigen.emit.prose import constraint_text, param_text, shape_text
+from diopigen.ir.model import Function, Interface, ShapeList
+from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import to_text
 
 RULES = {"unknown-function-name": "What is to be explained is a function of the spec or a rule."}
@@ -59,6 +60,20 @@ def explain_function(interface: Interface, name: str) -> str:
     return _text(function, interface)
 
 
+def _open_shapes(function: Function) -> Iterator[str]:
+    """The outputs whose shapes do not follow from shapes, numbers and lists, each with what decides."""
+    for param in function.params:
+        if param.direction not in ("out", "partial_out") or param.type not in TENSORS:
+            continue
+        if isinstance(param.shape, ShapeList):
+            if any(entry.kind == "unknown" for entry in param.shape.dimensions):
+                yield f"  The shape of {param.name} depends on elements ('?')."
+        elif not shape_text(param):
+            allocated = param.type.startswith("new_")
+            what = "depends on elements or on the library" if allocated else "is the caller's choice"
+            yield f"  The shape of {param.name} {what}, within the constraints."
+
+
 def _text(function: Function, interface: Interface) -> str:
     lines = [function_declaration(function), "", f"  {function.doc}", ""]
     facts = [
@@ -78,6 +93,7 @@ def _text(function: Function, interface: Interface) -> str:
         lines.append("")
         width = max(len(param.name) for param in function.params)
         lines += [f"  {param.name:<{width}}  {param.direction:<11}  {param_text(param)}" for param in function.params]
+        lines += list(_open_shapes(function))
     if function.kernel is not None:
         lines.append("")
         lines += [f"  let {name} = {to_text(formula.expression)}" for name, formula in function.kernel.lets]

@@ -36,6 +36,8 @@ class Function:
     reads_values: bool = False
     in_layer: bool = True
     """Whether the validation layer (`runtime/contract`) has it; a predicate with another function holds there."""
+    may_be_empty: bool = False
+    """Whether it may be called without arguments."""
 
     @property
     def by_entry(self) -> bool:
@@ -44,7 +46,8 @@ class Function:
 
     def accepts(self, count: int) -> bool:
         """Whether it may be called with that many arguments."""
-        return count >= len(self.arguments) if self.variadic else count == len(self.arguments)
+        least = 0 if self.may_be_empty else len(self.arguments)
+        return count >= least if self.variadic else count == len(self.arguments)
 
 
 def _size(tensor: Tensor, dim: int) -> int:
@@ -346,7 +349,10 @@ FUNCTIONS: Mapping[str, Function] = {
         Function("head", ("list", "number"), "list", "the first n entries", lambda v, n: tuple(v)[: max(n, 0)]),
         Function("tail", ("list", "number"), "list", "the last n entries", _tail),
         Function("drop", ("list", "number"), "list", "all but the first n entries", lambda v, n: tuple(v)[max(n, 0) :]),
-        Function("list", ("number",), "list", "a list of these entries", lambda *v: tuple(v), variadic=True),
+        Function(
+            "list", ("number",), "list", "a list of these entries", lambda *v: tuple(v), variadic=True,
+            may_be_empty=True,
+        ),
         Function("join", ("list", "list"), "list", "one list after the other", lambda a, b: (*a, *b), variadic=True),
         Function("equal", ("list", "list"), "bool", "whether two lists are the same", _equal),
         Function("distinct", ("list",), "bool", "whether no entry occurs twice", lambda v: len(set(v)) == len(v)),

@@ -61,6 +61,13 @@ class Kinds:
             fix = "remove 'checked: by kernel'"
             self._fault("predicate-elements", "reads no elements of a tensor", predicate, fix)
 
+    def check_list(self, expression: Expression) -> None:
+        """Infers the kind of a shape, which has to be a list and reads no elements."""
+        self._need("list", self.infer(expression), expression)
+        if self.elements and not self.faults:
+            fix = "write '?' for a size that depends on elements"
+            self._fault("predicate-elements", "reads the elements of a tensor", self.elements[0], fix)
+
     def infer(self, expression: Expression) -> str:
         """The kind of an expression; `any` where a fault is reported already."""
         if isinstance(expression, Number):

@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from diopigen.contract.arguments import Described, Tensor, Undefined
+from diopigen.contract.compile import Compiler, Evaluation
 from diopigen.contract.shapes import BY_RULE, Dims, ShapeError, axis, broadcast
 from diopigen.ir.model import Dimension, Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import SHAPE_RULES
+from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
 
 
@@ -59,6 +62,38 @@ class Shapes:
         read = (p.name for p in function.params if p.is_read and p.type == "tensor")
         self.binding = tuple((name, self.lists[name]) for name in read if name in self.lists)
         """The inputs whose sizes give dimensions their names."""
+        compiler = Compiler(function)
+        self.lists_of_predicates: dict[str, Evaluation] = {
+            p.name: compiler.value(p.shape.formula.expression)
+            for p in function.params
+            if isinstance(p.shape, ShapeRule) and _is_list_of_predicates(p.shape)
+        }
+        """The shapes that expressions of predicates give, by parameter."""
+
+
+def _is_list_of_predicates(shape: ShapeRule) -> bool:
+    """Whether it is an expression as in predicates, rather than a rule."""
+    rule = shape.formula.expression
+    return isinstance(rule, Call) and rule.function not in SHAPE_RULES
+
+
+class _Seen:
+    """The arguments of a call as predicates see them, with sizes alone."""
+
+    def __init__(self, params: Mapping[str, Parameter], values: Mapping[str, Any], names: Mapping[str, int]) -> None:
+        self.values: dict[str, Described] = {
+            name: _tensors(value) if params[name].type in TENSORS else value
+            for name, value in values.items()
+            if name in params
+        }
+        self.dimensions = names
+
+
+def _tensors(shape: Any) -> Described:
+    if shape is None:
+        return None
+    is_array = bool(shape) and not isinstance(shape[0], int)
+    return tuple(Tensor(tuple(one), "") for one in shape) if is_array else Tensor(tuple(shape), "")
 
 
 class Evaluator:
@@ -68,6 +103,7 @@ class Evaluator:
 
     def __init__(self, shapes: Shapes, values: Mapping[str, Any], *, lenient: bool = False) -> None:
         self.params = shapes.params
+        self.lists_of_predicates = shapes.lists_of_predicates
         self.lenient = lenient
         self.values = dict(values)
         self.names: dict[str, int] = {}
@@ -96,6 +132,8 @@ class Evaluator:
         rule = param.shape
         if rule is None:
             return None
+        if param.name in self.lists_of_predicates:
+            return self._list(param)
         if isinstance(rule, ShapeRule):
             return self._rule(rule.formula.expression)
         sizes: list[int] = []
@@ -107,6 +145,13 @@ class Evaluator:
             else:
                 sizes.append(self.integer(entry.formula.expression))
         return tuple(sizes)
+
+    def _list(self, param: Parameter) -> Dims:
+        try:
+            found = self.lists_of_predicates[param.name](_Seen(self.params, self.values, self.names))
+        except Undefined as error:
+            raise ShapeError(f"the shape of '{param.name}' has no value") from error
+        return tuple(found)
 
     def known(self, name: str) -> Any:
         """The value of a parameter; an output's shape is inferred where it was not given."""

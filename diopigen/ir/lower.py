@@ -103,6 +103,8 @@ class Lowering:
             mutable=flag_of(get("mutable")),
             pointer=flag_of(get("pointer")),
             unnamed=flag_of(get("unnamed")),
+            sparse=flag_of(get("sparse")),
+            shares=text_of(get("shares")),
             keys=read_keys(text_of(get("name")), node, self.sink),
             domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
             spans=key_spans(node),

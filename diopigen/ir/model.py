@@ -123,6 +123,10 @@ class Parameter:
     mutable: bool = False
     pointer: bool = False
     unnamed: bool = False
+    sparse: bool = False
+    """Whether it is in compressed sparse rows."""
+    shares: str = ""
+    """The other output that may be the same tensor; empty where it shares no memory with another one."""
     keys: tuple[Key, ...] = ()
     """What its values must satisfy by themselves; the constraints of the function begin with the same."""
     domain: Formula | None = None

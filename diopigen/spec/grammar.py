@@ -67,6 +67,8 @@ _PARAM_FIELDS = {
     "mutable": Field(FLAG, "whether C passes it without const although it is only read"),
     "unnamed": Field(FLAG, "whether the C declaration leaves the name out"),
     "pointer": Field(FLAG, "whether C passes it by a pointer that must not be null"),
+    "sparse": Field(FLAG, "whether it is a matrix in compressed sparse rows; all other tensors are dense"),
+    "shares": Field(WORD, "the other output that may be the same tensor; without it outputs share no memory"),
     "dim_of": Field(WORD, "the tensor or list of sizes whose dimension it names, counted from either end"),
     "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
     "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),
@@ -75,8 +77,11 @@ _PARAM_FIELDS = {
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)
+_OF_THE_BASE = ("name", "shares")
+"""Keys that say what a parameter is to others, in every variant."""
 PARAM_OVERRIDE = RecordShape(
-    "parameter override", {key: Field(known.shape, known.doc) for key, known in _PARAM_FIELDS.items() if key != "name"}
+    "parameter override",
+    {key: Field(known.shape, known.doc) for key, known in _PARAM_FIELDS.items() if key not in _OF_THE_BASE},
 )
 
 CONSTRAINT = RecordShape(

@@ -1,29 +1,8 @@
 #include "call_tensors.h"
 
-#include "failure.h"
+#include "tensor_view.h"
 
 namespace diopigen::contract {
-
-namespace {
-
-void describe(diopiConstTensorHandle_t handle, TensorView& view) {
-    view.handle = handle;
-    require(diopiGetTensorShape(handle, &view.shape), "diopiGetTensorShape");
-    require(diopiGetTensorDtype(handle, &view.dtype), "diopiGetTensorDtype");
-    // These functions are weak: a host may lack them.
-    if (diopiGetTensorDevice != nullptr) {
-        require(diopiGetTensorDevice(handle, &view.device), "diopiGetTensorDevice");
-    }
-    if (diopiIsTensorSparse != nullptr) {
-        require(diopiIsTensorSparse(handle, &view.isSparse), "diopiIsTensorSparse");
-    }
-    if (!view.isSparse) {
-        require(diopiGetTensorStride(handle, &view.stride), "diopiGetTensorStride");
-        require(diopiGetTensorDataConst(handle, &view.data), "diopiGetTensorDataConst");
-    }
-}
-
-}  // namespace
 
 void read(Operands operands, CallTensors& tensors) {
     tensors.clear();
@@ -37,7 +16,7 @@ void read(Operands operands, CallTensors& tensors) {
             CallTensor& tensor = tensors.emplace_back();
             tensor.operand = &operand;
             if (handles[i] != nullptr) {
-                describe(handles[i], tensor.view);
+                tensor.view = viewOf(handles[i]);
             }
         }
     }

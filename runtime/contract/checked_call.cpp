@@ -51,6 +51,8 @@ CheckedCall::CheckedCall(Id id, Operands operands) : id_(id), operands_(operands
 
 CheckedCall::~CheckedCall() { tensors_.swap(kept().tensors); }
 
+const Parameter* CheckedCall::rules() const { return &parameters[contracts[id_].parametersFirst]; }
+
 std::optional<Failure> CheckedCall::violation() const {
     Legal& legal = kept().legal[static_cast<size_t>(id_)];
     if (!legal.contains(operands_, tensors_)) {
@@ -60,12 +62,12 @@ std::optional<Failure> CheckedCall::violation() const {
         }
         legal.add(operands_, tensors_);
     }
-    return overlap(tensors_);
+    return overlap(rules(), operands_, tensors_);
 }
 
 std::optional<Failure> CheckedCall::violation(const Elements& elements) const {
     std::optional<Failure> found = Validation(contracts[id_], operands_, tensors_).run(elements);
-    return found ? found : overlap(tensors_);
+    return found ? found : overlap(rules(), operands_, tensors_);
 }
 
 }  // namespace diopigen::contract

@@ -9,6 +9,7 @@
 #include "evaluate.h"
 #include "failure.h"
 #include "operand.h"
+#include "table.h"
 
 namespace diopigen::contract {
 
@@ -30,6 +31,8 @@ class CheckedCall {
     const CallTensors& tensors() const { return tensors_; }
 
   private:
+    const Parameter* rules() const;
+
     Id id_;
     Operands operands_;
     CallTensors tensors_;

@@ -176,7 +176,16 @@ bool hasSameElements(const TensorView& a, const TensorView& b) {
     return true;
 }
 
-std::optional<Failure> overlap(const CallTensors& tensors) {
+namespace {
+
+// Whether the spec lets two outputs be one tensor.
+bool mayBeOne(const Parameter* rules, int one, int other) {
+    return rules[one].shares == other || rules[other].shares == one;
+}
+
+}  // namespace
+
+std::optional<Failure> overlap(const Parameter* rules, Operands operands, const CallTensors& tensors) {
     for (const CallTensor& one : tensors) {
         if (!one.operand->isWritten() || one.view.isNull()) {
             continue;
@@ -186,11 +195,18 @@ std::optional<Failure> overlap(const CallTensors& tensors) {
                            "'" + std::string(one.operand->name) + "' has elements that share memory");
         }
         for (const CallTensor& other : tensors) {
-            const bool isPart = &one != &other && !other.view.isNull() && sharesMemory(one.view, other.view) &&
-                                !hasSameElements(one.view, other.view);
-            if (isPart) {
-                return Failure(diopiErrorOccurred, "'" + std::string(one.operand->name) + "' and '" +
-                                                       other.operand->name + "' share a part of their memory");
+            if (&one == &other || other.view.isNull() || !sharesMemory(one.view, other.view)) {
+                continue;
+            }
+            const std::string names = "'" + std::string(one.operand->name) + "' and '" + other.operand->name + "'";
+            if (!hasSameElements(one.view, other.view)) {
+                return Failure(diopiErrorOccurred, names + " share a part of their memory");
+            }
+            const auto position = [&](const CallTensor& tensor) {
+                return static_cast<int>(tensor.operand - operands.first);
+            };
+            if (other.operand->isWritten() && !mayBeOne(rules, position(one), position(other))) {
+                return Failure(diopiErrorOccurred, names + " are both written and have the same memory");
             }
         }
     }

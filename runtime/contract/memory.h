@@ -7,6 +7,8 @@
 
 #include "call_tensors.h"
 #include "failure.h"
+#include "operand.h"
+#include "table.h"
 
 namespace diopigen::contract {
 
@@ -17,9 +19,10 @@ bool sharesMemory(const TensorView& a, const TensorView& b);
 // Whether both are the same elements in the same order.
 bool hasSameElements(const TensorView& a, const TensorView& b);
 
-// The first violation of: no result has elements that overlap, and a result may be written over an operand (the same
-// elements), but not over a part of one.
-std::optional<Failure> overlap(const CallTensors& tensors);
+// The first violation of: no result has elements that overlap; a result may be written over an operand (the same
+// elements), but not over a part of one; results share no memory with one another, unless the spec lets two of them be
+// one tensor (`shares`). `rules` are those of the operands.
+std::optional<Failure> overlap(const Parameter* rules, Operands operands, const CallTensors& tensors);
 
 }  // namespace diopigen::contract
 

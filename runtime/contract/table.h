@@ -164,6 +164,8 @@ struct Parameter {
     uint16_t shapeCount;
     int32_t valuesFirst;  // the legal values of an enum, of `integers`; of a text, of `texts`
     uint16_t valuesCount;
+    bool isSparse;   // in compressed sparse rows
+    int16_t shares;  // the position of the other output that may be the same tensor, or -1
 };
 
 struct Constraint {

@@ -98,6 +98,12 @@ void Validation::presence(int i) {
             return;
         }
     }
+    eachTensor(i, [&](const TensorView& tensor) {
+        if (!tensor.isNull() && tensor.isSparse != rule.isSparse) {
+            fail(i, rule.isSparse ? "is dense and must be in compressed sparse rows"
+                                  : "is sparse; the operator takes dense tensors");
+        }
+    });
     if (argument(i).isNull && !rule.isNullable && (rule.free & kFreeNullability) == 0 && kind != Kind::other) {
         fail(i, "must not be null");
     }

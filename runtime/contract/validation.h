@@ -47,7 +47,8 @@ class Validation {
     void ruled(int i, const Parameter& rule, const Argument& one);
     bool isPlainly(const Node& node, const TensorView& tensor) const;
     void arrayLike(int i, const Parameter& rule, const Node& node, const Argument& one);
-    void noBroadcast(int i, const Node& node);
+    bool membersOf(int32_t index, size_t count, std::vector<Sizes>& result) const;
+    void noShape(int i, const Node& node);
 
     void devices();
     // Constraints that keys of parameters state (docs/spec.md, "Legal values"), and those of the operator.

@@ -116,7 +116,7 @@ void Validation::shapes(int i) {
         const Node& node = nodes[rule.shapeFirst];
         if (rule.shape == ShapeForm::kRule && node.function == Fn::broadcast &&
             !evaluateShape(arguments_, rule.shapeFirst, ignored)) {
-            noBroadcast(i, node);
+            noShape(i, node);
         }
         return;
     }
@@ -142,10 +142,17 @@ void Validation::listed(int i, const Parameter& rule, const TensorView& tensor) 
         const int64_t at = isVariadic ? rank - rule.shapeCount + k : k;
         const int64_t size = rank == 0 ? 1 : tensor.shape.data[at];  // [] and [1] stand for each other
         int64_t expected = 0;
-        const bool isKnown = entries[k].kind == Entry::kFormula &&
-                             (entries[k].name >= 0 ? bound(entries[k].name, expected)
-                                                   : evaluateInteger(arguments_, entries[k].formula, expected));
-        if (isKnown && size != expected) {
+        if (entries[k].kind == Entry::kUnknown) {
+            continue;
+        }
+        const bool isKnown = entries[k].name >= 0 ? bound(entries[k].name, expected)
+                                                  : evaluateInteger(arguments_, entries[k].formula, expected);
+        if (!isKnown) {
+            fail(i, "is " + textOfOperand(i) + ", and what dimension " + std::to_string(at) +
+                        " must be does not follow from the other arguments");
+            return;
+        }
+        if (size != expected) {
             fail(i, "is " + textOfOperand(i) + " and must have " + std::to_string(expected) + " in dimension " +
                         std::to_string(at));
             return;
@@ -169,9 +176,7 @@ void Validation::ruled(int i, const Parameter& rule, const Argument& one) {
     }
     Sizes expected;
     if (!evaluateShape(arguments_, rule.shapeFirst, expected)) {
-        if (node.function == Fn::broadcast) {
-            noBroadcast(i, node);
-        }
+        noShape(i, node);
         return;
     }
     const Sizes shape = one.tensor.sizes();
@@ -214,31 +219,49 @@ bool Validation::isPlainly(const Node& node, const TensorView& tensor) const {
     return hasTensor;
 }
 
-// Arrays follow arrays member by member.
+// An array follows an array member by member; of another rule each member has the shape.
 void Validation::arrayLike(int i, const Parameter& rule, const Node& node, const Argument& one) {
-    if (rule.shape != ShapeForm::kRule || node.function != Fn::sizes) {
+    std::vector<Sizes> expected;
+    if (!membersOf(rule.shapeFirst, one.tensors.size(), expected)) {
+        noShape(i, node);
         return;
     }
-    const Node& source = nodes[children[node.first]];
-    if (source.op != Op::kParameter) {
-        return;
-    }
-    const Argument& other = argument(static_cast<int>(source.integer));
-    if (!other.isArray || other.tensors.size() != one.tensors.size()) {
+    // What counts the members is wrong then, which a constraint says.
+    if (expected.size() != one.tensors.size()) {
         return;
     }
     for (size_t k = 0; k < one.tensors.size(); ++k) {
-        const Sizes expected = other.tensors[k].sizes();
-        if (!isAlike(one.tensors[k].sizes(), expected)) {
+        if (!isAlike(one.tensors[k].sizes(), expected[k])) {
             fail(i, "has the shape " + textOf(one.tensors[k].sizes()) + " in member " + std::to_string(k) +
-                        " and must have " + textOf(expected));
+                        " and must have " + textOf(expected[k]));
             return;
         }
     }
 }
 
-void Validation::noBroadcast(int i, const Node& node) {
-    fail(i, "cannot have the shape of its operands: they do not broadcast (" + textOfOperands(node) + ")");
+// The shapes of the members of an array of so many.
+bool Validation::membersOf(int32_t index, size_t count, std::vector<Sizes>& result) const {
+    const Node& node = nodes[index];
+    if (node.function == Fn::sizes && nodes[children[node.first]].op == Op::kParameter) {
+        const Argument& other = argument(static_cast<int>(nodes[children[node.first]].integer));
+        if (other.isArray) {
+            for (const TensorView& tensor : other.tensors) {
+                result.push_back(tensor.sizes());
+            }
+            return true;
+        }
+    }
+    Sizes shape;
+    if (!evaluateShape(arguments_, index, shape)) {
+        return false;
+    }
+    result.assign(count, shape);
+    return true;
+}
+
+void Validation::noShape(int i, const Node& node) {
+    const char* const reason = node.function == Fn::broadcast ? "they do not broadcast" : "they give none";
+    fail(i, std::string("cannot have the shape of its operands: ") + reason + " (" + textOfOperands(node) + ")");
 }
 
 }  // namespace diopigen::contract

@@ -156,6 +156,10 @@ DIMENSIONS = {
     "'reduce(x, dims, keep)'": None,
     "'concat(ts, 1)'": (2, 7),
     "value(dims)": (4, 1),
+    "'where(keep, sizes(x), list())'": (2, 5, 6, 3),
+    "'where(not keep, sizes(x), list())'": (),
+    "'where(is_null(y), join(head(x, 2), list(n, K)), sizes(y))'": (2, 5, 2, 3),
+    "'sizes_in(ts, 1)'": (3, 4),
     "any": None,
     "['?']": None,
 }
@@ -171,6 +175,12 @@ def test_names_and_functions_are_found_in_the_arguments(shape: str, tmp_path: Pa
             evaluator.shape(function.params[0])
     else:
         assert evaluator.shape(function.params[0]) == expected
+
+
+def test_an_expression_without_a_value_is_no_shape(tmp_path: Path) -> None:
+    function = function_with("'join(sizes(y), list(n))'", tmp_path)
+    with pytest.raises(ShapeError, match="the shape of 'out' has no value"):
+        Evaluator(Shapes(function), VALUES).shape(function.params[0])
 
 
 def test_every_function_of_dimensions_is_tested() -> None:

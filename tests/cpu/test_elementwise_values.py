@@ -1,4 +1,5 @@
-"""Values of elementwise operators over dtypes and layouts."""
+"""Values of operators that the suite draws less of: broadcasting in both operands, masks, creation, lists. Elementwise
+operators over dtypes and layouts are the suite's (`plain` to `special` of its axes)."""
 
 from __future__ import annotations
 
@@ -7,59 +8,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cpu_library import BFLOAT16, DTYPES, CpuLibrary
-from oracles import ABOVE_ONE, BINARY, INSIDE_ONE, POSITIVE, UNARY
-
-from diopigen.emit.cpu.kernels import allowed
+from cpu_library import BFLOAT16, CpuLibrary
 
 Array = np.ndarray[Any, Any]
 EPSILON = {
     np.dtype("float16"): 2.0**-10, BFLOAT16: 2.0**-7, np.dtype("float32"): 2.0**-23, np.dtype("float64"): 2.0**-52,
     np.dtype("complex64"): 2.0**-23, np.dtype("complex128"): 2.0**-52,
 }  # fmt: skip
-BY_NAME = {dtype.name: dtype for dtype in DTYPES}
-LAYOUTS = ("contiguous", "transposed", "every other", "expanded", "empty", "0-d", "several blocks")
-
-
-def arranged(array: Array, layout: str, generator: np.random.Generator) -> Array:
-    """A tensor of a layout, with values drawn from those of `array`."""
-    pick = lambda *shape: array[generator.integers(0, array.size, shape)]  # noqa: E731
-    if layout == "transposed":
-        return pick(5, 7).T
-    if layout == "every other":
-        return pick(6, 9)[::2, 1::3]
-    if layout == "expanded":
-        return np.broadcast_to(pick(4, 1), (4, 6))
-    shapes = {"contiguous": (3, 4), "empty": (0, 3), "0-d": (), "several blocks": (3, 1111)}
-    return np.asarray(pick(*shapes[layout]))
-
-
-def samples(dtype: np.dtype[Any], operator: str, generator: np.random.Generator) -> Array:
-    """Values in the operator's domain."""
-    values = generator.normal(0, 2, 200)
-    if operator in POSITIVE:
-        values = np.abs(values) + 0.1
-    if operator in INSIDE_ONE:
-        values = np.tanh(values) * 0.95
-    if operator in ABOVE_ONE:
-        values = np.abs(values) + 1
-    if dtype == np.bool_:
-        return generator.integers(0, 2, 200).astype(bool)
-    if dtype.kind in "iu":
-        whole = generator.integers(0, 5, 200) if dtype.kind == "u" else np.trunc(values)
-        return whole.astype(dtype)
-    if dtype.kind == "c":
-        return (values + 1j * generator.normal(0, 1, 200)).astype(dtype)
-    return values.astype(dtype)
-
-
-def wide(array: Array, *, floated: bool) -> Array:
-    """The operand as the oracle takes it."""
-    if array.dtype.kind == "c":
-        return array.astype(np.complex128)
-    if array.dtype in EPSILON:
-        return array.astype(np.float64)
-    return array.astype(np.float64) if floated else array
 
 
 def assert_close(actual: Array, expected: Array, what: str, slack: float = 8) -> None:
@@ -71,62 +26,6 @@ def assert_close(actual: Array, expected: Array, what: str, slack: float = 8) ->
     rounded = expected.astype(actual.dtype).astype(exact.dtype)
     tolerance = slack * EPSILON[actual.dtype]
     np.testing.assert_allclose(exact, rounded, rtol=tolerance, atol=tolerance * 1e-2, err_msg=what)
-
-
-def out_dtype(cpu: CpuLibrary, name: str, operand: np.dtype[Any], floated: bool) -> np.dtype[Any]:
-    """The dtype of the output by the operator's rule."""
-    output = cpu.functions[name].params[0]
-    text = getattr(getattr(output.dtype, "formula", None), "text", "")
-    if "bool" in getattr(output.dtype, "names", ()):
-        return np.dtype(bool)
-    if "to_real" in text and operand.kind == "c":
-        return np.dtype("float32") if operand.itemsize == 8 else np.dtype("float64")
-    return np.dtype("float32") if floated and operand not in EPSILON else operand
-
-
-@pytest.mark.parametrize("operator", sorted(UNARY))
-def test_unary(cpu: CpuLibrary, operator: str) -> None:
-    name = f"diopi{operator}"
-    function = cpu.functions[name]
-    floated = "to_float" in getattr(getattr(function.params[0].dtype, "formula", None), "text", "")
-    generator = np.random.default_rng(7)
-    for word in allowed(function, function.params[1]):
-        dtype = BY_NAME[word]
-        if operator in POSITIVE | INSIDE_ONE | ABOVE_ONE | {"Reciprocal"} and dtype.kind in "iub":
-            continue
-        values = samples(dtype, operator, generator)
-        for layout in LAYOUTS:
-            array = arranged(values, layout, generator)
-            expected = np.asarray(UNARY[operator](wide(array, floated=floated)))
-            out = np.full(array.shape, 1, out_dtype(cpu, name, dtype, floated))
-            cpu.call(name, out, array)
-            slack = 64 if dtype.kind == "c" else 8
-            assert_close(out, expected, f"{operator} {word} {layout}", slack)
-            inplace = cpu.functions.get(f"{name}Inp")
-            if inplace is not None and word in allowed(inplace, inplace.params[0]) and layout != "expanded":
-                own = np.array(array, copy=True, order="K")
-                cpu.call(f"{name}Inp", own)
-                assert_close(own, expected, f"{operator}Inp {word} {layout}", slack)
-
-
-@pytest.mark.parametrize("operator", sorted(BINARY))
-def test_binary(cpu: CpuLibrary, operator: str) -> None:
-    name = f"diopi{operator}"
-    function = cpu.functions[name]
-    generator = np.random.default_rng(11)
-    for word in allowed(function, function.params[1]):
-        dtype = BY_NAME[word]
-        left = samples(dtype, operator, generator)
-        right = samples(dtype, operator, generator)
-        if operator == "RemainderTensor":
-            right = np.where(right == 0, np.asarray(1, dtype), right).astype(dtype)
-        for layout in LAYOUTS:
-            a = arranged(left, layout, generator)
-            b = arranged(right, layout, generator)
-            expected = np.asarray(BINARY[operator](wide(a, floated=False), wide(b, floated=False)))
-            out = np.zeros(a.shape, out_dtype(cpu, name, dtype, False))
-            cpu.call(name, out, a, b)
-            assert_close(out, expected, f"{operator} {word} {layout}", 64 if dtype.kind == "c" else 8)
 
 
 @pytest.mark.parametrize("other", [[3, 4], [4], [3, 1], [1], []])

@@ -45,7 +45,9 @@ def param_line(param: Parameter) -> str:
     parts += [f"values {'|'.join(param.values)}"] if param.values else []
     parts += [f"{key.name} {key.form if isinstance(key.form, str) else key.text or key.form}" for key in param.keys]
     parts += [f"domain {param.domain.text}"] if param.domain else []
-    parts += [flag for flag in ("nullable", "const", "mutable", "pointer", "unnamed") if getattr(param, flag)]
+    parts += [f"shares {param.shares}"] if param.shares else []
+    flags = ("nullable", "const", "mutable", "pointer", "unnamed", "sparse")
+    parts += [flag for flag in flags if getattr(param, flag)]
     return "; ".join([*parts, param.doc])
 
 

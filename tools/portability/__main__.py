@@ -107,7 +107,7 @@ class Kept:
         found = self.rows.get(title)
         if not found or found["state"] != self.state:
             return None
-        fields = dict(found["row"])  # type: ignore[call-overload]
+        fields = dict(found["row"])  # type: ignore[call-overload]  # JSON is untyped
         return Row(**{**fields, "failures": tuple(fields["failures"])})
 
     def keep(self, row: Row) -> None:

@@ -46,7 +46,9 @@ def _adamw(model: nn.Module) -> torch.optim.Optimizer:
     return torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0.05, foreach=False)
 
 
-def _classifier(network: Callable[[], nn.Module], optimizer: Callable[[nn.Module], torch.optim.Optimizer], batch: int):  # type: ignore[no-untyped-def]
+def _classifier(
+    network: Callable[[], nn.Module], optimizer: Callable[[nn.Module], torch.optim.Optimizer], batch: int
+) -> Callable[[Recorder], None]:
     def trace(recorder: Recorder) -> None:
         model = network()
         images = torch.randn(batch, 3, 224, 224)
@@ -104,7 +106,8 @@ def _llama(recorder: Recorder) -> None:
     words = torch.zeros(1, 128, dtype=torch.int64)
 
     def turns(count: int) -> tuple[Tensor, Tensor]:
-        return tuple(torch.empty(1, 1, count, 128, dtype=torch.bfloat16) for _ in range(2))  # type: ignore[return-value]
+        cosine, sine = (torch.empty(1, 1, count, 128, dtype=torch.bfloat16) for _ in range(2))
+        return cosine, sine
 
     mask = torch.empty(1, 1, 128, 128, dtype=torch.bfloat16)
     with torch.no_grad():

@@ -178,7 +178,7 @@ class FusedRmsNorm(torch.autograd.Function):
     """ATen's `_fused_rms_norm`, which accelerators run and the meta device takes to pieces."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]  # torch declares *args
         out, scale = torch.empty_like(x), torch.empty((*x.shape[:-1], 1), dtype=torch.float32)
         ctx.save_for_backward(x, weight, scale)
         arguments = {"input": x, "normalized_shape": [x.shape[-1]], "weight": weight, "eps": 1e-5}
@@ -187,7 +187,7 @@ class FusedRmsNorm(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # torch declares *args
         x, weight, scale = ctx.saved_tensors
         arguments = {
             "grad_output": grad, "input": x, "normalized_shape": [x.shape[-1]], "inv_rms": scale, "weight": weight,

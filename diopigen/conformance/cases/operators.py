@@ -39,9 +39,6 @@ NO_EMPTY = frozenset({
 })  # fmt: skip
 """Operators without a meaning for no samples (statistics of nothing), or whose dimension N is not one of samples."""
 
-SPARSE = {"SpMM": "input"}
-"""Operands in compressed sparse rows; a case draws them dense and keeps a part of the elements."""
-
 FOUND_BY_FORWARD = frozenset({
     f"{kind}MaxPool{rank}dBackward" for kind in ("", "Adaptive") for rank in (1, 2, 3)
 })  # fmt: skip

@@ -14,7 +14,6 @@ from dataclasses import replace
 from diopigen.conformance.cases import refusals_keys, refusals_memory
 from diopigen.conformance.cases.axes import cases as axis_cases
 from diopigen.conformance.cases.choices import Choice, lead_dtypes, shape_rule
-from diopigen.conformance.cases.operators import SPARSE
 from diopigen.conformance.cases.resolve import Arguments, Resolver, read_recipe
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
@@ -141,11 +140,7 @@ class _Maker:
     def _operands(self) -> Iterator[tuple[Parameter, Operand]]:
         for param in self.function.params:
             value = self.arguments.get(param.name)
-            if (
-                param.type == "tensor"
-                and isinstance(value, Operand)
-                and SPARSE.get(self.function.operator) != param.name
-            ):
+            if param.type == "tensor" and isinstance(value, Operand) and not param.sparse:
                 yield param, value
 
     def nulls(self) -> Iterator[Case]:

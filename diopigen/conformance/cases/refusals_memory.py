@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from diopigen.conformance.cases.operators import SPARSE
 from diopigen.conformance.cases.resolve import Arguments
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
@@ -19,7 +18,8 @@ PARTLY_ON_HOST = frozenset({"diopiHardVoxelizeMmcv", "diopiDynamicVoxelizeMmcv"}
 
 def cases(function: Function, dtype: str, arguments: Arguments) -> Iterator[Case]:
     """The cases of one function, from arguments that a library accepts."""
-    for name, parameter, about, changes in (*_devices(function, arguments), *_overlaps(function, arguments)):
+    changed = (*_devices(function, arguments), *_overlaps(function, arguments), *_outputs(function, arguments))
+    for name, parameter, about, changes in changed:
         case_id = f"{function.name}/{name}/error"
         yield Case(
             case_id, function.name, function.family, dtype, "error", {**arguments, **changes},
@@ -46,7 +46,7 @@ def _tensors(function: Function, arguments: Arguments) -> list[tuple[Parameter, 
     found = []
     for param in function.params:
         operand = _first(arguments.get(param.name)) if param.type in ("tensor", "tensors") else None
-        if operand is not None and SPARSE.get(function.operator) != param.name:
+        if operand is not None and not param.sparse:
             found.append((param, operand))
     return found
 
@@ -80,6 +80,25 @@ def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
                 about = f"'{param.name}' and '{other.name}' share a part of their memory"
                 changes = {moved.name: _exchanged(arguments[moved.name], shifted)}
                 yield f"{name}-{param.name}-{other.name}", param.name, about, changes
+
+
+def _outputs(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
+    """Each output as the tensor of another one of its shape and dtype, where the spec does not let them be one."""
+    written = [(param, operand) for param, operand in _tensors(function, arguments) if param.is_written]
+    for place, (param, operand) in enumerate(written):
+        for other, second in written[:place]:
+            is_alike = operand.shape == second.shape and operand.dtype == second.dtype and _bytes(operand) > 0
+            plain = all(item.alias is None for item in (operand, second))
+            if not is_alike or not plain or other.name == param.shares or param.name == other.shares:
+                continue
+            about = f"'{param.name}' is the tensor of '{other.name}', which is written as well"
+            one = replace(operand, alias=other.name, shift=0, layout="contiguous")
+            yield (
+                f"one-{other.name}-{param.name}",
+                param.name,
+                about,
+                {param.name: _exchanged(arguments[param.name], one)},
+            )
 
 
 def _shifted(one: Parameter, first: Operand, two: Parameter, second: Operand) -> dict[str, tuple[Parameter, Operand]]:

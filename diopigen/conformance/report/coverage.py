@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diopigen.conformance.cases.choices import lead_dtypes
-from diopigen.conformance.cases.operators import SPARSE
 from diopigen.conformance.cases.reach import unreached
 from diopigen.conformance.cases.refusals_memory import PARTLY_ON_HOST
 from diopigen.conformance.dtypes import STORAGE
@@ -109,7 +108,7 @@ def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
     if has_tensors:
         wanted.append(("error", "no case has to be refused"))
     tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
-    if len(tensors) > 1 and SPARSE.get(function.operator) is None and function.name not in PARTLY_ON_HOST:
+    if len(tensors) > 1 and not any(param.sparse for param in tensors) and function.name not in PARTLY_ON_HOST:
         wanted.append(("device", "no case has tensors on two devices"))
         if any(param.is_written for param in tensors):
             wanted.append(("overlap", "no case has tensors that share memory in part"))

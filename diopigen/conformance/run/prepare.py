@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.cases.operators import SPARSE
 from diopigen.conformance.cases.values import POISON, draw, seed_of
 from diopigen.conformance.dtypes import STORAGE, Array, decode
 from diopigen.conformance.model import Case, Number, Operand, operands_of
@@ -68,7 +67,7 @@ class Preparer:
             return self._generator(param, case, ready)
         if param.type == "opaque" and param.direction == "in":
             return None
-        if isinstance(value, Operand) and SPARSE.get(ready.function.operator) == param.name:
+        if isinstance(value, Operand) and param.sparse:
             return self._sparse(param, value, ready, source)
         if param.type in ("tensor", "tensors") and (value is not None or param.type == "tensor"):
             return self._tensors(param, value, ready, source)

@@ -177,7 +177,7 @@ class _Scope:
         flags = f"{_flag(param.nullable)}, {_flag(param.is_read)}, {free}"
         return (
             f'{{"{param.name}", {flags}, 0x{mask:x}, {rule}, ShapeForm::{shape}, {first}, {count}, '
-            f"{values_first}, {values_count}}},"
+            f"{values_first}, {values_count}, {_flag(param.sparse)}, {self.positions.get(param.shares, -1)}}},"
         )
 
     def _shape(self, param: Parameter) -> tuple[str, int, int]:

@@ -38,6 +38,8 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
         "count": param.count,
         "values": list(param.values),
         "unnamed": param.unnamed,
+        "sparse": param.sparse,
+        "shares": param.shares,
         "doc": param.doc,
     }
     found = _without_empty(entry)

@@ -800,12 +800,12 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTen
  *       diopiErrorOccurred).
  * @note C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
- * @note C4: out has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled values, shaped as MaxPool1d, AvgPool1d, AdaptiveMaxPool1d or AdaptiveAvgPool1d shape them.
- *         Dtype: same(input).
+ *         Dtype: same(input). Shape: where(adaptive, adaptive_pool(input, output_size), pool(input, ksize, stride,
+ *         padding, where(mode == 'max', dilation, list(1)), ceil_mode)).
  * @param[in] input Values to pool, [N, C, L] or [C, L]. Dtype: floating. Shape: [*batch, C, L].
  * @param[in] mode Whether a window gives its maximum or its mean. One of max, avg.
  * @param[in] ksize Size of the window; ignored when adaptive. Default: [].
@@ -1031,12 +1031,12 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
  *       (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
- * @note C4: out has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled values, shaped as MaxPool2d, AvgPool2d, AdaptiveMaxPool2d or AdaptiveAvgPool2d shape them.
- *         Dtype: same(input).
+ *         Dtype: same(input). Shape: where(adaptive, adaptive_pool(input, output_size), pool(input, ksize, stride,
+ *         padding, where(mode == 'max', dilation, list(1)), ceil_mode)).
  * @param[in] input Values to pool, [N, C, H, W] or [C, H, W]. Dtype: floating. Shape: [*batch, C, H, W].
  * @param[in] mode Whether a window gives its maximum or its mean. One of max, avg.
  * @param[in] ksize Size of the window (height, width); ignored when adaptive. Default: [].
@@ -1225,10 +1225,9 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
 
 /**
  * @brief Squared difference of input and target, element by element, then reduced.
- * @note C1: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
- *         accept or reject another dtype.
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). Shape:
+ *         where(reduction == ReductionNone, sizes(input), list()). A library may accept or reject another dtype.
  * @param[in] input Predictions, of any shape. Dtype: floating.
  * @param[in] target The value that each prediction should have. Dtype: same(input). Shape: same(input). A library may
  *         accept or reject another dtype.
@@ -1264,10 +1263,9 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTenso
  * @brief Binary cross entropy on logits, weighted down by (1 - p) to the power of gamma where p is the probability
  *        given to the true label, then reduced.
  * @note Source: Lin et al., Focal Loss for Dense Object Detection, 2017; torchvision.ops.sigmoid_focal_loss
- * @note C1: without reduction out has the shape of inputs, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of inputs without reduction, otherwise 0-d. Dtype: same(inputs). A library may
- *         accept or reject another dtype.
+ * @param[out] out The loss: of the shape of inputs without reduction, otherwise 0-d. Dtype: same(inputs). Shape:
+ *         where(reduction == ReductionNone, sizes(inputs), list()). A library may accept or reject another dtype.
  * @param[in] inputs Logits of the positive label, of any shape. Dtype: floating.
  * @param[in] targets Labels, 0 for negative and 1 for positive. Dtype: same(inputs). Shape: same(inputs). A library may
  *         accept or reject another dtype.
@@ -1315,11 +1313,9 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
  * @note C3: class probabilities have the dtype and shape of input (else diopiErrorOccurred).
  * @note C4: ignore_index is negative for class probabilities (else diopiErrorOccurred).
  * @note C5: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
- * @note C6: without reduction out has the shape of input without its class dimension, otherwise it is 0-d (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: without reduction of the shape of input without its class dimension, otherwise 0-d. Dtype:
- *         same(input).
+ *         same(input). Shape: where(reduction == ReductionNone, without(input, min(1, rank(input) - 1)), list()).
  * @param[in] input Logits of shape (C) or (N, C, ...), where C is the number of classes. Dtype: floating.
  * @param[in] target Class indices (int64, the shape of input without C), or class probabilities (the dtype and shape of
  *         input). Dtype: int64, floating.
@@ -1378,10 +1374,9 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, d
  * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
- * @note C3: without reduction out has the shape of input without its class dimension, otherwise it is 0-d (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input).
+ * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input). Shape:
+ *         where(reduction == ReductionNone, without(input, min(1, rank(input) - 1)), list()).
  * @param[in] input Log-probabilities of shape (C) or (N, C, ...), where C is the number of classes. Dtype: floating.
  * @param[in] target Class index of each sample, of the shape of input without C. Dtype: int64.
  * @param[in] weight Weight of each class; null means 1 for all. Dtype: same(input). Shape: [size(input, min(1,
@@ -1429,10 +1424,9 @@ DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTenso
  * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note C1: the shape of target is that of input without its class dimension (else diopiErrorOccurred).
  * @note C2: every class index is ignore_index, or at least 0 and below the number of classes (else diopiErrorOccurred).
- * @note C3: without reduction out has the shape of input without its class dimension, otherwise it is 0-d (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input).
+ * @param[out] out The loss: of the shape of target without reduction, otherwise 0-d. Dtype: same(input). Shape:
+ *         where(reduction == ReductionNone, without(input, min(1, rank(input) - 1)), list()).
  * @param[out] totalWeight Sum of the weights of the samples that count; 0 without reduction; null where it is not
  *         wanted. Dtype: same(input). Shape: []. May be null.
  * @param[in] input Log-probabilities of shape (C) or (N, C, ...), where C is the number of classes. Dtype: floating.
@@ -1483,10 +1477,9 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
  * @brief Binary cross entropy between the logistic function of input and target, computed without overflow, then
  *        reduced.
  * @note Source: torch.nn.functional.binary_cross_entropy_with_logits
- * @note C1: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
- *         accept or reject another dtype.
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). Shape:
+ *         where(reduction == ReductionNone, sizes(input), list()). A library may accept or reject another dtype.
  * @param[in] input Logits of the positive label, of any shape. Dtype: floating.
  * @param[in] target Probability of the positive label, 0 to 1. Dtype: same(input). Shape: same(input). A library may
  *         accept or reject another dtype.
@@ -1537,10 +1530,9 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
  *        reduced.
  * @note Source: torch.nn.functional.binary_cross_entropy, whose loss is 100 where a certain prediction is wrong
  * @note C1: every element of input is between 0 and 1 (else diopiErrorOccurred).
- * @note C2: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
- *         accept or reject another dtype.
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). Shape:
+ *         where(reduction == ReductionNone, sizes(input), list()). A library may accept or reject another dtype.
  * @param[in] input Predicted probability of the positive label, 0 to 1, of any shape. Dtype: floating.
  * @param[in] target Probability of the positive label, 0 to 1. Dtype: same(input). Shape: same(input). A library may
  *         accept or reject another dtype.
@@ -4531,8 +4523,8 @@ DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C4: input is not empty where num_classes is -1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The rows, in the shape of input with a last dimension of num_classes, or of the largest class plus 1
- *         where that is -1. Dtype: int64, int32.
- * @param[in] input Class of each row, from 0. Dtype: index.
+ *         where that is -1. Dtype: int64, int32. Shape: [*batch, ?].
+ * @param[in] input Class of each row, from 0. Dtype: index. Shape: [*batch].
  * @param[in] num_classes Number of classes; -1 means the largest class in input plus 1. Default: -1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: one_hot
@@ -5136,10 +5128,9 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
  *        below beta, then reduced.
  * @note Source: torch.nn.functional.smooth_l1_loss
  * @note beta.range: beta is at least 0 (else diopiErrorOccurred).
- * @note C2: without reduction out has the shape of input, otherwise it is 0-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). A library may
- *         accept or reject another dtype.
+ * @param[out] out The loss: of the shape of input without reduction, otherwise 0-d. Dtype: same(input). Shape:
+ *         where(reduction == ReductionNone, sizes(input), list()). A library may accept or reject another dtype.
  * @param[in] input Predictions, of any shape. Dtype: floating.
  * @param[in] target The value that each prediction should have. Dtype: same(input). Shape: same(input). A library may
  *         accept or reject another dtype.
@@ -5512,12 +5503,12 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, 
  *       (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
- * @note C4: out has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Pooled values, shaped as MaxPool3d, AvgPool3d, AdaptiveMaxPool3d or AdaptiveAvgPool3d shape them.
- *         Dtype: same(input).
+ *         Dtype: same(input). Shape: where(adaptive, adaptive_pool(input, output_size), pool(input, ksize, stride,
+ *         padding, where(mode == 'max', dilation, list(1)), ceil_mode)).
  * @param[in] input Values to pool, [N, C, D, H, W] or [C, D, H, W]. Dtype: floating. Shape: [*batch, C, D, H, W].
  * @param[in] mode Whether a window gives its maximum or its mean. One of max, avg.
  * @param[in] ksize Size of the window (depth, height, width); ignored when adaptive. Default: [].
@@ -5878,14 +5869,13 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @note begin_norm_axis.dim_of: begin_norm_axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d
  *       (else diopiErrorOccurred).
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
- * @note C3: running_mean and running_var have the shape of input with 1 for each normalised dimension (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         floating.
+ *         floating. Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input, axis(input,
+ *         begin_norm_axis)) + 1).
  * @param[out] running_var Inverse deviation that was used (not a variance, despite the name), of the shape of
- *         running_mean. Dtype: floating.
+ *         running_mean. Dtype: floating. Shape: same(running_mean).
  * @param[in] input Values to normalise, of at least one dimension. Dtype: floating.
  * @param[in] weight Scale, of the shape of the normalised dimensions; null means 1. Dtype: same(input). May be null.
  *         Default: null.
@@ -6005,8 +5995,6 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  * @note Source: torch.unique on the CPU.
  * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
- * @note C2: indices, where given, has the shape of input, or [size(input, dim)] where dim is given (else
- *       diopiErrorOccurred).
  * @note C3: counts is not null where return_counts is true (else diopiErrorOccurred).
  * @note C4: where dim is given, no other dimension of input is empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -6019,7 +6007,8 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  *         order of elements open. Default: true.
  * @param[in] return_counts Whether counts is wanted. Default: false.
  * @param[out] indices Position in out of each element (in the shape of input), or of each slice (a vector, where dim is
- *         given); null: not wanted. Dtype: int64, int32. May be null.
+ *         given); null: not wanted. Dtype: int64, int32. Shape: where(is_null(dim), sizes(input), list(size(input,
+ *         dim))). May be null.
  * @param[out] counts How often each entry of out occurs; not set where return_counts is false, and may be null then.
  *         Dtype: int64. Shape: [?]. May be null. A library may accept or reject another dtype. Allocated by the
  *         operator through diopiRequireTensor.
@@ -6058,16 +6047,14 @@ DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t o
  *       diopiErrorOccurred).
  * @note C4: the last dimension of log_alpha is twice the longest target and one more (else diopiErrorOccurred).
  * @note C5: padded targets have one row for each sample (else diopiErrorOccurred).
- * @note C6: without reduction out has one element for each sample, otherwise it is 0-d or of shape (1) (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The loss: of shape (N) without reduction, where it may be the tensor of neg_log_likelihood, which
  *         then goes before zero_infinity; otherwise 0-d or of shape (1). The mean first divides each by its target
- *         length. Dtype: same(log_probs).
+ *         length. Dtype: same(log_probs). Shape: where(reduction == ReductionNone, list(N), list()).
  * @param[out] neg_log_likelihood The loss of each sample before zero_infinity and the reduction, kept for the backward
  *         pass. Dtype: same(log_probs). Shape: [N].
  * @param[out] log_alpha Forward variables of shape (N, T, 2 * S + 1) with S the longest target length; -inf at steps
- *         and states a sample lacks. Dtype: same(log_probs).
+ *         and states a sample lacks. Dtype: same(log_probs). Shape: [N, T, ?].
  * @param[in] log_probs Log-probabilities of C classes at T steps for N samples. Dtype: float32, float64. Shape: [T, N,
  *         C].
  * @param[in] targets Class indices of the targets: padded, of shape (N, at least S), or one after the other in one
@@ -6609,11 +6596,10 @@ DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandl
  * @note Source: torch.meshgrid with indexing='ij'.
  * @note inputs.rank: each of inputs has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: all inputs have one dtype (else diopiErrorOccurred).
- * @note C3: every out has the lengths of all inputs in order as its shape (else diopiErrorOccurred).
  * @note C4: inputsNum is in [1, 64] (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The grids, as many as there are vectors, each with the lengths of all vectors in order as its shape.
- *         Dtype: same(inputs). Length: inputsNum.
+ *         Dtype: same(inputs). Shape: numels(inputs). Length: inputsNum.
  * @param[in] inputs The vectors, all of one dtype; 0-d tensors count as vectors of length 1. Dtype: any. Length:
  *         inputsNum.
  * @param[in] inputsNum Number of vectors, at least 1 and at most 64, as each is a dimension of the grids.
@@ -6675,13 +6661,13 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @note Source: Ba et al., Layer Normalization, 2016; torch.nn.functional.layer_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
- * @note C3: save_mean and save_invstd have the shape of input with 1 for each normalised dimension (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         floating.
+ *         floating. Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input, rank(input) -
+ *         len(normalized_shape)) + 1).
  * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype: floating.
+ *         Shape: same(save_mean).
  * @param[in] input Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
  * @param[in] weight Scale of each normalised element; null means 1. Dtype: same(input). Shape: value(normalized_shape).
  *         May be null. A library may accept or reject another dtype. Default: null.
@@ -6737,16 +6723,16 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @note Source: torch.nn.functional.layer_norm over the trailing dimensions from begin_norm_axis on
  * @note begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
  *       diopiErrorOccurred).
- * @note C2: weight, bias and their gradients have the shape of the normalised dimensions (else diopiErrorOccurred).
+ * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @note C3: running_mean and running_std have the shape of input with 1 for each normalised dimension (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.
  * @param[out] grad_weight Gradient with respect to weight, of the shape of the normalised dimensions; null where it is
- *         not wanted. Dtype: same(input). May be null.
+ *         not wanted. Dtype: same(input). Shape: drop(input, axis(input, begin_norm_axis)). May be null.
  * @param[out] grad_bias Gradient with respect to bias, of the shape of the normalised dimensions; null where it is not
- *         wanted. Dtype: same(input). May be null.
+ *         wanted. Dtype: same(input). Shape: drop(input, axis(input, begin_norm_axis)). May be null.
  * @param[in] grad_output Gradient with respect to the result of LayerNormGB. Dtype: same(input). Shape: same(input).
  * @param[in] input What LayerNormGB was given, of at least one dimension. Dtype: floating.
  * @param[in] weight Scale, of the shape of the normalised dimensions; null means 1. Dtype: same(input). May be null.
@@ -7237,9 +7223,10 @@ DIOPI_API diopiError_t diopiIsNan(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @param[in] mode How much is formed: min(m, n) columns of Q and rows of R (reduced), m of both (complete), or the
  *         reduced R alone (r). One of reduced, complete, r. Default: 'reduced'.
  * @param[out] Q The orthonormal factors: [*batch, m, min(m, n)] when reduced, [*batch, m, m] when complete, without
- *               elements ([0]) for r. Dtype: same(A).
+ *               elements ([0]) for r. Dtype: same(A). Shape: where(mode == 'r', list(0), join(head(A, rank(A) - 2),
+ *               list(m, where(mode == 'complete', m, min(m, n))))).
  * @param[out] R The upper triangular factors: [*batch, m, n] when complete, otherwise [*batch, min(m, n), n]. Dtype:
- *               same(A).
+ *               same(A). Shape: join(head(A, rank(A) - 2), list(where(mode == 'complete', m, min(m, n)), n)).
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: linalg_qr.out, linalg_qr
  * @since 1.0

@@ -713,11 +713,10 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Copies the keys or values of new tokens into the slots of a cache.
- * @note C1: out has the shape of k except for its first dimension (else diopiErrorOccurred).
  * @note C2: every entry of dest_loc is at least 0 and below the number of slots (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] out Cache, [slots, heads, head_dim]; only the slots of dest_loc are written. Dtype: same(k). Only a
- *         part is written; the rest stays as it was.
+ * @param[in,out] out Cache, [slots, heads, head_dim]; only the slots of dest_loc are written. Dtype: same(k). Shape:
+ *         [S, H, D]. Only a part is written; the rest stays as it was.
  * @param[in] k New keys or values, [tokens, heads, head_dim]. Dtype: number. Shape: [T, H, D].
  * @param[in] dest_loc Slot of each token, each slot at most once. Dtype: index. Shape: [T].
  * @return diopiSuccess, or the error that the call met.
@@ -729,11 +728,11 @@ DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Scores of one new query per sequence against its cached keys, q * k / sqrt(head_dim), before the softmax.
  * @note max_input_len.range: max_input_len is at least 0 and at most L (else diopiErrorOccurred).
- * @note C2: token_attention_out has the shape [heads, total_tokens] (else diopiErrorOccurred).
  * @note C3: the slots are in the cache and every sequence fits into token_attention_out (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] token_attention_out Scores, [heads, total_tokens]; sequence b fills the columns from b_start_loc[b],
- *         b_seq_len[b] of them. Dtype: same(q). Only a part is written; the rest stays as it was.
+ *         b_seq_len[b] of them. Dtype: same(q). Shape: [H, total_tokens]. Only a part is written; the rest stays as it
+ *         was.
  * @param[in] q New queries, [batch, heads, head_dim]. Dtype: floating. Shape: [B, H, D].
  * @param[in] k Cache of keys, [slots, heads, head_dim]. Dtype: same(q). Shape: [C, H, D].
  * @param[in] b_loc Slots of each sequence, aligned to the right: the last b_seq_len[b] of the first max_input_len

@@ -211,10 +211,10 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
  * @brief Draws the next token of each sequence among its top_k likeliest tokens within a probability mass.
  * @note Source: FasterTransformer, top-k sampling layer: with a top_k of 1 the likeliest token is drawn.
  * @note step.range: step is at least 0 and below size(output_ids, 0) (else diopiErrorOccurred).
- * @note C2: output_ids has batch_size columns (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by position, [positions, batch_size]; row step gets the drawn tokens, and end_ids
- *         for finished sequences. Dtype: index. Only a part is written; the rest stays as it was.
+ *         for finished sequences. Dtype: index. Shape: [positions, batch_size]. Only a part is written; the rest stays
+ *         as it was.
  * @param[in,out] logits Scores of the next token; the call may use them as scratch memory. Dtype: float16, bfloat16,
  *         float32. Shape: [batch_size, vocab_size_padded].
  * @param[in,out] workspace Scratch memory of any shape whose content means nothing afterwards; null asks for its size.
@@ -299,10 +299,10 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
  * @brief Draws the next token of each sequence among its likeliest tokens that together reach a probability mass.
  * @note Source: FasterTransformer, top-p sampling layer: with a mass near 0 the likeliest token is drawn.
  * @note step.range: step is at least 0 and below size(output_ids, 0) (else diopiErrorOccurred).
- * @note C2: output_ids has batch_size columns (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by position, [positions, batch_size]; row step gets the drawn tokens, and end_ids
- *         for finished sequences. Dtype: index. Only a part is written; the rest stays as it was.
+ *         for finished sequences. Dtype: index. Shape: [positions, batch_size]. Only a part is written; the rest stays
+ *         as it was.
  * @param[in,out] logits Scores of the next token; the call may use them as scratch memory. Dtype: float16, bfloat16,
  *         float32. Shape: [batch_size, vocab_size_padded].
  * @param[in,out] persistent_workspace Memory that later calls with the same sizes get back unchanged; null asks for its

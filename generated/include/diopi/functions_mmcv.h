@@ -135,10 +135,9 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
  * @note Source: mmcv.ops.bbox_overlaps.
  * @note C1: mode and offset are 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many boxes where aligned is true (else diopiErrorOccurred).
- * @note C3: ious has the shape [n] where aligned is true and [n, m] otherwise (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] ious Overlaps, [n] of the pairs where aligned and [n, m] of all combinations otherwise. Dtype:
- *         same(bboxes1).
+ *         same(bboxes1). Shape: where(aligned, list(N), list(N, M)).
  * @param[in] bboxes1 First boxes, (x1, y1, x2, y2). Dtype: float16, float32, float64. Shape: [N, 4].
  * @param[in] bboxes2 Second boxes, (x1, y1, x2, y2); as many as the first where aligned. Dtype: same(bboxes1). Shape:
  *         [M, 4].
@@ -1364,16 +1363,16 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
  * @note C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
- * @note C3: argmax_y and argmax_x have the shape of output when pool_mode is 0 (else diopiErrorOccurred).
  * @note C4: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
  *       true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output The pooled features of the K regions. Dtype: same(input). Shape: [K, C, aligned_height,
  *         aligned_width].
  * @param[out] argmax_y Row coordinate of the sample that won each bin, as output; not written and of shape [0] for the
- *         mean. Dtype: same(input).
+ *         mean. Dtype: same(input). Shape: where(pool_mode == 0, list(K, C, aligned_height, aligned_width), list(0)).
  * @param[out] argmax_x Column coordinate of the sample that won each bin, as output; not written and of shape [0] for
- *         the mean. Dtype: same(input).
+ *         the mean. Dtype: same(input). Shape: where(pool_mode == 0, list(K, C, aligned_height, aligned_width),
+ *         list(0)).
  * @param[in] input Feature maps of N images. Dtype: float16, float32, float64. Shape: [N, C, H, W].
  * @param[in] rois Regions, each the index of its image and the corners x1, y1, x2, y2. Dtype: same(input). Shape: [K,
  *         5].
@@ -1604,10 +1603,10 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
 /**
  * @brief Gathers the first S points inside each box with their features; a box with fewer points repeats them in turn.
  * @note Source: Shi et al., PointRCNN, CVPR 2019; mmcv.ops.RoIPointPool3d. Points on the sides of a box are outside.
- * @note C1: pooled_features has four dimensions: B, M, any, 3 + C (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] pooled_features Points of each box, [B, M, S, 3 + C], coordinates first; a box without points stays as
- *         it is (the caller passes zeros). Dtype: same(xyz). Only a part is written; the rest stays as it was.
+ *         it is (the caller passes zeros). Dtype: same(xyz). Shape: [B, M, S, 3 + C]. Only a part is written; the rest
+ *         stays as it was.
  * @param[in,out] pooled_empty_flag Set to 1 for a box without points; the caller passes zeros. Dtype: int32. Shape: [B,
  *         M].
  * @param[in] xyz Coordinates x, y, z of the points. Dtype: float16, float32, float64. Shape: [B, N, 3].

@@ -4,38 +4,11 @@
 #include <string>
 
 #include "table.h"
+#include "tensor_of.h"
 
 namespace diopi::cpu {
 
 namespace {
-
-// A view of a tensor as kernels take it. The library has fewer dtypes than the interface.
-Tensor tensor_of(const contract::CallTensor& given) {
-    const contract::TensorView& view = given.view;
-    Tensor result;
-    result.name = given.operand->name;
-    result.handle = const_cast<diopiTensorHandle_t>(view.handle);
-    result.data = const_cast<void*>(view.data);
-    result.shape = view.shape.data;
-    result.strides = view.stride.data;
-    result.rank = view.shape.len;
-    result.dtype = from_public(view.dtype);
-    result.device = view.device;
-    result.numel = 1;
-    for (int64_t i = 0; i < result.rank; ++i) {
-        result.numel *= result.shape[i];
-    }
-    const auto require_that = [&](bool holds, const char* text, diopiError_t status = diopiErrorOccurred) {
-        if (!holds) {
-            fail(std::string("'") + result.name + "' " + text, status);
-        }
-    };
-    require_that(result.rank <= kMaxRank, "has more than 64 dimensions");
-    require_that(result.dtype != Dtype::kUnsupported, "has a dtype that the library does not support",
-                 diopiDtypeNotSupported);
-    require_that(view.isSparse || result.data != nullptr || result.numel == 0, "has elements but no data");
-    return result;
-}
 
 Tensor missing(const char* name) {
     Tensor result;
@@ -50,11 +23,6 @@ Call::Call(contract::Id id, contract::Operands operands)
     if (const std::optional<contract::Failure> found = call_.violation()) {
         fail(found->what(), found->status());
     }
-    for (const contract::CallTensor& given : call_.tensors()) {
-        if (given.view.isSparse && id != contract::kSpMM) {
-            fail(std::string("'") + given.operand->name + "' is sparse; the operator takes dense tensors");
-        }
-    }
 }
 
 Tensor Call::tensor(int position) const {
@@ -62,7 +30,8 @@ Tensor Call::tensor(int position) const {
     const diopiSize_t& shape = given.view.shape;
     // Hosts pass an empty tensor for one that is not there.
     const bool is_empty = rules_[position].isNullable && shape.len == 1 && shape.data[0] == 0;
-    return given.view.isNull() || is_empty ? missing(rules_[position].name) : tensor_of(given);
+    return given.view.isNull() || is_empty ? missing(rules_[position].name)
+                                           : tensor_of(given.operand->name, given.view);
 }
 
 std::vector<Tensor> Call::tensors(int position) const {
@@ -71,7 +40,8 @@ std::vector<Tensor> Call::tensors(int position) const {
         if (given->operand != operands_.first + position) {
             break;
         }
-        members.push_back(given->view.isNull() ? missing(rules_[position].name) : tensor_of(*given));
+        members.push_back(given->view.isNull() ? missing(rules_[position].name)
+                                               : tensor_of(given->operand->name, given->view));
     }
     return members;
 }

@@ -3,50 +3,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "tensor_of.h"
+#include "tensor_view.h"
+
 namespace diopi::cpu {
 
 namespace {
 
 std::string quoted(const char* name) { return std::string("parameter '") + name + "'"; }
-
-void must_succeed(diopiError_t status, const char* name, const char* what) {
-    if (status != diopiSuccess) {
-        fail(quoted(name) + ": the host gives no " + what, status);
-    }
-}
-
-Tensor view(const char* name, diopiConstTensorHandle_t handle) {
-    Tensor result;
-    result.name = name;
-    result.handle = const_cast<diopiTensorHandle_t>(handle);
-    diopiSize_t sizes{nullptr, 0};
-    diopiSize_t strides{nullptr, 0};
-    const void* data = nullptr;
-    diopiDtype_t dtype = diopi_dtype_unsupported;
-    must_succeed(diopiGetTensorShape(handle, &sizes), name, "shape");
-    must_succeed(diopiGetTensorStride(handle, &strides), name, "strides");
-    must_succeed(diopiGetTensorDataConst(handle, &data), name, "data");
-    must_succeed(diopiGetTensorDtype(handle, &dtype), name, "dtype");
-    if (diopiGetTensorDevice != nullptr) {
-        must_succeed(diopiGetTensorDevice(handle, &result.device), name, "device");
-    }
-    result.shape = sizes.data;
-    result.strides = strides.data;
-    result.rank = sizes.len;
-    result.data = const_cast<void*>(data);
-    result.dtype = from_public(dtype);
-    result.numel = 1;
-    for (int64_t i = 0; i < sizes.len; ++i) {
-        result.numel *= sizes.data[i];
-    }
-    if (result.rank > kMaxRank) {
-        fail(quoted(name) + " has " + std::to_string(result.rank) + " dimensions; at most 64 are supported");
-    }
-    if (result.data == nullptr && result.numel > 0) {
-        fail(quoted(name) + " has elements but no data");
-    }
-    return result;
-}
 
 std::string dtypes_text(DtypeSet set) {
     std::string text;
@@ -62,11 +26,37 @@ std::string dtypes_text(DtypeSet set) {
 
 }  // namespace
 
+Tensor tensor_of(const char* name, const ::diopigen::contract::TensorView& view) {
+    Tensor result;
+    result.name = name;
+    result.handle = const_cast<diopiTensorHandle_t>(view.handle);
+    result.data = const_cast<void*>(view.data);
+    result.shape = view.shape.data;
+    result.strides = view.stride.data;
+    result.rank = view.shape.len;
+    result.dtype = from_public(view.dtype);
+    result.device = view.device;
+    result.numel = 1;
+    for (int64_t i = 0; i < result.rank; ++i) {
+        result.numel *= result.shape[i];
+    }
+    if (result.rank > kMaxRank) {
+        fail(quoted(name) + " has " + std::to_string(result.rank) + " dimensions; at most 64 are supported");
+    }
+    if (result.dtype == Dtype::kUnsupported) {
+        fail(quoted(name) + " has a dtype that the library does not support", diopiDtypeNotSupported);
+    }
+    if (!view.isSparse && result.data == nullptr && result.numel > 0) {
+        fail(quoted(name) + " has elements but no data");
+    }
+    return result;
+}
+
 Tensor tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowed) {
     if (handle == nullptr) {
         fail_null(name);
     }
-    const Tensor result = view(name, handle);
+    const Tensor result = tensor_of(name, ::diopigen::contract::viewOf(handle));
     if (!contains(allowed, result.dtype)) {
         fail(quoted(name) + " has the dtype " + name_of(result.dtype) + ", not one of " + dtypes_text(allowed),
              diopiDtypeNotSupported);
@@ -82,7 +72,7 @@ Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<
     if (status != diopiSuccess || handle == nullptr) {
         fail(quoted(name) + ": the host gives no tensor", status == diopiSuccess ? diopiErrorOccurred : status);
     }
-    return view(name, handle);
+    return tensor_of(name, ::diopigen::contract::viewOf(handle));
 }
 
 bool Number::is_whole() const { return !is_real || (std::isfinite(real) && std::trunc(real) == real); }

@@ -1,12 +1,10 @@
 // ForeachnormScalar: the norm of every tensor of a list, in double.
-#include "diopi_cpu/lists.h"
 #include "foreach.h"
 #include "kernels.h"
 
 using namespace diopi::cpu;
 
 void diopi::kernels::foreachnorm_scalar(const ForeachnormScalarArgs& args) {
-    require_apart(args.outs);
     for (size_t k = 0; k < args.inputs.size(); ++k) {
         require_dtype(args.outs[k], to_real(args.inputs[k].dtype));
         for (const Tensor& out : args.outs) {

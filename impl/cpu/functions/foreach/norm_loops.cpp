@@ -1,6 +1,5 @@
 // ForeachnormScalar: the norm of every tensor of a list, in double. The loops.
 #include "diopi_cpu/chunks.h"
-#include "diopi_cpu/lists.h"
 #include "diopi_cpu/vector_norm.h"
 #include "kernels.h"
 

@@ -26,10 +26,9 @@ View as_matrices(const Tensor& tensor, bool is_left) {
 class Product {
   public:
     Product(const Tensor& input, const Tensor& other)
-        : left(as_matrices(checked(input), true)), right(as_matrices(checked(other), false)) {
+        : left(as_matrices(input, true)), right(as_matrices(other, false)) {
         const Matrices a(left.tensor());
         const Matrices b(right.tensor());
-        require(b.rows == a.columns, "parameter 'other' does not have as many rows as 'input' has columns");
         rows = a.rows;
         inner = a.columns;
         columns = b.columns;
@@ -37,8 +36,6 @@ class Product {
         for (size_t i = rank; i > 0; --i) {
             const int64_t left_size = i <= a.batch.size() ? a.batch[a.batch.size() - i] : 1;
             const int64_t right_size = i <= b.batch.size() ? b.batch[b.batch.size() - i] : 1;
-            require(left_size == right_size || left_size == 1 || right_size == 1,
-                    "parameters 'input' and 'other' have batches that do not broadcast");
             batch.push_back(left_size == 1 ? right_size : left_size);
             count *= batch.back();
         }
@@ -52,6 +49,8 @@ class Product {
         }
     }
 
+    // Contracts take 0-d for [1] as well.
+    void require_dimensions(const Tensor& tensor) const { require_rank(tensor, static_cast<int64_t>(shape.size())); }
     View full_left() const { return expanded(left.tensor(), with_batch(rows, inner)); }
     View full_right() const { return expanded(right.tensor(), with_batch(inner, columns)); }
     // Matrices of a factor repeated along the batch of the product.
@@ -80,10 +79,6 @@ class Product {
     bool left_is_vector = false;
 
   private:
-    static const Tensor& checked(const Tensor& tensor) {
-        require_rank(tensor, 1);
-        return tensor;
-    }
     std::vector<int64_t> with_batch(int64_t first, int64_t second) const {
         std::vector<int64_t> found = batch;
         found.insert(found.end(), {first, second});
@@ -191,7 +186,7 @@ void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tens
 
 void diopi::kernels::matmul(const MatmulArgs& args) {
     const Product product(args.input, args.other);
-    require_shape(args.out, product.shape);
+    product.require_dimensions(args.out);
     require_apart(args.out, {&args.input, &args.other});
     if (args.out.numel > 0) {
         multiply_batch(product.full_product(args.out).tensor(), product.full_left().tensor(),
@@ -201,9 +196,9 @@ void diopi::kernels::matmul(const MatmulArgs& args) {
 
 void diopi::kernels::matmul_backward(const MatmulBackwardArgs& args) {
     const Product product(args.input, args.other);
-    require_shape(args.grad_out, product.shape);
-    require_same_shape(args.grad_input, args.input);
-    require_same_shape(args.grad_other, args.other);
+    product.require_dimensions(args.grad_out);
+    require_rank(args.grad_input, args.input.rank);
+    require_rank(args.grad_other, args.other.rank);
     require_apart(args.grad_input, {&args.grad_out, &args.input, &args.other, &args.grad_other});
     require_apart(args.grad_other, {&args.grad_out, &args.input, &args.other});
     const View gradient = product.full_product(args.grad_out);

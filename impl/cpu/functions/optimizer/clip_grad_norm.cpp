@@ -1,14 +1,12 @@
 // ClipGradNorm: the joint norm of all gradients in double, then one factor on all of them.
 #include <cmath>
 
-#include "diopi_cpu/lists.h"
 #include "kernels.h"
 #include "optimizer.h"
 
 using namespace diopi::cpu;
 
 void diopi::kernels::clip_grad_norm(const ClipGradNormArgs& args) {
-    require_apart(args.grads);
     const double norm = joint_norm(args.grads, args.norm_type);
     require(!args.error_if_nonfinite || std::isfinite(norm),
             "C1: the joint norm is finite when error_if_nonfinite is true");

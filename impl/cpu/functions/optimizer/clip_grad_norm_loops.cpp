@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "diopi_cpu/chunks.h"
-#include "diopi_cpu/lists.h"
 #include "diopi_cpu/vector_norm.h"
 #include "diopi_cpu/words.h"
 #include "kernels.h"

@@ -1,5 +1,4 @@
 // FusedAdamW: AdamW on a list of parameters, each with a step number of its own.
-#include "diopi_cpu/lists.h"
 #include "kernels.h"
 #include "optimizer.h"
 
@@ -7,7 +6,7 @@ using namespace diopi::cpu;
 
 namespace {
 
-// What is written is written once, and nowhere where a step number is read.
+// Nothing is written where a step number is read.
 void require_separate_state(const diopi::kernels::FusedAdamWArgs& args, const std::vector<Tensor>& largest) {
     std::vector<Tensor> written;
     for (const std::vector<Tensor>* outputs : {&args.params, &args.exp_avgs, &args.exp_avg_sqs, &largest}) {
@@ -17,7 +16,6 @@ void require_separate_state(const diopi::kernels::FusedAdamWArgs& args, const st
             }
         }
     }
-    require_apart(written);
     for (const Tensor& output : written) {
         for (const Tensor& step : args.state_steps) {
             require_disjoint(output, step);

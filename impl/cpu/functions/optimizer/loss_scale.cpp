@@ -1,6 +1,5 @@
 // Mixed precision: AmpUpdateScaleInp and AmpForeachNonFiniteCheckAndUnscaleInp.
 #include "diopi_cpu/kernel_checks.h"
-#include "diopi_cpu/lists.h"
 #include "foreach.h"
 #include "kernels.h"
 #include "optimizer.h"
@@ -15,7 +14,6 @@ void diopi::kernels::amp_update_scale_inp(const AmpUpdateScaleInpArgs& args) {
 
 void diopi::kernels::amp_foreach_non_finite_check_and_unscale_inp(
     const AmpForeachNonFiniteCheckAndUnscaleInpArgs& args) {
-    require_apart(args.scaled_grads);
     require_separate({&args.found_inf}, {&args.inv_scale});
     for (const Tensor& gradient : args.scaled_grads) {
         require_separate({&gradient}, {&args.found_inf, &args.inv_scale});

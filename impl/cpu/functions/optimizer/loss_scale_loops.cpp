@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cmath>
 
-#include "diopi_cpu/lists.h"
 #include "diopi_cpu/math.h"
 #include "diopi_cpu/words.h"
 #include "kernels.h"

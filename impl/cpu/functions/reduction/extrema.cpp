@@ -11,7 +11,6 @@ namespace {
 void extremes_along(const Tensor& values, const Tensor& places, const Tensor& input, int64_t dim, bool is_largest) {
     require_disjoint(values, input);
     require_disjoint(places, input);
-    require_disjoint(values, places);
     extreme_places(values, places, input, rows_over(input, dim), is_largest);
 }
 

@@ -12,9 +12,6 @@ void copy_all(const std::vector<Tensor>& outs, const std::vector<View>& views, c
         for (const Tensor& input : inputs) {
             require_disjoint(outs[i], input);
         }
-        for (size_t k = 0; k < i; ++k) {
-            require_disjoint(outs[i], outs[k]);
-        }
     }
     for (size_t i = 0; i < outs.size(); ++i) {
         copy_elements(outs[i], views[i].tensor());

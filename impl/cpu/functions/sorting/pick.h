@@ -9,7 +9,6 @@ namespace diopi::cpu {
 inline void require_picks_apart(const Tensor& values, const Tensor& indices, const Tensor& input) {
     require_disjoint(values, input);
     require_disjoint(indices, input);
-    require_disjoint(values, indices);
 }
 
 }  // namespace diopi::cpu
