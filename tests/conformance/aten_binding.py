@@ -67,6 +67,10 @@ _NOT_MATCHED = frozenset({"dtype", "layout", "device", "pin_memory", "memory_for
 """Arguments of ATen that are never a parameter."""
 
 
+HALVES: Mapping[str, str] = {"float16": "float32", "bfloat16": "float32"}
+"""What halves are converted to where torch rounds to them on the way."""
+
+
 class Unbound(Exception):
     """No overload takes the arguments."""
 
@@ -106,13 +110,13 @@ class Bound:
         return {**self.mutated, **dict(zip(self.results, several, strict=False))}
 
 
-def bind(call: Call, *, widened: bool = False) -> Bound:
-    """The first overload of the spec that has a place for every argument; with `widened` halves become float32. Raises
-    `Unbound`."""
+def bind(call: Call, *, widened: Mapping[str, str] | None = None) -> Bound:
+    """The first overload of the spec that has a place for every argument; tensors of a dtype in `widened` are converted
+    to the one that it gives. Raises `Unbound`."""
     reasons = []
     for overload in _overloads(call):
         try:
-            return _Binder(overload, call, widened).bound()
+            return _Binder(overload, call, widened or {}).bound()
         except Unbound as reason:
             reasons.append(f"{overload.name()}: {reason}")
     raise Unbound("; ".join(reasons) or "the spec names no overload that torch has")
@@ -152,7 +156,7 @@ def _kind(argument: Any) -> str:
 
 
 class _Binder:
-    def __init__(self, overload: Any, call: Call, widened: bool) -> None:
+    def __init__(self, overload: Any, call: Call, widened: Mapping[str, str]) -> None:
         self.overload, self.call, self.widened = overload, call, widened
         self.arguments = [argument for argument in overload._schema.arguments if not argument.is_out]
         self.outs = [argument for argument in overload._schema.arguments if argument.is_out]
@@ -211,14 +215,13 @@ class _Binder:
 
     def _dtype(self, name: str) -> Any:
         dtype = self.call.dtype(name)
-        return torch.float32 if self.widened and dtype in ("float16", "bfloat16") else getattr(torch, dtype)
+        return getattr(torch, self.widened.get(dtype, dtype))
 
     def _empty(self, param: Parameter) -> Any:
         return torch.empty(self.call.shapes.get(param.name) or (), dtype=self._dtype(param.name))
 
     def _tensor(self, values: Any, dtype: str) -> Any:
-        tensor = to_torch(values, dtype)
-        return tensor.float() if self.widened and dtype in ("float16", "bfloat16") else tensor
+        return to_torch(values, dtype).to(getattr(torch, self.widened.get(dtype, dtype)))
 
     def _value(self, param: Parameter, argument: Any) -> Any:
         value, kind = self.call.values.get(param.name), _kind(argument)

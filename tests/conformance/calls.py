@@ -17,6 +17,7 @@ def call_of(interface: Interface, case: Case, given: dict[str, Any] | None = Non
     """The call of a case as its oracle sees it; `given` replaces the drawn values of tensors."""
     function = interface.function(case.function)
     assert function is not None
+    lists = {param.name for param in function.params if param.type == "tensors"}
     source = np.random.Generator(np.random.PCG64(seed_of(case.id, 0)))
     values: dict[str, Any] = {}
     dtypes: dict[str, Any] = {}
@@ -27,7 +28,7 @@ def call_of(interface: Interface, case: Case, given: dict[str, Any] | None = Non
             dtypes[name], shapes[name] = value.dtype, value.shape
         elif isinstance(value, Number):
             values[name], dtypes[name] = value.value, value.dtype
-        elif isinstance(value, tuple) and any(isinstance(item, Operand) for item in value):
+        elif isinstance(value, tuple) and name in lists:
             items = [item if isinstance(item, Operand) else None for item in value]
             values[name] = [None if item is None else _array(function, name, item, source) for item in items]
             dtypes[name] = [None if item is None else item.dtype for item in items]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from host_calls import HostCall, calls
 
 pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 
-from aten_binding import Unbound, bind, stored
+from aten_binding import HALVES, Unbound, bind, stored
 
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
@@ -20,8 +21,6 @@ from diopigen.conformance.oracles import Allocated, Call, Expected, Property, an
 from diopigen.ir.model import Interface
 
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError)
-WIDENED = frozenset({"float16", "bfloat16"})
-"""Dtypes that torch rounds to on the way as well: compared with its results in float32."""
 
 
 def _expectations(call: Call, name: str, wanted: Any) -> list[tuple[Any, str]]:
@@ -32,7 +31,7 @@ def _expectations(call: Call, name: str, wanted: Any) -> list[tuple[Any, str]]:
     return [(wanted, call.dtypes.get(name, "float64"))]
 
 
-def _torch_results(call: Call, *, widened: bool) -> dict[str, Any]:
+def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str, Any]:
     """What the first overload of the spec gives that takes the call; those that write to given tensors come last.
 
     Raises `Unbound` where none does.
@@ -62,7 +61,7 @@ def _compared(interface: Interface, host: HostCall) -> tuple[int, str]:
     """How many results were compared, and what differs or why torch cannot be asked."""
     call = call_of(interface, host.case)
     try:
-        found = _torch_results(call, widened=host.case.dtype in WIDENED)
+        found = _torch_results(call, widened=HALVES if host.case.dtype in HALVES else None)
     except Unbound as reason:
         return 0, f"torch: {reason}"
     with np.errstate(all="ignore"):

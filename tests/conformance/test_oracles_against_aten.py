@@ -15,7 +15,7 @@ from calls import call_of
 
 pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 
-from aten_binding import Unbound, bind, stored
+from aten_binding import HALVES, Unbound, bind, stored
 
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.cases.suite import tested as tested_functions
@@ -39,19 +39,27 @@ NOT_COMPARED: dict[str, str] = {
 }
 """Operators with an overload that are not compared here, and why."""
 
-WIDENED = frozenset({
+_ROUNDED_ON_THE_WAY = frozenset({
     "AdaptiveAvgPool2dBackward", "AdaptiveAvgPool3d", "AdaptiveAvgPool3dBackward", "AvgPool2dBackward", "BatchNorm",
-    "Col2Im", "ConvTranspose2d", "Convolution2dBackward", "CrossEntropyLoss", "EmbeddingBackward", "GroupNorm",
-    "IndexPut", "LayerNorm", "LayerNormBackward", "LogSoftmax", "NLLLossV2", "Softmax",
+    "Col2Im", "ConvTranspose2d", "Convolution2d", "Convolution2dBackward", "CrossEntropyLoss", "EmbeddingBackward",
+    "GroupNorm", "IndexPut", "LayerNorm", "LayerNormBackward", "LogSoftmax", "NLLLossV2", "Prod", "Softmax",
 })  # fmt: skip
 """Operators in which torch rounds to half precision on the way, which the interface does once at the end: halves are
-compared with torch's results in float32."""
+compared with torch's results in float32. Convolution2d is one on processors whose oneDNN has a kernel for bfloat16; it
+also multiplies infinities with the zeros that it pads channels with."""
+
+WIDENED = {**dict.fromkeys(_ROUNDED_ON_THE_WAY, HALVES), "Gelu": {**HALVES, "float32": "float64"}}
+"""Operators that are compared with torch's results in a wider dtype. torch's vector code for Gelu approximates erf to
+1.5e-7, which is far more than a rounding of float32 where 1 + erf is small."""
 
 OTHER_EDGES: dict[str, tuple[str, ...]] = {
     "Gelu": ("/special", "/recipe-3"),
     "RemainderTensor": ("/special",),
+    "BCELossBackward": ("float64/recipe-5", "float64/grad_output-strided"),
 }
-"""Cases with infinities and the like, for which torch's vector code gives NaN and its scalar code the limit."""
+"""Cases with infinities and the like, for which torch's vector code gives NaN and its scalar code the limit. For
+BCELossBackward torch keeps the least denominator, 1e-12, as a float32, 4e-9 off: float64 shows it where predictions are
+0 or 1."""
 
 ENOUGH = 300
 """The number of functions that must be compared."""
@@ -111,7 +119,7 @@ def _compared(interface: Interface, function: Function) -> tuple[int, list[str]]
     for case in _cases(interface, function):
         call = call_of(interface, case)
         try:
-            found = bind(call, widened=function.operator in WIDENED).run()
+            found = bind(call, widened=WIDENED.get(function.operator)).run()
         except (Unbound, *_REFUSALS) as reason:
             reasons.append(f"{case.id}: {str(reason).splitlines()[0]}")
             continue
@@ -138,8 +146,8 @@ def test_every_oracle_agrees_with_aten(interface: Interface, part: int) -> None:
 def test_what_is_not_compared_has_an_overload(interface: Interface) -> None:
     """An entry of the tables that nothing needs is a mistake."""
     named = {function.operator for function in tested_functions(interface) if function.aten}
-    assert set(NOT_COMPARED) | WIDENED | set(OTHER_EDGES) <= named
-    assert not set(NOT_COMPARED) & (WIDENED | set(OTHER_EDGES))
+    assert set(NOT_COMPARED) | set(WIDENED) | set(OTHER_EDGES) <= named
+    assert not set(NOT_COMPARED) & (set(WIDENED) | set(OTHER_EDGES))
 
 
 def test_every_expression_with_an_overload_is_compared(interface: Interface) -> None:
