@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo demo-torch build unit test nightly test-torch released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
+.PHONY: help demo demo-torch build unit test nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -15,6 +15,7 @@ help:
 	@echo "make unit       the tests that need no compiler, in under a minute"
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
+	@echo "make test-models training scripts of accelerate and transformers, unchanged, on droplet; installs both"
 	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  run every case over the released CPU library, those of models included"
 	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
@@ -68,6 +69,12 @@ test-torch: $(VENV)/torch
 	@$(BUILD) torch
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(BIN)/python tests/pytorch/report.py
+
+# Training scripts of other libraries; installs these.
+test-models: $(VENV)/torch
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,models]"
+	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
+	@$(BIN)/python -m pytest tests/pytorch/test_frameworks.py
 
 demo-torch: $(VENV)/torch
 	@$(BIN)/python tools/demo_torch.py
