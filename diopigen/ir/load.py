@@ -325,8 +325,10 @@ def _structured(node: MappingNode) -> StructuredGroup:
 
 def _handwritten(node: MappingNode) -> HandwrittenKernel:
     calls = tuple(text_of(item) for item in items_of(node.get("calls")))
+    also = tuple(text_of(item) for item in items_of(node.get("also")))
     overload, function = text_of(node.get("overload")), text_of(node.get("function"))
-    return HandwrittenKernel(overload, function, calls, text_of(node.get("why")), _overload_span(node))
+    why = node.get("why") or node
+    return HandwrittenKernel(overload, also, function, calls, text_of(why), _overload_span(node), why.span)
 
 
 def _overload_span(node: MappingNode) -> Span:

@@ -391,10 +391,15 @@ class HandwrittenKernel:
     """An ATen overload that a handwritten C++ function serves, and the functions of the interface that it calls."""
 
     overload: str
+    also: tuple[str, ...]
+    """Overloads of other names that take the same."""
     function: str
+    """The C++ function; empty where its name follows from the overload."""
     calls: tuple[str, ...]
     why: str
+    """One of `TORCH_REASONS` of the grammar."""
     span: Span
+    why_span: Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -347,6 +347,17 @@ ATEN_FILE = RecordShape(
     },
 )
 
+TORCH_REASONS = {
+    "no-meta": "neither torch nor the rules of the spec say shapes and dtypes of its results; the implementation does",
+    "arguments": "torch has a meta function; the arguments are not those of a function of the interface",
+    "meaning": "a kernel could be generated, but PyTorch means more than the function that it would call",
+    "composition": "no function of the interface does it; it is made of several calls",
+    "lists": "it works on lists of tensors, each of which is a call or an entry of one",
+    "allocated": "the function of the interface makes its results, whose shapes depend on data",
+    "preferred": "a new device can do without it: torch composes it of others, or does not offer it",
+}
+"""Why a kernel for PyTorch is handwritten. `emit/torch/reasons.py` checks that the reason holds."""
+
 TORCH_FILE = RecordShape(
     "glue for PyTorch",
     {
@@ -355,10 +366,20 @@ TORCH_FILE = RecordShape(
                 RecordShape(
                     "a handwritten kernel",
                     {
-                        "overload": Field(TEXT, "the ATen overload", required=True),
-                        "function": Field(WORD, "the C++ function of diopigen::backend::kernels", required=True),
+                        "overload": Field(TEXT, "the ATen overload whose signature it has", required=True),
+                        "also": Field(
+                            ListShape(TEXT),
+                            "overloads of other names that it serves; other forms of the overload are found",
+                        ),
+                        "function": Field(
+                            WORD, "the C++ function of diopigen::backend::kernels, unless it is called as the overload"
+                        ),
                         "calls": Field(ListShape(WORD), "functions of the interface that it calls, without diopi"),
-                        "why": Field(TEXT, "why it cannot be generated", required=True),
+                        "why": Field(
+                            TextShape(choices=tuple(TORCH_REASONS)),
+                            "; ".join(f"{name}: {text}" for name, text in TORCH_REASONS.items()),
+                            required=True,
+                        ),
                     },
                 )
             ),

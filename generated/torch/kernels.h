@@ -15,80 +15,44 @@
 
 namespace diopigen::backend::kernels {
 
-// __ilshift__.Scalar
-at::Tensor& ilshiftScalar(at::Tensor& self, const at::Scalar& other);
-
-// __ilshift__.Tensor
-at::Tensor& ilshiftTensor(at::Tensor& self, const at::Tensor& other);
-
-// __irshift__.Scalar
-at::Tensor& irshiftScalar(at::Tensor& self, const at::Scalar& other);
-
-// __irshift__.Tensor
-at::Tensor& irshiftTensor(at::Tensor& self, const at::Tensor& other);
-
-// __lshift__.Scalar
+// __lshift__.Scalar, __ilshift__.Scalar
 at::Tensor lshiftScalar(const at::Tensor& self, const at::Scalar& other);
 
-// __lshift__.Tensor
+// __lshift__.Tensor, __ilshift__.Tensor
 at::Tensor lshiftTensor(const at::Tensor& self, const at::Tensor& other);
 
-// __rshift__.Scalar
+// __rshift__.Scalar, __irshift__.Scalar
 at::Tensor rshiftScalar(const at::Tensor& self, const at::Scalar& other);
 
-// __rshift__.Tensor
+// __rshift__.Tensor, __irshift__.Tensor
 at::Tensor rshiftTensor(const at::Tensor& self, const at::Tensor& other);
-
-// _adaptive_avg_pool2d
-at::Tensor adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size);
 
 // _adaptive_avg_pool2d_backward
 at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self);
 
-// _adaptive_avg_pool3d
-at::Tensor adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size);
-
-// _adaptive_avg_pool3d_backward
-at::Tensor adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self);
-
-// _add_relu.Scalar
+// _add_relu.Scalar, _add_relu_.Scalar
 at::Tensor addReluScalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
 
-// _add_relu.Tensor
+// _add_relu.Tensor, _add_relu_.Tensor, _add_relu.out
 at::Tensor addReluTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 
-// _add_relu.out
-at::Tensor& addReluOut(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out);
-
-// _add_relu_.Scalar
-at::Tensor& addReluInplaceScalar(at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
-
-// _add_relu_.Tensor
-at::Tensor& addReluInplaceTensor(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
-
 // _aminmax
-std::tuple<at::Tensor, at::Tensor> aminmax(const at::Tensor& self);
+std::tuple<at::Tensor, at::Tensor> aminmaxAll(const at::Tensor& self);
 
 // _aminmax.dim
 std::tuple<at::Tensor, at::Tensor> aminmaxDim(const at::Tensor& self, int64_t dim, bool keepdim);
 
 // _amp_foreach_non_finite_check_and_unscale_
-void unscale(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_scale);
+void ampForeachNonFiniteCheckAndUnscaleInplace(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_scale);
 
 // _amp_update_scale_
-at::Tensor& updateScale(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
-                        double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval);
+at::Tensor& ampUpdateScaleInplace(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
+                                  double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval);
 
-// _batch_norm_with_update
+// _batch_norm_with_update, _batch_norm_with_update.out
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
     const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps);
-
-// _batch_norm_with_update.out
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> batchNormWithUpdateOut(
-    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
-    at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps, at::Tensor& out,
-    at::Tensor& save_mean, at::Tensor& save_invstd, at::Tensor& reserve);
 
 // _cdist_backward
 at::Tensor cdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p,
@@ -100,15 +64,10 @@ at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, st
 // _cholesky_solve_helper
 at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool upper);
 
-// _conv_depthwise2d
+// _conv_depthwise2d, _conv_depthwise2d.out
 at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                                 const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                                 at::IntArrayRef dilation);
-
-// _conv_depthwise2d.out
-at::Tensor& depthwiseConvolutionOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                    const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                                    at::IntArrayRef padding, at::IntArrayRef dilation, at::Tensor& out);
 
 // _ctc_loss
 std::tuple<at::Tensor, at::Tensor> ctcLoss(const at::Tensor& log_probs, const at::Tensor& targets,
@@ -133,83 +92,74 @@ at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_p
                                  bool zero_infinity);
 
 // _fused_adam_
-void fusedAdam(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-               at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
-               double weight_decay, double eps, bool amsgrad, bool maximize,
-               const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                      at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
+                      double weight_decay, double eps, bool amsgrad, bool maximize,
+                      const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
 
 // _fused_adam_.tensor_lr
-void fusedAdamTensorRate(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                         at::TensorList max_exp_avg_sqs, at::TensorList state_steps, const at::Tensor& lr, double beta1,
-                         double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
-                         const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fusedAdamInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                              at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
+                              const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
+                              bool amsgrad, bool maximize, const std::optional<at::Tensor>& grad_scale,
+                              const std::optional<at::Tensor>& found_inf);
 
 // _fused_adamw_
-void fusedAdamW(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
-                double weight_decay, double eps, bool amsgrad, bool maximize,
-                const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fusedAdamwInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
+                       double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                       const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
 
 // _fused_adamw_.tensor_lr
-void fusedAdamWTensorRate(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
-                          at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                          const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
-                          bool amsgrad, bool maximize, const std::optional<at::Tensor>& grad_scale,
-                          const std::optional<at::Tensor>& found_inf);
+void fusedAdamwInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                               at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
+                               const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
+                               bool amsgrad, bool maximize, const std::optional<at::Tensor>& grad_scale,
+                               const std::optional<at::Tensor>& found_inf);
 
 // _fused_rms_norm
-std::tuple<at::Tensor, at::Tensor> rmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
-                                           const std::optional<at::Tensor>& weight, std::optional<double> eps);
+std::tuple<at::Tensor, at::Tensor> fusedRmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                                                const std::optional<at::Tensor>& weight, std::optional<double> eps);
 
 // _fused_rms_norm_backward
-std::tuple<at::Tensor, at::Tensor> rmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
-                                                   at::IntArrayRef normalized_shape, const at::Tensor& rstd,
-                                                   const std::optional<at::Tensor>& weight,
-                                                   std::array<bool, 2> output_mask);
+std::tuple<at::Tensor, at::Tensor> fusedRmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
+                                                        at::IntArrayRef normalized_shape, const at::Tensor& rstd,
+                                                        const std::optional<at::Tensor>& weight,
+                                                        std::array<bool, 2> output_mask);
 
 // _fused_sdp_choice
-int64_t attentionChoice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const std::optional<at::Tensor>& attn_mask, double dropout_p, bool is_causal,
-                        std::optional<double> scale, bool enable_gqa);
+int64_t fusedSdpChoice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                       const std::optional<at::Tensor>& attn_mask, double dropout_p, bool is_causal,
+                       std::optional<double> scale, bool enable_gqa);
 
 // _fused_sgd_
-void fusedSgd(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list, double weight_decay,
-              double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step,
-              const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                     double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
+                     bool is_first_step, const std::optional<at::Tensor>& grad_scale,
+                     const std::optional<at::Tensor>& found_inf);
 
 // _fused_sgd_.tensor_lr
-void fusedSgdTensorRate(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
-                        double weight_decay, double momentum, const at::Tensor& lr, double dampening, bool nesterov,
-                        bool maximize, bool is_first_step, const std::optional<at::Tensor>& grad_scale,
-                        const std::optional<at::Tensor>& found_inf);
+void fusedSgdInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                             double weight_decay, double momentum, const at::Tensor& lr, double dampening,
+                             bool nesterov, bool maximize, bool is_first_step,
+                             const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
 
 // _index_put_impl_
 at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
                                 const at::Tensor& values, bool accumulate, bool unsafe);
 
-// _native_batch_norm_legit
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormLegit(const at::Tensor& input,
-                                                              const std::optional<at::Tensor>& weight,
-                                                              const std::optional<at::Tensor>& bias,
-                                                              at::Tensor& running_mean, at::Tensor& running_var,
-                                                              bool training, double momentum, double eps);
+// _native_batch_norm_legit, _native_batch_norm_legit.out
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegit(const at::Tensor& input,
+                                                                    const std::optional<at::Tensor>& weight,
+                                                                    const std::optional<at::Tensor>& bias,
+                                                                    at::Tensor& running_mean, at::Tensor& running_var,
+                                                                    bool training, double momentum, double eps);
 
-// _native_batch_norm_legit.no_stats
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormNoStats(const at::Tensor& input,
-                                                                const std::optional<at::Tensor>& weight,
-                                                                const std::optional<at::Tensor>& bias, bool training,
-                                                                double momentum, double eps);
-
-// _native_batch_norm_legit.no_stats_out
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormNoStatsOut(
-    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
-    bool training, double momentum, double eps, at::Tensor& out, at::Tensor& save_mean, at::Tensor& save_invstd);
-
-// _native_batch_norm_legit.out
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormLegitOut(
-    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
-    at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum, double eps, at::Tensor& out,
-    at::Tensor& save_mean, at::Tensor& save_invstd);
+// _native_batch_norm_legit.no_stats, _native_batch_norm_legit.no_stats_out
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegitNoStats(const at::Tensor& input,
+                                                                           const std::optional<at::Tensor>& weight,
+                                                                           const std::optional<at::Tensor>& bias,
+                                                                           bool training, double momentum, double eps);
 
 // _prelu_kernel
 at::Tensor preluKernel(const at::Tensor& self, const at::Tensor& weight);
@@ -233,47 +183,41 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
     std::optional<double> scale);
 
 // _slow_conv2d_backward.grad_input
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardOut(
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardGradInput(
     const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
     at::IntArrayRef stride, at::IntArrayRef padding, at::Tensor& grad_input, at::Tensor& grad_weight,
     at::Tensor& grad_bias);
 
 // _slow_conv2d_backward.output_mask
-std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackward(const at::Tensor& grad_output, const at::Tensor& self,
-                                                                  const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                                                  at::IntArrayRef stride, at::IntArrayRef padding,
-                                                                  std::array<bool, 3> output_mask);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackwardOutputMask(
+    const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+    at::IntArrayRef stride, at::IntArrayRef padding, std::array<bool, 3> output_mask);
 
-// _slow_conv2d_forward
-at::Tensor slowConv2d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                      const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
-
-// _slow_conv2d_forward.output
-at::Tensor& slowConv2dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                          const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::Tensor& output);
+// _slow_conv2d_forward, _slow_conv2d_forward.output
+at::Tensor slowConv2dForward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                             const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
 
 // _thnn_fused_gru_cell
-std::tuple<at::Tensor, at::Tensor> gruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
-                                           const at::Tensor& hx, const std::optional<at::Tensor>& input_bias,
-                                           const std::optional<at::Tensor>& hidden_bias);
+std::tuple<at::Tensor, at::Tensor> thnnFusedGruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                                    const at::Tensor& hx, const std::optional<at::Tensor>& input_bias,
+                                                    const std::optional<at::Tensor>& hidden_bias);
 
 // _thnn_fused_gru_cell_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gruCellBackward(const at::Tensor& grad_hy,
-                                                                                       const at::Tensor& workspace,
-                                                                                       bool has_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> thnnFusedGruCellBackward(
+    const at::Tensor& grad_hy, const at::Tensor& workspace, bool has_bias);
 
 // _thnn_fused_lstm_cell
-std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
-                                                        const at::Tensor& cx,
-                                                        const std::optional<at::Tensor>& input_bias,
-                                                        const std::optional<at::Tensor>& hidden_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCell(const at::Tensor& input_gates,
+                                                                 const at::Tensor& hidden_gates, const at::Tensor& cx,
+                                                                 const std::optional<at::Tensor>& input_bias,
+                                                                 const std::optional<at::Tensor>& hidden_bias);
 
 // _thnn_fused_lstm_cell_backward_impl
-std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(const std::optional<at::Tensor>& grad_hy,
-                                                                const std::optional<at::Tensor>& grad_cy,
-                                                                const at::Tensor& cx, const at::Tensor& cy,
-                                                                const at::Tensor& workspace, bool has_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCellBackwardImpl(const std::optional<at::Tensor>& grad_hy,
+                                                                             const std::optional<at::Tensor>& grad_cy,
+                                                                             const at::Tensor& cx, const at::Tensor& cy,
+                                                                             const at::Tensor& workspace,
+                                                                             bool has_bias);
 
 // _unique
 std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse);
@@ -283,38 +227,31 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> unique2(const at::Tensor& self, b
                                                        bool return_counts);
 
 // _weight_norm_interface
-std::tuple<at::Tensor, at::Tensor> weightNorm(const at::Tensor& v, const at::Tensor& g, int64_t dim);
+std::tuple<at::Tensor, at::Tensor> weightNormInterface(const at::Tensor& v, const at::Tensor& g, int64_t dim);
 
 // _weight_norm_interface_backward
-std::tuple<at::Tensor, at::Tensor> weightNormBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
-                                                      const at::Tensor& saved_g, const at::Tensor& saved_norms,
-                                                      int64_t dim);
+std::tuple<at::Tensor, at::Tensor> weightNormInterfaceBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
+                                                               const at::Tensor& saved_g, const at::Tensor& saved_norms,
+                                                               int64_t dim);
 
 // abs.out
-at::Tensor& absOut(const at::Tensor& self, at::Tensor& out);
+at::Tensor& abs(const at::Tensor& self, at::Tensor& out);
 
-// adaptive_avg_pool2d.out
-at::Tensor& adaptiveAvgPool2dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
+// adaptive_avg_pool2d.out, _adaptive_avg_pool2d
+at::Tensor& adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
 
-// adaptive_avg_pool3d.out
-at::Tensor& adaptiveAvgPool3dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
+// adaptive_avg_pool3d.out, _adaptive_avg_pool3d
+at::Tensor& adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
 
-// adaptive_avg_pool3d_backward.grad_input
-at::Tensor& adaptiveAvgPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input);
+// adaptive_avg_pool3d_backward.grad_input, _adaptive_avg_pool3d_backward
+at::Tensor& adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input);
 
-// addbmm
+// addbmm, addbmm_, addbmm.out
 at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                   const at::Scalar& alpha);
 
-// addbmm.out
-at::Tensor& addbmmOut(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
-                      const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out);
-
-// angle
-at::Tensor angle(const at::Tensor& self);
-
-// angle.out
-at::Tensor& angleOut(const at::Tensor& self, at::Tensor& out);
+// angle.out, angle
+at::Tensor& angle(const at::Tensor& self, at::Tensor& out);
 
 // arange.start_out
 at::Tensor& arangeStartOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
@@ -336,15 +273,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormBackwardRedu
     const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
     const std::optional<at::Tensor>& weight, bool input_g, bool weight_g, bool bias_g);
 
-// batch_norm_elemt
+// batch_norm_elemt, batch_norm_elemt.out
 at::Tensor batchNormElemt(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                           const std::optional<at::Tensor>& bias, const at::Tensor& mean, const at::Tensor& invstd,
                           double eps);
-
-// batch_norm_elemt.out
-at::Tensor& batchNormElemtOut(const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                              const std::optional<at::Tensor>& bias, const at::Tensor& mean, const at::Tensor& invstd,
-                              double eps, at::Tensor& out);
 
 // batch_norm_gather_stats
 std::tuple<at::Tensor, at::Tensor> batchNormGatherStats(const at::Tensor& input, const at::Tensor& mean,
@@ -365,7 +297,7 @@ std::tuple<at::Tensor, at::Tensor> batchNormGatherStatsWithCounts(const at::Tens
 std::tuple<at::Tensor, at::Tensor> batchNormStats(const at::Tensor& input, double eps);
 
 // bernoulli.out
-at::Tensor& bernoulliOut(const at::Tensor& self, std::optional<at::Generator> generator, at::Tensor& out);
+at::Tensor& bernoulli(const at::Tensor& self, std::optional<at::Generator> generator, at::Tensor& out);
 
 // bernoulli_.Tensor
 at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, std::optional<at::Generator> generator);
@@ -373,21 +305,14 @@ at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, std::o
 // bernoulli_.float
 at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, std::optional<at::Generator> generator);
 
-// binary_cross_entropy
-at::Tensor bceLoss(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight,
-                   int64_t reduction);
+// binary_cross_entropy.out, binary_cross_entropy
+at::Tensor& binaryCrossEntropy(const at::Tensor& self, const at::Tensor& target,
+                               const std::optional<at::Tensor>& weight, int64_t reduction, at::Tensor& out);
 
-// binary_cross_entropy.out
-at::Tensor& bceLossOut(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight,
-                       int64_t reduction, at::Tensor& out);
-
-// binary_cross_entropy_backward
-at::Tensor bceLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                           const std::optional<at::Tensor>& weight, int64_t reduction);
-
-// binary_cross_entropy_backward.grad_input
-at::Tensor& bceLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                               const std::optional<at::Tensor>& weight, int64_t reduction, at::Tensor& grad_input);
+// binary_cross_entropy_backward.grad_input, binary_cross_entropy_backward
+at::Tensor& binaryCrossEntropyBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                       const std::optional<at::Tensor>& weight, int64_t reduction,
+                                       at::Tensor& grad_input);
 
 // bincount
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, int64_t minlength);
@@ -395,12 +320,8 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& wei
 // bucketize.Scalar
 at::Tensor bucketizeScalar(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right);
 
-// bucketize.Tensor
+// bucketize.Tensor, bucketize.Tensor_out
 at::Tensor bucketizeTensor(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right);
-
-// bucketize.Tensor_out
-at::Tensor& bucketizeTensorOut(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right,
-                               at::Tensor& out);
 
 // cauchy_
 at::Tensor& cauchyInplace(at::Tensor& self, double median, double sigma, std::optional<at::Generator> generator);
@@ -408,31 +329,18 @@ at::Tensor& cauchyInplace(at::Tensor& self, double median, double sigma, std::op
 // channel_shuffle
 at::Tensor channelShuffle(const at::Tensor& self, int64_t groups);
 
-// cholesky
+// cholesky, cholesky.out
 at::Tensor cholesky(const at::Tensor& self, bool upper);
 
-// cholesky.out
-at::Tensor& choleskyOut(const at::Tensor& self, bool upper, at::Tensor& out);
-
-// cholesky_inverse
+// cholesky_inverse, cholesky_inverse.out
 at::Tensor choleskyInverse(const at::Tensor& self, bool upper);
 
-// cholesky_inverse.out
-at::Tensor& choleskyInverseOut(const at::Tensor& self, bool upper, at::Tensor& out);
-
-// col2im
-at::Tensor col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
-                  at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride);
-
-// col2im.out
-at::Tensor& col2imOut(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
-                      at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
+// col2im.out, col2im
+at::Tensor& col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
+                   at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
 
 // complex.out
-at::Tensor& complexOut(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out);
-
-// conj_physical.out
-at::Tensor& conjPhysicalOut(const at::Tensor& self, at::Tensor& out);
+at::Tensor& complex(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out);
 
 // conj_physical_
 at::Tensor& conjPhysicalInplace(at::Tensor& self);
@@ -443,17 +351,16 @@ at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight
                                 at::IntArrayRef dilation);
 
 // convolution_backward_overrideable
-std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(const at::Tensor& grad_output,
-                                                                   const at::Tensor& input, const at::Tensor& weight,
-                                                                   at::IntArrayRef stride, at::IntArrayRef padding,
-                                                                   at::IntArrayRef dilation, bool transposed,
-                                                                   at::IntArrayRef output_padding, int64_t groups,
-                                                                   std::array<bool, 3> output_mask);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
+    const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
+    at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
+    std::array<bool, 3> output_mask);
 
 // convolution_overrideable
-at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                       at::IntArrayRef output_padding, int64_t groups);
+at::Tensor convolutionOverrideable(const at::Tensor& input, const at::Tensor& weight,
+                                   const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                   at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                                   at::IntArrayRef output_padding, int64_t groups);
 
 // count_nonzero.dim_IntList
 at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim);
@@ -493,72 +400,29 @@ at::Tensor& fillInplaceTensor(at::Tensor& self, const at::Tensor& value);
 // flip
 at::Tensor flip(const at::Tensor& self, at::IntArrayRef dims);
 
-// floor_divide
-at::Tensor floorDivide(const at::Tensor& self, const at::Tensor& other);
-
-// floor_divide.out
-at::Tensor& floorDivideOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
-
-// floor_divide_.Tensor
-at::Tensor& floorDivideInplaceTensor(at::Tensor& self, const at::Tensor& other);
+// floor_divide.out, floor_divide, floor_divide_.Tensor
+at::Tensor& floorDivide(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
 
 // geometric_
 at::Tensor& geometricInplace(at::Tensor& self, double p, std::optional<at::Generator> generator);
 
-// glu_backward
-at::Tensor gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim);
+// glu_backward.grad_input, glu_backward
+at::Tensor& gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim, at::Tensor& grad_input);
 
-// glu_backward.grad_input
-at::Tensor& gluBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim,
-                                 at::Tensor& grad_input);
+// hardtanh.out, hardtanh, hardtanh_
+at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out);
 
-// hardswish
-at::Tensor hardswish(const at::Tensor& self);
-
-// hardswish.out
-at::Tensor& hardswishOut(const at::Tensor& self, at::Tensor& out);
-
-// hardswish_
-at::Tensor& hardswishInplace(at::Tensor& self);
-
-// hardswish_backward
-at::Tensor hardswishBackward(const at::Tensor& grad_output, const at::Tensor& self);
-
-// hardtanh
-at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val);
-
-// hardtanh.out
-at::Tensor& hardtanhOut(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out);
-
-// hardtanh_
-at::Tensor& hardtanhInplace(at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val);
-
-// hardtanh_backward
-at::Tensor hardtanhBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
-                            const at::Scalar& max_val);
-
-// hardtanh_backward.grad_input
-at::Tensor& hardtanhBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
-                                      const at::Scalar& max_val, at::Tensor& grad_input);
-
-// huber_loss
-at::Tensor huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
-
-// huber_loss.out
-at::Tensor& huberLossOut(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
-                         at::Tensor& out);
+// huber_loss.out, huber_loss
+at::Tensor& huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
+                      at::Tensor& out);
 
 // huber_loss_backward.out
-at::Tensor& huberLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                 int64_t reduction, double delta, at::Tensor& grad_input);
+at::Tensor& huberLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                              int64_t reduction, double delta, at::Tensor& grad_input);
 
-// im2col
-at::Tensor im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
-                  at::IntArrayRef padding, at::IntArrayRef stride);
-
-// im2col.out
-at::Tensor& im2colOut(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
-                      at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
+// im2col.out, im2col
+at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
+                   at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
 
 // index_fill_.int_Scalar
 at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value);
@@ -566,26 +430,16 @@ at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::T
 // index_fill_.int_Tensor
 at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& value);
 
-// index_select
-at::Tensor indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index);
-
-// index_select.out
-at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out);
-
-// isnan
-at::Tensor isnan(const at::Tensor& self);
+// index_select.out, index_select
+at::Tensor& indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out);
 
 // kthvalue.values
-std::tuple<at::Tensor&, at::Tensor&> kthvalueValues(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
-                                                    at::Tensor& values, at::Tensor& indices);
+std::tuple<at::Tensor&, at::Tensor&> kthvalue(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
+                                              at::Tensor& values, at::Tensor& indices);
 
-// linalg_solve_triangular
+// linalg_solve_triangular, linalg_solve_triangular.out
 at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
                                  bool unitriangular);
-
-// linalg_solve_triangular.out
-at::Tensor& linalgSolveTriangularOut(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
-                                     bool unitriangular, at::Tensor& out);
 
 // linear_backward
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& self, const at::Tensor& grad_output,
@@ -598,40 +452,18 @@ at::Tensor& linspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t 
 // log_normal_
 at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
 
-// log_sigmoid_backward
-at::Tensor logSigmoidBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer);
+// log_sigmoid_backward.grad_input, log_sigmoid_backward
+at::Tensor& logSigmoidBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
+                               at::Tensor& grad_input);
 
-// log_sigmoid_backward.grad_input
-at::Tensor& logSigmoidBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
-                                        at::Tensor& grad_input);
-
-// log_sigmoid_forward
-std::tuple<at::Tensor, at::Tensor> logSigmoidForward(const at::Tensor& self);
-
-// log_sigmoid_forward.output
-std::tuple<at::Tensor&, at::Tensor&> logSigmoidForwardOutput(const at::Tensor& self, at::Tensor& output,
-                                                             at::Tensor& buffer);
-
-// logical_and.out
-at::Tensor& logicalAndOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
-
-// logical_not.out
-at::Tensor& logicalNotOut(const at::Tensor& self, at::Tensor& out);
-
-// logical_or.out
-at::Tensor& logicalOrOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+// log_sigmoid_forward.output, log_sigmoid_forward
+std::tuple<at::Tensor&, at::Tensor&> logSigmoidForward(const at::Tensor& self, at::Tensor& output, at::Tensor& buffer);
 
 // logical_xor.out
-at::Tensor& logicalXorOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+at::Tensor& logicalXor(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
 
-// logit
-at::Tensor logit(const at::Tensor& self, std::optional<double> eps);
-
-// logit.out
-at::Tensor& logitOut(const at::Tensor& self, std::optional<double> eps, at::Tensor& out);
-
-// logit_
-at::Tensor& logitInplace(at::Tensor& self, std::optional<double> eps);
+// logit.out, logit, logit_
+at::Tensor& logit(const at::Tensor& self, std::optional<double> eps, at::Tensor& out);
 
 // logspace.out
 at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out);
@@ -645,103 +477,67 @@ at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, co
 // masked_scatter_
 at::Tensor& maskedScatterInplace(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source);
 
-// masked_select
+// masked_select, masked_select.out
 at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask);
-
-// masked_select.out
-at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out);
 
 // matmul_backward
 std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const at::Tensor& self,
                                                   const at::Tensor& other, std::array<bool, 2> mask);
 
-// max
-at::Tensor max(const at::Tensor& self);
-
-// max.unary_out
-at::Tensor& maxUnaryOut(const at::Tensor& self, at::Tensor& out);
+// max.unary_out, max
+at::Tensor& max(const at::Tensor& self, at::Tensor& out);
 
 // max_pool2d_backward
 at::Tensor maxPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                              at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode);
 
-// max_pool3d_with_indices
-std::tuple<at::Tensor, at::Tensor> maxPool3d(const at::Tensor& self, at::IntArrayRef kernel_size,
-                                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                                             bool ceil_mode);
+// max_pool3d_with_indices.out, max_pool3d_with_indices
+std::tuple<at::Tensor&, at::Tensor&> maxPool3dWithIndices(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                                          at::IntArrayRef stride, at::IntArrayRef padding,
+                                                          at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
+                                                          at::Tensor& indices);
 
-// max_pool3d_with_indices.out
-std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(const at::Tensor& self, at::IntArrayRef kernel_size,
-                                                  at::IntArrayRef stride, at::IntArrayRef padding,
-                                                  at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
-                                                  at::Tensor& indices);
-
-// max_pool3d_with_indices_backward
-at::Tensor maxPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
-                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
-                             const at::Tensor& indices);
-
-// max_pool3d_with_indices_backward.grad_input
-at::Tensor& maxPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
-                                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                                 bool ceil_mode, const at::Tensor& indices, at::Tensor& grad_input);
+// max_pool3d_with_indices_backward.grad_input, max_pool3d_with_indices_backward
+at::Tensor& maxPool3dWithIndicesBackward(const at::Tensor& grad_output, const at::Tensor& self,
+                                         at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                                         at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices,
+                                         at::Tensor& grad_input);
 
 // median
 at::Tensor median(const at::Tensor& self);
 
 // median.dim_values
-std::tuple<at::Tensor&, at::Tensor&> medianDimValues(const at::Tensor& self, int64_t dim, bool keepdim,
-                                                     at::Tensor& values, at::Tensor& indices);
+std::tuple<at::Tensor&, at::Tensor&> medianDim(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
+                                               at::Tensor& indices);
 
-// min
-at::Tensor min(const at::Tensor& self);
+// min.unary_out, min
+at::Tensor& min(const at::Tensor& self, at::Tensor& out);
 
-// min.unary_out
-at::Tensor& minUnaryOut(const at::Tensor& self, at::Tensor& out);
-
-// mse_loss_backward
-at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                           int64_t reduction);
-
-// mse_loss_backward.grad_input
-at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                               int64_t reduction, at::Tensor& grad_input);
+// mse_loss_backward.grad_input, mse_loss_backward
+at::Tensor& mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                            int64_t reduction, at::Tensor& grad_input);
 
 // mul_.Scalar
 at::Tensor& mulInplaceScalar(at::Tensor& self, const at::Scalar& other);
 
-// multinomial
-at::Tensor multinomial(const at::Tensor& self, int64_t num_samples, bool replacement,
-                       std::optional<at::Generator> generator);
+// multinomial.out, multinomial
+at::Tensor& multinomial(const at::Tensor& self, int64_t num_samples, bool replacement,
+                        std::optional<at::Generator> generator, at::Tensor& out);
 
-// multinomial.out
-at::Tensor& multinomialOut(const at::Tensor& self, int64_t num_samples, bool replacement,
-                           std::optional<at::Generator> generator, at::Tensor& out);
-
-// nansum
+// nansum, nansum.out
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                   std::optional<at::ScalarType> dtype);
 
-// nansum.out
-at::Tensor& nansumOut(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
-                      std::optional<at::ScalarType> dtype, at::Tensor& out);
-
 // narrow_copy.out
-at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out);
+at::Tensor& narrowCopy(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out);
 
-// native_batch_norm
+// native_batch_norm, native_batch_norm.out
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor& input,
                                                                const std::optional<at::Tensor>& weight,
                                                                const std::optional<at::Tensor>& bias,
                                                                const std::optional<at::Tensor>& running_mean,
                                                                const std::optional<at::Tensor>& running_var,
                                                                bool training, double momentum, double eps);
-
-// native_batch_norm.out
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> nativeBatchNormOut(
-    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
-    const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var, bool training,
-    double momentum, double eps, at::Tensor& out, at::Tensor& save_mean, at::Tensor& save_invstd);
 
 // native_batch_norm_backward
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormBackward(
@@ -782,64 +578,40 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNormBackward(
     const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     std::array<bool, 3> output_mask);
 
-// nll_loss2d_backward
-at::Tensor nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                             const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
-                             const at::Tensor& total_weight);
+// nll_loss2d_backward.grad_input, nll_loss2d_backward
+at::Tensor& nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                              const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
+                              const at::Tensor& total_weight, at::Tensor& grad_input);
 
-// nll_loss2d_backward.grad_input
-at::Tensor& nllLoss2dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                 const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
-                                 const at::Tensor& total_weight, at::Tensor& grad_input);
+// nll_loss2d_forward.output, nll_loss2d_forward
+std::tuple<at::Tensor&, at::Tensor&> nllLoss2dForward(const at::Tensor& self, const at::Tensor& target,
+                                                      const std::optional<at::Tensor>& weight, int64_t reduction,
+                                                      int64_t ignore_index, at::Tensor& output,
+                                                      at::Tensor& total_weight);
 
-// nll_loss2d_forward
-std::tuple<at::Tensor, at::Tensor> nllLoss2d(const at::Tensor& self, const at::Tensor& target,
-                                             const std::optional<at::Tensor>& weight, int64_t reduction,
-                                             int64_t ignore_index);
-
-// nll_loss2d_forward.output
-std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(const at::Tensor& self, const at::Tensor& target,
-                                                  const std::optional<at::Tensor>& weight, int64_t reduction,
-                                                  int64_t ignore_index, at::Tensor& output, at::Tensor& total_weight);
-
-// nonzero
+// nonzero, nonzero.out
 at::Tensor nonzero(const at::Tensor& self);
 
-// nonzero.out
-at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out);
+// nonzero_static.out, nonzero_static
+at::Tensor& nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out);
 
-// nonzero_static
-at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value);
+// normal.Tensor_Tensor_out, normal.Tensor_Tensor
+at::Tensor& normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator,
+                               at::Tensor& out);
 
-// nonzero_static.out
-at::Tensor& nonzeroStaticOut(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out);
+// normal.Tensor_float_out, normal.Tensor_float
+at::Tensor& normalTensorFloat(const at::Tensor& mean, double std, std::optional<at::Generator> generator,
+                              at::Tensor& out);
 
-// normal.Tensor_Tensor
-at::Tensor normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator);
-
-// normal.Tensor_Tensor_out
-at::Tensor& normalTensorTensorOut(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator,
-                                  at::Tensor& out);
-
-// normal.Tensor_float
-at::Tensor normalTensorFloat(const at::Tensor& mean, double std, std::optional<at::Generator> generator);
-
-// normal.Tensor_float_out
-at::Tensor& normalTensorFloatOut(const at::Tensor& mean, double std, std::optional<at::Generator> generator,
-                                 at::Tensor& out);
-
-// normal.float_Tensor
-at::Tensor normalFloatTensor(double mean, const at::Tensor& std, std::optional<at::Generator> generator);
-
-// normal.float_Tensor_out
-at::Tensor& normalFloatTensorOut(double mean, const at::Tensor& std, std::optional<at::Generator> generator,
-                                 at::Tensor& out);
+// normal.float_Tensor_out, normal.float_Tensor
+at::Tensor& normalFloatTensor(double mean, const at::Tensor& std, std::optional<at::Generator> generator,
+                              at::Tensor& out);
 
 // normal_
 at::Tensor& normalInplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
 
 // polar.out
-at::Tensor& polarOut(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out);
+at::Tensor& polar(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out);
 
 // prod
 at::Tensor prod(const at::Tensor& self, std::optional<at::ScalarType> dtype);
@@ -863,24 +635,12 @@ at::Tensor& randpermGeneratorOut(int64_t n, std::optional<at::Generator> generat
 // range.out
 at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
 
-// reflection_pad2d
-at::Tensor reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding);
+// reflection_pad2d.out, reflection_pad2d
+at::Tensor& reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out);
 
-// reflection_pad2d.out
-at::Tensor& reflectionPad2dOut(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out);
-
-// reflection_pad2d_backward
-at::Tensor reflectionPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding);
-
-// reflection_pad2d_backward.grad_input
-at::Tensor& reflectionPad2dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
-                                             at::IntArrayRef padding, at::Tensor& grad_input);
-
-// relu
-at::Tensor relu(const at::Tensor& self);
-
-// relu_
-at::Tensor& reluInplace(at::Tensor& self);
+// reflection_pad2d_backward.grad_input, reflection_pad2d_backward
+at::Tensor& reflectionPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                    at::Tensor& grad_input);
 
 // remainder.Scalar_Tensor
 at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other);
@@ -888,19 +648,13 @@ at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other
 // repeat_interleave.Tensor
 at::Tensor repeatInterleaveTensor(const at::Tensor& repeats, std::optional<int64_t> output_size);
 
-// replication_pad2d_backward
-at::Tensor replicationPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding);
+// replication_pad2d_backward.grad_input, replication_pad2d_backward
+at::Tensor& replicationPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                     at::Tensor& grad_input);
 
-// replication_pad2d_backward.grad_input
-at::Tensor& replicationPad2dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
-                                              at::IntArrayRef padding, at::Tensor& grad_input);
-
-// replication_pad3d_backward
-at::Tensor replicationPad3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding);
-
-// replication_pad3d_backward.grad_input
-at::Tensor& replicationPad3dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
-                                              at::IntArrayRef padding, at::Tensor& grad_input);
+// replication_pad3d_backward.grad_input, replication_pad3d_backward
+at::Tensor& replicationPad3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                     at::Tensor& grad_input);
 
 // roll
 at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dims);
@@ -908,32 +662,17 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
 // rsub.Tensor
 at::Tensor rsubTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 
-// searchsorted.Scalar
+// searchsorted.Scalar, searchsorted.Scalar_out
 at::Tensor searchsortedScalar(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
                               std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
 
-// searchsorted.Scalar_out
-at::Tensor& searchsortedScalarOut(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
-                                  std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter,
-                                  at::Tensor& out);
-
-// searchsorted.Tensor
+// searchsorted.Tensor, searchsorted.Tensor_out
 at::Tensor searchsortedTensor(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
                               std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
 
-// searchsorted.Tensor_out
-at::Tensor& searchsortedTensorOut(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
-                                  std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter,
-                                  at::Tensor& out);
-
-// slow_conv3d_forward
-at::Tensor slowConv3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                      const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
-
-// slow_conv3d_forward.output
-at::Tensor& slowConv3dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                          const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::Tensor& output);
+// slow_conv3d_forward, slow_conv3d_forward.output
+at::Tensor slowConv3dForward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                             const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
 
 // slow_conv_dilated2d
 at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
@@ -945,38 +684,25 @@ at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, 
                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                               at::IntArrayRef dilation);
 
-// slow_conv_transpose3d
-at::Tensor transposedConvolution3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                   const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                                   at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation);
-
-// slow_conv_transpose3d.out
-at::Tensor& transposedConvolution3dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                                       at::IntArrayRef padding, at::IntArrayRef output_padding,
-                                       at::IntArrayRef dilation, at::Tensor& out);
+// slow_conv_transpose3d, slow_conv_transpose3d.out
+at::Tensor slowConvTranspose3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                               at::IntArrayRef output_padding, at::IntArrayRef dilation);
 
 // smooth_l1_loss_backward.grad_input
-at::Tensor& smoothL1LossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                    int64_t reduction, double beta, at::Tensor& grad_input);
+at::Tensor& smoothL1LossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                 int64_t reduction, double beta, at::Tensor& grad_input);
 
-// std.correction
+// std.correction, std.correction_out
 at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                          const std::optional<at::Scalar>& correction, bool keepdim);
-
-// std.correction_out
-at::Tensor& stdCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out);
 
 // std_mean.correction
 std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                                      const std::optional<at::Scalar>& correction, bool keepdim);
 
-// take
+// take, take.out
 at::Tensor take(const at::Tensor& self, const at::Tensor& index);
-
-// take.out
-at::Tensor& takeOut(const at::Tensor& self, const at::Tensor& index, at::Tensor& out);
 
 // trace
 at::Tensor trace(const at::Tensor& self);
@@ -1002,13 +728,9 @@ at::Tensor& uniformInplace(at::Tensor& self, double from, double to, std::option
 std::tuple<at::Tensor, at::Tensor, at::Tensor> uniqueDim(const at::Tensor& self, int64_t dim, bool sorted,
                                                          bool return_inverse, bool return_counts);
 
-// var.correction
+// var.correction, var.correction_out
 at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                          const std::optional<at::Scalar>& correction, bool keepdim);
-
-// var.correction_out
-at::Tensor& varCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out);
 
 // var_mean.correction
 std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
@@ -1017,300 +739,288 @@ std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at:
 // vdot
 at::Tensor vdot(const at::Tensor& self, const at::Tensor& other);
 
-// where.self
-at::Tensor whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other);
-
-// where.self_out
-at::Tensor& whereSelfOut(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+// where.self_out, where.self
+at::Tensor& whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
 
 // zero_
 at::Tensor& zeroInplace(at::Tensor& self);
 
 // _log_softmax.out: fills its outputs
-void logSoftmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
+void logSoftmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
 
 // _softmax.out: fills its outputs
-void softmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
+void softmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
 
 // addmv.out: fills its outputs
-void addmvOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
-              const at::Scalar& beta, const at::Scalar& alpha);
+void addmv(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
+           const at::Scalar& beta, const at::Scalar& alpha);
 
 // amin.out: fills its outputs
-void aminOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim);
+void amin(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim);
 
 // aminmax.out: fills its outputs
-void aminmaxOut(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim);
+void aminmax(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim);
 
 // atan2.out: fills its outputs
-void atan2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void atan2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // baddbmm.out: fills its outputs
-void baddbmmOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
-                const at::Scalar& beta, const at::Scalar& alpha);
+void baddbmm(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
+             const at::Scalar& beta, const at::Scalar& alpha);
 
 // bitwise_left_shift.Tensor_out: fills its outputs
-void bitwiseLeftShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void bitwiseLeftShiftTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // bitwise_right_shift.Tensor_out: fills its outputs
-void bitwiseRightShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void bitwiseRightShiftTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // bitwise_xor.Tensor_out: fills its outputs
-void bitwiseXorTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void bitwiseXorTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // copysign.out: fills its outputs
-void copysignOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void copysignTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // elu.out: fills its outputs
-void eluOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha,
-            const at::Scalar& scale, const at::Scalar& input_scale);
+void elu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
+         const at::Scalar& input_scale);
 
 // elu_backward.grad_input: fills its outputs
-void eluBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                          const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
-                          bool is_result, const at::Tensor& self_or_result);
+void eluBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Scalar& alpha,
+                 const at::Scalar& scale, const at::Scalar& input_scale, bool is_result,
+                 const at::Tensor& self_or_result);
 
 // exp2.out: fills its outputs
-void exp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void exp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // fmax.out: fills its outputs
-void fmaxOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void fmax(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // fmin.out: fills its outputs
-void fminOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void fmin(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // fmod.Tensor_out: fills its outputs
-void fmodTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void fmodTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // frac.out: fills its outputs
-void fracOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void frac(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // gather.out: fills its outputs
-void gatherOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad);
+void gather(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad);
 
 // glu.out: fills its outputs
-void gluOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim);
+void glu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim);
 
 // hardshrink.out: fills its outputs
-void hardshrinkOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
+void hardshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
 
 // hardshrink_backward.grad_input: fills its outputs
-void hardshrinkBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out,
-                                 const at::Tensor& self, const at::Scalar& lambd);
+void hardshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out, const at::Tensor& self,
+                        const at::Scalar& lambd);
 
 // hardsigmoid.out: fills its outputs
-void hardsigmoidOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void hardsigmoid(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // hardsigmoid_backward.grad_input: fills its outputs
-void hardsigmoidBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                                  const at::Tensor& self);
+void hardsigmoidBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                         const at::Tensor& self);
 
 // heaviside.out: fills its outputs
-void heavisideOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values);
+void heaviside(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values);
 
 // hypot.out: fills its outputs
-void hypotOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void hypot(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // index.Tensor_out: fills its outputs
-void indexTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
-                    const c10::List<std::optional<at::Tensor>>& indices);
+void indexTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
+                 const c10::List<std::optional<at::Tensor>>& indices);
 
 // index_add.out: fills its outputs
-void indexAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                 const at::Tensor& source, const at::Scalar& alpha);
+void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+              const at::Scalar& alpha);
 
 // index_copy.out: fills its outputs
-void indexCopyOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                  const at::Tensor& source);
+void indexCopy(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source);
 
 // isin.Scalar_Tensor_out: fills its outputs
-void isinScalarTensorOut(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements,
-                         bool assume_unique, bool invert);
+void isinScalarTensor(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique,
+                      bool invert);
 
 // isin.Tensor_Scalar_out: fills its outputs
-void isinTensorScalarOut(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element,
-                         bool assume_unique, bool invert);
+void isinTensorScalar(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique,
+                      bool invert);
 
 // isin.Tensor_Tensor_out: fills its outputs
-void isinTensorTensorOut(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements,
-                         bool assume_unique, bool invert);
+void isinTensorTensor(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique,
+                      bool invert);
 
 // isneginf.out: fills its outputs
-void isneginfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void isneginf(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // isposinf.out: fills its outputs
-void isposinfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void isposinf(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // linalg_cross.out: fills its outputs
-void linalgCrossOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim);
+void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim);
 
 // logaddexp.out: fills its outputs
-void logaddexpOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void logaddexp(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // logaddexp2.out: fills its outputs
-void logaddexp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void logaddexp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // logit_backward.grad_input: fills its outputs
-void logitBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                            const at::Tensor& self, std::optional<double> eps);
+void logitBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
+                   std::optional<double> eps);
 
 // mish.out: fills its outputs
-void mishOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void mish(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // mse_loss.out: fills its outputs
-void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
-                int64_t reduction);
+void mseLoss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t reduction);
 
 // reflection_pad1d.out: fills its outputs
-void reflectionPad1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+void reflectionPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // reflection_pad1d_backward.grad_input: fills its outputs
-void reflectionPad1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                                      at::IntArrayRef padding);
+void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                             at::IntArrayRef padding);
 
 // reflection_pad3d.out: fills its outputs
-void reflectionPad3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+void reflectionPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // reflection_pad3d_backward.grad_input: fills its outputs
-void reflectionPad3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                                      at::IntArrayRef padding);
+void reflectionPad3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                             at::IntArrayRef padding);
 
 // replication_pad1d.out: fills its outputs
-void replicationPad1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+void replicationPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // replication_pad1d_backward.grad_input: fills its outputs
-void replicationPad1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                                       at::IntArrayRef padding);
+void replicationPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                              at::IntArrayRef padding);
 
 // replication_pad2d.out: fills its outputs
-void replicationPad2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+void replicationPad2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // replication_pad3d.out: fills its outputs
-void replicationPad3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
+void replicationPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // round.decimals_out: fills its outputs
-void roundDecimalsOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals);
+void roundDecimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals);
 
 // round.out: fills its outputs
-void roundOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void round(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // scatter_add.out: fills its outputs
-void scatterAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                   const at::Tensor& src);
+void scatterAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src);
 
 // scatter_reduce.two_out: fills its outputs
-void scatterReduceTwoOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                         const at::Tensor& src, std::string_view reduce, bool include_self);
+void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                      const at::Tensor& src, std::string_view reduce, bool include_self);
 
 // signbit.out: fills its outputs
-void signbitOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void signbit(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // sinc.out: fills its outputs
-void sincOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void sinc(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // slow_conv_transpose2d.out: fills its outputs
-void transposedConvolution2dOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
-                                at::IntArrayRef kernel_size, const std::optional<at::Tensor>& bias,
-                                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef output_padding,
-                                at::IntArrayRef dilation);
+void slowConvTranspose2d(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                         const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                         at::IntArrayRef output_padding, at::IntArrayRef dilation);
 
 // smooth_l1_loss.out: fills its outputs
-void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
-                     int64_t reduction, double beta);
+void smoothL1Loss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                  int64_t reduction, double beta);
 
 // softplus.out: fills its outputs
-void softplusOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
-                 const at::Scalar& threshold);
+void softplus(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
+              const at::Scalar& threshold);
 
 // softplus_backward.grad_input: fills its outputs
-void softplusBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                               const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold);
+void softplusBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                      const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold);
 
 // softshrink.out: fills its outputs
-void softshrinkOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
+void softshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
 
 // softshrink_backward.grad_input: fills its outputs
-void softshrinkBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                                 const at::Tensor& self, const at::Scalar& lambd);
+void softshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                        const at::Tensor& self, const at::Scalar& lambd);
 
 // special_entr.out: fills its outputs
-void specialEntrOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void specialEntr(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // special_xlog1py.out: fills its outputs
-void specialXlog1pyOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void specialXlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // trunc.out: fills its outputs
-void truncOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void trunc(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // upsample_bicubic2d.out: fills its outputs
-void upsampleBicubic2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                          std::optional<double> scales_h, std::optional<double> scales_w);
+void upsampleBicubic2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                       std::optional<double> scales_h, std::optional<double> scales_w);
 
 // upsample_bicubic2d_backward.grad_input: fills its outputs
-void upsampleBicubic2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                        std::optional<double> scales_h, std::optional<double> scales_w);
+void upsampleBicubic2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, bool align_corners, std::optional<double> scales_h,
+                               std::optional<double> scales_w);
 
 // upsample_bilinear2d.out: fills its outputs
-void upsampleBilinear2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                           std::optional<double> scales_h, std::optional<double> scales_w);
+void upsampleBilinear2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                        std::optional<double> scales_h, std::optional<double> scales_w);
 
 // upsample_bilinear2d_backward.grad_input: fills its outputs
-void upsampleBilinear2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                         at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                         std::optional<double> scales_h, std::optional<double> scales_w);
+void upsampleBilinear2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                                at::IntArrayRef input_size, bool align_corners, std::optional<double> scales_h,
+                                std::optional<double> scales_w);
 
 // upsample_linear1d.out: fills its outputs
-void upsampleLinear1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                         std::optional<double> scales);
+void upsampleLinear1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                      std::optional<double> scales);
 
 // upsample_linear1d_backward.grad_input: fills its outputs
-void upsampleLinear1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                       at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                       std::optional<double> scales);
+void upsampleLinear1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                              at::IntArrayRef input_size, bool align_corners, std::optional<double> scales);
 
 // upsample_nearest1d.out: fills its outputs
-void upsampleNearest1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
-                          std::optional<double> scales);
+void upsampleNearest1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
+                       std::optional<double> scales);
 
 // upsample_nearest1d_backward.grad_input: fills its outputs
-void upsampleNearest1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size,
-                                        std::optional<double> scales);
+void upsampleNearest1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, std::optional<double> scales);
 
 // upsample_nearest2d.out: fills its outputs
-void upsampleNearest2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
-                          std::optional<double> scales_h, std::optional<double> scales_w);
+void upsampleNearest2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
+                       std::optional<double> scales_h, std::optional<double> scales_w);
 
 // upsample_nearest2d_backward.grad_input: fills its outputs
-void upsampleNearest2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size,
-                                        std::optional<double> scales_h, std::optional<double> scales_w);
+void upsampleNearest2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, std::optional<double> scales_h,
+                               std::optional<double> scales_w);
 
 // upsample_nearest3d.out: fills its outputs
-void upsampleNearest3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
-                          std::optional<double> scales_d, std::optional<double> scales_h,
-                          std::optional<double> scales_w);
+void upsampleNearest3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
+                       std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w);
 
 // upsample_nearest3d_backward.grad_input: fills its outputs
-void upsampleNearest3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size,
-                                        std::optional<double> scales_d, std::optional<double> scales_h,
-                                        std::optional<double> scales_w);
+void upsampleNearest3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, std::optional<double> scales_d,
+                               std::optional<double> scales_h, std::optional<double> scales_w);
 
 // upsample_trilinear3d.out: fills its outputs
-void upsampleTrilinear3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                            std::optional<double> scales_d, std::optional<double> scales_h,
-                            std::optional<double> scales_w);
+void upsampleTrilinear3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                         std::optional<double> scales_d, std::optional<double> scales_h,
+                         std::optional<double> scales_w);
 
 // upsample_trilinear3d_backward.grad_input: fills its outputs
-void upsampleTrilinear3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                          at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                          std::optional<double> scales_d, std::optional<double> scales_h,
-                                          std::optional<double> scales_w);
+void upsampleTrilinear3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                                 at::IntArrayRef input_size, bool align_corners, std::optional<double> scales_d,
+                                 std::optional<double> scales_h, std::optional<double> scales_w);
 
 // xlogy.OutTensor: fills its outputs
-void xlogyOutTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void xlogyTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 }  // namespace diopigen::backend::kernels
 

@@ -370,14 +370,14 @@ namespace _log_softmax {
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
     Shaped<at::meta::structured__log_softmax, 1, Form::functional> op;
     op.meta(self, dim, half_to_float);
-    kernels::logSoftmaxOut(op.output(0), self, dim, half_to_float);
+    kernels::logSoftmax(op.output(0), self, dim, half_to_float);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
     Shaped<at::meta::structured__log_softmax, 1, Form::out> op(out);
     op.meta(self, dim, half_to_float);
-    kernels::logSoftmaxOut(op.output(0), self, dim, half_to_float);
+    kernels::logSoftmax(op.output(0), self, dim, half_to_float);
     return out;
 }
 
@@ -420,14 +420,14 @@ namespace _softmax {
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
     Shaped<at::meta::structured__softmax, 1, Form::functional> op;
     op.meta(self, dim, half_to_float);
-    kernels::softmaxOut(op.output(0), self, dim, half_to_float);
+    kernels::softmax(op.output(0), self, dim, half_to_float);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
     Shaped<at::meta::structured__softmax, 1, Form::out> op(out);
     op.meta(self, dim, half_to_float);
-    kernels::softmaxOut(op.output(0), self, dim, half_to_float);
+    kernels::softmax(op.output(0), self, dim, half_to_float);
     return out;
 }
 
@@ -822,7 +822,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat, const at::T
                       const at::Scalar& alpha) {
     Shaped<at::meta::structured_addmv, 1, Form::functional> op;
     op.meta(self, mat, vec, beta, alpha);
-    kernels::addmvOut(op.output(0), self, mat, vec, beta, alpha);
+    kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return std::move(op.output(0));
 }
 
@@ -830,7 +830,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat, const at::Tensor& v
                     const at::Scalar& alpha) {
     Shaped<at::meta::structured_addmv, 1, Form::inplace> op(self);
     op.meta(self, mat, vec, beta, alpha);
-    kernels::addmvOut(op.output(0), self, mat, vec, beta, alpha);
+    kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return self;
 }
 
@@ -838,7 +838,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& mat, const at::Tensor&
                 const at::Scalar& alpha, at::Tensor& out) {
     Shaped<at::meta::structured_addmv, 1, Form::out> op(out);
     op.meta(self, mat, vec, beta, alpha);
-    kernels::addmvOut(op.output(0), self, mat, vec, beta, alpha);
+    kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return out;
 }
 
@@ -931,14 +931,14 @@ namespace amin {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
     Shaped<at::meta::structured_amin, 1, Form::functional> op;
     op.meta(self, dim, keepdim);
-    kernels::aminOut(op.output(0), self, dim, keepdim);
+    kernels::amin(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
     Shaped<at::meta::structured_amin, 1, Form::out> op(out);
     op.meta(self, dim, keepdim);
-    kernels::aminOut(op.output(0), self, dim, keepdim);
+    kernels::amin(op.output(0), self, dim, keepdim);
     return out;
 }
 
@@ -950,7 +950,7 @@ namespace aminmax {
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
     Shaped<at::meta::structured_aminmax, 2, Form::functional> op;
     op.meta(self, dim, keepdim);
-    kernels::aminmaxOut(op.output(0), op.output(1), self, dim, keepdim);
+    kernels::aminmax(op.output(0), op.output(1), self, dim, keepdim);
     return {std::move(op.output(0)), std::move(op.output(1))};
 }
 
@@ -958,7 +958,7 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<i
                                          at::Tensor& min, at::Tensor& max) {
     Shaped<at::meta::structured_aminmax, 2, Form::out> op(min, max);
     op.meta(self, dim, keepdim);
-    kernels::aminmaxOut(op.output(0), op.output(1), self, dim, keepdim);
+    kernels::aminmax(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(min, max);
 }
 
@@ -1180,21 +1180,21 @@ namespace atan2 {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_atan2, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::atan2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_atan2, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::atan2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_atan2, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::atan2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -1377,7 +1377,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& batch1, const at
                       const at::Scalar& beta, const at::Scalar& alpha) {
     Shaped<at::meta::structured_baddbmm, 1, Form::functional> op;
     op.meta(self, batch1, batch2, beta, alpha);
-    kernels::baddbmmOut(op.output(0), self, batch1, batch2, beta, alpha);
+    kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return std::move(op.output(0));
 }
 
@@ -1385,7 +1385,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& batch1, const at::Tensor
                     const at::Scalar& alpha) {
     Shaped<at::meta::structured_baddbmm, 1, Form::inplace> op(self);
     op.meta(self, batch1, batch2, beta, alpha);
-    kernels::baddbmmOut(op.output(0), self, batch1, batch2, beta, alpha);
+    kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return self;
 }
 
@@ -1393,7 +1393,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& batch1, const at::Tens
                 const at::Scalar& alpha, at::Tensor& out) {
     Shaped<at::meta::structured_baddbmm, 1, Form::out> op(out);
     op.meta(self, batch1, batch2, beta, alpha);
-    kernels::baddbmmOut(op.output(0), self, batch1, batch2, beta, alpha);
+    kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return out;
 }
 
@@ -1445,21 +1445,21 @@ namespace bitwise_left_shift_Tensor {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::bitwiseLeftShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::bitwiseLeftShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::bitwiseLeftShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -1545,21 +1545,21 @@ namespace bitwise_right_shift_Tensor {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::bitwiseRightShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::bitwiseRightShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::bitwiseRightShiftTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -1571,21 +1571,21 @@ namespace bitwise_xor_Tensor {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::bitwiseXorTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::bitwiseXorTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::bitwiseXorTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -1910,21 +1910,21 @@ namespace copysign_Tensor {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_copysign_Tensor, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::copysignOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_copysign_Tensor, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::copysignOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_copysign_Tensor, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::copysignOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -2122,14 +2122,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& alpha, const at:
                       const at::Scalar& input_scale) {
     Shaped<at::meta::structured_elu, 1, Form::functional> op;
     op.meta(self, alpha, scale, input_scale);
-    kernels::eluOut(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
+    kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale) {
     Shaped<at::meta::structured_elu, 1, Form::inplace> op(self);
     op.meta(self, alpha, scale, input_scale);
-    kernels::eluOut(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
+    kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return self;
 }
 
@@ -2137,7 +2137,7 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scala
                 at::Tensor& out) {
     Shaped<at::meta::structured_elu, 1, Form::out> op(out);
     op.meta(self, alpha, scale, input_scale);
-    kernels::eluOut(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
+    kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return out;
 }
 
@@ -2150,8 +2150,8 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Scalar& alpha, co
                       const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result) {
     Shaped<at::meta::structured_elu_backward, 1, Form::functional> op;
     op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
-    kernels::eluBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale,
-                                  input_scale, is_result, self_or_result);
+    kernels::eluBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
+                         is_result, self_or_result);
     return std::move(op.output(0));
 }
 
@@ -2160,8 +2160,8 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Scalar& alpha, const at
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_elu_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
-    kernels::eluBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale,
-                                  input_scale, is_result, self_or_result);
+    kernels::eluBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
+                         is_result, self_or_result);
     return grad_input;
 }
 
@@ -2349,21 +2349,21 @@ namespace exp2 {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_exp2, 1, Form::functional> op;
     op.meta(self);
-    kernels::exp2Out(op.output(0), op.type(self.scalar_type()), self);
+    kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_exp2, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::exp2Out(op.output(0), op.type(self.scalar_type()), self);
+    kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_exp2, 1, Form::out> op(out);
     op.meta(self);
-    kernels::exp2Out(op.output(0), op.type(self.scalar_type()), self);
+    kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -2443,14 +2443,14 @@ namespace fmax {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmax, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::fmaxOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_fmax, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::fmaxOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -2462,14 +2462,14 @@ namespace fmin {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmin, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::fminOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_fmin, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::fminOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -2481,21 +2481,21 @@ namespace fmod_Tensor {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmod_Tensor, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::fmodTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmod_Tensor, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::fmodTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_fmod_Tensor, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::fmodTensorOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -2507,21 +2507,21 @@ namespace frac {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_frac, 1, Form::functional> op;
     op.meta(self);
-    kernels::fracOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_frac, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::fracOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_frac, 1, Form::out> op(out);
     op.meta(self);
-    kernels::fracOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -2533,14 +2533,14 @@ namespace gather {
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
     Shaped<at::meta::structured_gather, 1, Form::functional> op;
     op.meta(self, dim, index, sparse_grad);
-    kernels::gatherOut(op.output(0), self, dim, index, sparse_grad);
+    kernels::gather(op.output(0), self, dim, index, sparse_grad);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad, at::Tensor& out) {
     Shaped<at::meta::structured_gather, 1, Form::out> op(out);
     op.meta(self, dim, index, sparse_grad);
-    kernels::gatherOut(op.output(0), self, dim, index, sparse_grad);
+    kernels::gather(op.output(0), self, dim, index, sparse_grad);
     return out;
 }
 
@@ -2691,14 +2691,14 @@ namespace glu {
 at::Tensor functional(const at::Tensor& self, int64_t dim) {
     Shaped<at::meta::structured_glu, 1, Form::functional> op;
     op.meta(self, dim);
-    kernels::gluOut(op.output(0), op.type(self.scalar_type()), self, dim);
+    kernels::glu(op.output(0), op.type(self.scalar_type()), self, dim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, at::Tensor& out) {
     Shaped<at::meta::structured_glu, 1, Form::out> op(out);
     op.meta(self, dim);
-    kernels::gluOut(op.output(0), op.type(self.scalar_type()), self, dim);
+    kernels::glu(op.output(0), op.type(self.scalar_type()), self, dim);
     return out;
 }
 
@@ -2784,14 +2784,14 @@ namespace hardshrink {
 at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_hardshrink, 1, Form::functional> op;
     op.meta(self, lambd);
-    kernels::hardshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
     Shaped<at::meta::structured_hardshrink, 1, Form::out> op(out);
     op.meta(self, lambd);
-    kernels::hardshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return out;
 }
 
@@ -2803,14 +2803,14 @@ namespace hardshrink_backward {
 at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_hardshrink_backward, 1, Form::functional> op;
     op.meta(grad_out, self, lambd);
-    kernels::hardshrinkBackwardGradInput(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
+    kernels::hardshrinkBackward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd, at::Tensor& grad_input) {
     Shaped<at::meta::structured_hardshrink_backward, 1, Form::out> op(grad_input);
     op.meta(grad_out, self, lambd);
-    kernels::hardshrinkBackwardGradInput(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
+    kernels::hardshrinkBackward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
     return grad_input;
 }
 
@@ -2822,21 +2822,21 @@ namespace hardsigmoid {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid, 1, Form::functional> op;
     op.meta(self);
-    kernels::hardsigmoidOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::hardsigmoidOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_hardsigmoid, 1, Form::out> op(out);
     op.meta(self);
-    kernels::hardsigmoidOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -2848,14 +2848,14 @@ namespace hardsigmoid_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid_backward, 1, Form::functional> op;
     op.meta(grad_output, self);
-    kernels::hardsigmoidBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
+    kernels::hardsigmoidBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
     Shaped<at::meta::structured_hardsigmoid_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self);
-    kernels::hardsigmoidBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
+    kernels::hardsigmoidBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return grad_input;
 }
 
@@ -2867,21 +2867,21 @@ namespace heaviside {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& values) {
     Shaped<at::meta::structured_heaviside, 1, Form::functional> op;
     op.meta(self, values);
-    kernels::heavisideOut(op.output(0), op.type(self.scalar_type()), self, values);
+    kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& values) {
     Shaped<at::meta::structured_heaviside, 1, Form::inplace> op(self);
     op.meta(self, values);
-    kernels::heavisideOut(op.output(0), op.type(self.scalar_type()), self, values);
+    kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& values, at::Tensor& out) {
     Shaped<at::meta::structured_heaviside, 1, Form::out> op(out);
     op.meta(self, values);
-    kernels::heavisideOut(op.output(0), op.type(self.scalar_type()), self, values);
+    kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return out;
 }
 
@@ -2893,21 +2893,21 @@ namespace hypot {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_hypot, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::hypotOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_hypot, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::hypotOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_hypot, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::hypotOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -2919,14 +2919,14 @@ namespace index_Tensor {
 at::Tensor functional(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
     Shaped<at::meta::structured_index_Tensor, 1, Form::functional> op;
     op.meta(self, at::IOptTensorListRef(indices));
-    kernels::indexTensorOut(op.output(0), op.type(self.scalar_type()), self, indices);
+    kernels::indexTensor(op.output(0), op.type(self.scalar_type()), self, indices);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, at::Tensor& out) {
     Shaped<at::meta::structured_index_Tensor, 1, Form::out> op(out);
     op.meta(self, at::IOptTensorListRef(indices));
-    kernels::indexTensorOut(op.output(0), op.type(self.scalar_type()), self, indices);
+    kernels::indexTensor(op.output(0), op.type(self.scalar_type()), self, indices);
     return out;
 }
 
@@ -2939,7 +2939,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
                       const at::Scalar& alpha) {
     Shaped<at::meta::structured_index_add, 1, Form::functional> op;
     op.meta(self, dim, index, source, alpha);
-    kernels::indexAddOut(op.output(0), self, dim, index, source, alpha);
+    kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
     return std::move(op.output(0));
 }
 
@@ -2947,7 +2947,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
                     const at::Scalar& alpha) {
     Shaped<at::meta::structured_index_add, 1, Form::inplace> op(self);
     op.meta(self, dim, index, source, alpha);
-    kernels::indexAddOut(op.output(0), self, dim, index, source, alpha);
+    kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
     return self;
 }
 
@@ -2955,7 +2955,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
                 const at::Scalar& alpha, at::Tensor& out) {
     Shaped<at::meta::structured_index_add, 1, Form::out> op(out);
     op.meta(self, dim, index, source, alpha);
-    kernels::indexAddOut(op.output(0), self, dim, index, source, alpha);
+    kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
     return out;
 }
 
@@ -2967,14 +2967,14 @@ namespace index_copy {
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
     Shaped<at::meta::structured_index_copy, 1, Form::functional> op;
     op.meta(self, dim, index, source);
-    kernels::indexCopyOut(op.output(0), self, dim, index, source);
+    kernels::indexCopy(op.output(0), self, dim, index, source);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
     Shaped<at::meta::structured_index_copy, 1, Form::inplace> op(self);
     op.meta(self, dim, index, source);
-    kernels::indexCopyOut(op.output(0), self, dim, index, source);
+    kernels::indexCopy(op.output(0), self, dim, index, source);
     return self;
 }
 
@@ -2982,7 +2982,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
                 at::Tensor& out) {
     Shaped<at::meta::structured_index_copy, 1, Form::out> op(out);
     op.meta(self, dim, index, source);
-    kernels::indexCopyOut(op.output(0), self, dim, index, source);
+    kernels::indexCopy(op.output(0), self, dim, index, source);
     return out;
 }
 
@@ -2994,7 +2994,7 @@ namespace isin_Scalar_Tensor {
 at::Tensor functional(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert) {
     Shaped<at::meta::structured_isin_Scalar_Tensor, 1, Form::functional> op;
     op.meta(element, test_elements, assume_unique, invert);
-    kernels::isinScalarTensorOut(op.output(0), element, test_elements, assume_unique, invert);
+    kernels::isinScalarTensor(op.output(0), element, test_elements, assume_unique, invert);
     return std::move(op.output(0));
 }
 
@@ -3002,7 +3002,7 @@ at::Tensor& out(const at::Scalar& element, const at::Tensor& test_elements, bool
                 at::Tensor& out) {
     Shaped<at::meta::structured_isin_Scalar_Tensor, 1, Form::out> op(out);
     op.meta(element, test_elements, assume_unique, invert);
-    kernels::isinScalarTensorOut(op.output(0), element, test_elements, assume_unique, invert);
+    kernels::isinScalarTensor(op.output(0), element, test_elements, assume_unique, invert);
     return out;
 }
 
@@ -3014,7 +3014,7 @@ namespace isin_Tensor_Scalar {
 at::Tensor functional(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert) {
     Shaped<at::meta::structured_isin_Tensor_Scalar, 1, Form::functional> op;
     op.meta(elements, test_element, assume_unique, invert);
-    kernels::isinTensorScalarOut(op.output(0), elements, test_element, assume_unique, invert);
+    kernels::isinTensorScalar(op.output(0), elements, test_element, assume_unique, invert);
     return std::move(op.output(0));
 }
 
@@ -3022,7 +3022,7 @@ at::Tensor& out(const at::Tensor& elements, const at::Scalar& test_element, bool
                 at::Tensor& out) {
     Shaped<at::meta::structured_isin_Tensor_Scalar, 1, Form::out> op(out);
     op.meta(elements, test_element, assume_unique, invert);
-    kernels::isinTensorScalarOut(op.output(0), elements, test_element, assume_unique, invert);
+    kernels::isinTensorScalar(op.output(0), elements, test_element, assume_unique, invert);
     return out;
 }
 
@@ -3034,7 +3034,7 @@ namespace isin_Tensor_Tensor {
 at::Tensor functional(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert) {
     Shaped<at::meta::structured_isin_Tensor_Tensor, 1, Form::functional> op;
     op.meta(elements, test_elements, assume_unique, invert);
-    kernels::isinTensorTensorOut(op.output(0), elements, test_elements, assume_unique, invert);
+    kernels::isinTensorTensor(op.output(0), elements, test_elements, assume_unique, invert);
     return std::move(op.output(0));
 }
 
@@ -3042,7 +3042,7 @@ at::Tensor& out(const at::Tensor& elements, const at::Tensor& test_elements, boo
                 at::Tensor& out) {
     Shaped<at::meta::structured_isin_Tensor_Tensor, 1, Form::out> op(out);
     op.meta(elements, test_elements, assume_unique, invert);
-    kernels::isinTensorTensorOut(op.output(0), elements, test_elements, assume_unique, invert);
+    kernels::isinTensorTensor(op.output(0), elements, test_elements, assume_unique, invert);
     return out;
 }
 
@@ -3054,14 +3054,14 @@ namespace isneginf {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_isneginf, 1, Form::functional> op;
     op.meta(self);
-    kernels::isneginfOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_isneginf, 1, Form::out> op(out);
     op.meta(self);
-    kernels::isneginfOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -3073,14 +3073,14 @@ namespace isposinf {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_isposinf, 1, Form::functional> op;
     op.meta(self);
-    kernels::isposinfOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_isposinf, 1, Form::out> op(out);
     op.meta(self);
-    kernels::isposinfOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -3340,14 +3340,14 @@ namespace linalg_cross {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
     Shaped<at::meta::structured_linalg_cross, 1, Form::functional> op;
     op.meta(self, other, dim);
-    kernels::linalgCrossOut(op.output(0), self, other, dim);
+    kernels::linalgCross(op.output(0), self, other, dim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
     Shaped<at::meta::structured_linalg_cross, 1, Form::out> op(out);
     op.meta(self, other, dim);
-    kernels::linalgCrossOut(op.output(0), self, other, dim);
+    kernels::linalgCross(op.output(0), self, other, dim);
     return out;
 }
 
@@ -3556,14 +3556,14 @@ namespace logaddexp {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_logaddexp, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::logaddexpOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_logaddexp, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::logaddexpOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -3575,14 +3575,14 @@ namespace logaddexp2 {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_logaddexp2, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::logaddexp2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_logaddexp2, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::logaddexp2Out(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -3594,7 +3594,7 @@ namespace logit_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps) {
     Shaped<at::meta::structured_logit_backward, 1, Form::functional> op;
     op.meta(grad_output, self, eps);
-    kernels::logitBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
+    kernels::logitBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
     return std::move(op.output(0));
 }
 
@@ -3602,7 +3602,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::opti
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_logit_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self, eps);
-    kernels::logitBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
+    kernels::logitBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
     return grad_input;
 }
 
@@ -3906,21 +3906,21 @@ namespace mish {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_mish, 1, Form::functional> op;
     op.meta(self);
-    kernels::mishOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_mish, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::mishOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_mish, 1, Form::out> op(out);
     op.meta(self);
-    kernels::mishOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -3960,14 +3960,14 @@ namespace mse_loss {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
     Shaped<at::meta::structured_mse_loss, 1, Form::functional> op;
     op.meta(self, target, reduction);
-    kernels::mseLossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction);
+    kernels::mseLoss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, at::Tensor& out) {
     Shaped<at::meta::structured_mse_loss, 1, Form::out> op(out);
     op.meta(self, target, reduction);
-    kernels::mseLossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction);
+    kernels::mseLoss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
     return out;
 }
 
@@ -4402,14 +4402,14 @@ namespace reflection_pad1d {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_reflection_pad1d, 1, Form::functional> op;
     op.meta(self, padding);
-    kernels::reflectionPad1dOut(op.output(0), self, padding);
+    kernels::reflectionPad1d(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     Shaped<at::meta::structured_reflection_pad1d, 1, Form::out> op(out);
     op.meta(self, padding);
-    kernels::reflectionPad1dOut(op.output(0), self, padding);
+    kernels::reflectionPad1d(op.output(0), self, padding);
     return out;
 }
 
@@ -4421,7 +4421,7 @@ namespace reflection_pad1d_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_reflection_pad1d_backward, 1, Form::functional> op;
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    kernels::reflectionPad1dBackward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
 }
 
@@ -4429,7 +4429,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntAr
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_reflection_pad1d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    kernels::reflectionPad1dBackward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
@@ -4441,14 +4441,14 @@ namespace reflection_pad3d {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_reflection_pad3d, 1, Form::functional> op;
     op.meta(self, padding);
-    kernels::reflectionPad3dOut(op.output(0), self, padding);
+    kernels::reflectionPad3d(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     Shaped<at::meta::structured_reflection_pad3d, 1, Form::out> op(out);
     op.meta(self, padding);
-    kernels::reflectionPad3dOut(op.output(0), self, padding);
+    kernels::reflectionPad3d(op.output(0), self, padding);
     return out;
 }
 
@@ -4460,7 +4460,7 @@ namespace reflection_pad3d_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_reflection_pad3d_backward, 1, Form::functional> op;
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad3dBackwardGradInput(op.output(0), grad_output, self, padding);
+    kernels::reflectionPad3dBackward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
 }
 
@@ -4468,7 +4468,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntAr
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_reflection_pad3d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad3dBackwardGradInput(op.output(0), grad_output, self, padding);
+    kernels::reflectionPad3dBackward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
@@ -4526,14 +4526,14 @@ namespace replication_pad1d {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_replication_pad1d, 1, Form::functional> op;
     op.meta(self, padding);
-    kernels::replicationPad1dOut(op.output(0), self, padding);
+    kernels::replicationPad1d(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     Shaped<at::meta::structured_replication_pad1d, 1, Form::out> op(out);
     op.meta(self, padding);
-    kernels::replicationPad1dOut(op.output(0), self, padding);
+    kernels::replicationPad1d(op.output(0), self, padding);
     return out;
 }
 
@@ -4545,7 +4545,7 @@ namespace replication_pad1d_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_replication_pad1d_backward, 1, Form::functional> op;
     op.meta(grad_output, self, padding);
-    kernels::replicationPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    kernels::replicationPad1dBackward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
 }
 
@@ -4553,7 +4553,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntAr
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_replication_pad1d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self, padding);
-    kernels::replicationPad1dBackwardGradInput(op.output(0), grad_output, self, padding);
+    kernels::replicationPad1dBackward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
@@ -4565,14 +4565,14 @@ namespace replication_pad2d {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_replication_pad2d, 1, Form::functional> op;
     op.meta(self, padding);
-    kernels::replicationPad2dOut(op.output(0), self, padding);
+    kernels::replicationPad2d(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     Shaped<at::meta::structured_replication_pad2d, 1, Form::out> op(out);
     op.meta(self, padding);
-    kernels::replicationPad2dOut(op.output(0), self, padding);
+    kernels::replicationPad2d(op.output(0), self, padding);
     return out;
 }
 
@@ -4584,14 +4584,14 @@ namespace replication_pad3d {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_replication_pad3d, 1, Form::functional> op;
     op.meta(self, padding);
-    kernels::replicationPad3dOut(op.output(0), self, padding);
+    kernels::replicationPad3d(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     Shaped<at::meta::structured_replication_pad3d, 1, Form::out> op(out);
     op.meta(self, padding);
-    kernels::replicationPad3dOut(op.output(0), self, padding);
+    kernels::replicationPad3d(op.output(0), self, padding);
     return out;
 }
 
@@ -4603,21 +4603,21 @@ namespace round {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_round, 1, Form::functional> op;
     op.meta(self);
-    kernels::roundOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_round, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::roundOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_round, 1, Form::out> op(out);
     op.meta(self);
-    kernels::roundOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -4629,21 +4629,21 @@ namespace round_decimals {
 at::Tensor functional(const at::Tensor& self, int64_t decimals) {
     Shaped<at::meta::structured_round_decimals, 1, Form::functional> op;
     op.meta(self, decimals);
-    kernels::roundDecimalsOut(op.output(0), op.type(self.scalar_type()), self, decimals);
+    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t decimals) {
     Shaped<at::meta::structured_round_decimals, 1, Form::inplace> op(self);
     op.meta(self, decimals);
-    kernels::roundDecimalsOut(op.output(0), op.type(self.scalar_type()), self, decimals);
+    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t decimals, at::Tensor& out) {
     Shaped<at::meta::structured_round_decimals, 1, Form::out> op(out);
     op.meta(self, decimals);
-    kernels::roundDecimalsOut(op.output(0), op.type(self.scalar_type()), self, decimals);
+    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
     return out;
 }
 
@@ -4689,21 +4689,21 @@ namespace scatter_add {
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
     Shaped<at::meta::structured_scatter_add, 1, Form::functional> op;
     op.meta(self, dim, index, src);
-    kernels::scatterAddOut(op.output(0), self, dim, index, src);
+    kernels::scatterAdd(op.output(0), self, dim, index, src);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
     Shaped<at::meta::structured_scatter_add, 1, Form::inplace> op(self);
     op.meta(self, dim, index, src);
-    kernels::scatterAddOut(op.output(0), self, dim, index, src);
+    kernels::scatterAdd(op.output(0), self, dim, index, src);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src, at::Tensor& out) {
     Shaped<at::meta::structured_scatter_add, 1, Form::out> op(out);
     op.meta(self, dim, index, src);
-    kernels::scatterAddOut(op.output(0), self, dim, index, src);
+    kernels::scatterAdd(op.output(0), self, dim, index, src);
     return out;
 }
 
@@ -4756,7 +4756,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
                       std::string_view reduce, bool include_self) {
     Shaped<at::meta::structured_scatter_reduce_two, 1, Form::functional> op;
     op.meta(self, dim, index, src, reduce, include_self);
-    kernels::scatterReduceTwoOut(op.output(0), self, dim, index, src, reduce, include_self);
+    kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
     return std::move(op.output(0));
 }
 
@@ -4764,7 +4764,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
                     std::string_view reduce, bool include_self) {
     Shaped<at::meta::structured_scatter_reduce_two, 1, Form::inplace> op(self);
     op.meta(self, dim, index, src, reduce, include_self);
-    kernels::scatterReduceTwoOut(op.output(0), self, dim, index, src, reduce, include_self);
+    kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
     return self;
 }
 
@@ -4772,7 +4772,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
                 std::string_view reduce, bool include_self, at::Tensor& out) {
     Shaped<at::meta::structured_scatter_reduce_two, 1, Form::out> op(out);
     op.meta(self, dim, index, src, reduce, include_self);
-    kernels::scatterReduceTwoOut(op.output(0), self, dim, index, src, reduce, include_self);
+    kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
     return out;
 }
 
@@ -5026,14 +5026,14 @@ namespace signbit {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_signbit, 1, Form::functional> op;
     op.meta(self);
-    kernels::signbitOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_signbit, 1, Form::out> op(out);
     op.meta(self);
-    kernels::signbitOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -5141,21 +5141,21 @@ namespace sinc {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sinc, 1, Form::functional> op;
     op.meta(self);
-    kernels::sincOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sinc, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::sincOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sinc, 1, Form::out> op(out);
     op.meta(self);
-    kernels::sincOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -5203,8 +5203,8 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntA
                       at::IntArrayRef output_padding, at::IntArrayRef dilation) {
     Shaped<at::meta::structured_slow_conv_transpose2d, 1, Form::functional> op;
     op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
-    kernels::transposedConvolution2dOut(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
-                                        dilation);
+    kernels::slowConvTranspose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
+                                 dilation);
     return std::move(op.output(0));
 }
 
@@ -5213,8 +5213,8 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRe
                 at::IntArrayRef output_padding, at::IntArrayRef dilation, at::Tensor& out) {
     Shaped<at::meta::structured_slow_conv_transpose2d, 1, Form::out> op(out);
     op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
-    kernels::transposedConvolution2dOut(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
-                                        dilation);
+    kernels::slowConvTranspose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
+                                 dilation);
     return out;
 }
 
@@ -5226,14 +5226,14 @@ namespace smooth_l1_loss {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta) {
     Shaped<at::meta::structured_smooth_l1_loss, 1, Form::functional> op;
     op.meta(self, target, reduction, beta);
-    kernels::smoothL1LossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
+    kernels::smoothL1Loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta, at::Tensor& out) {
     Shaped<at::meta::structured_smooth_l1_loss, 1, Form::out> op(out);
     op.meta(self, target, reduction, beta);
-    kernels::smoothL1LossOut(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
+    kernels::smoothL1Loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
     return out;
 }
 
@@ -5245,14 +5245,14 @@ namespace softplus {
 at::Tensor functional(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
     Shaped<at::meta::structured_softplus, 1, Form::functional> op;
     op.meta(self, beta, threshold);
-    kernels::softplusOut(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
+    kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold, at::Tensor& out) {
     Shaped<at::meta::structured_softplus, 1, Form::out> op(out);
     op.meta(self, beta, threshold);
-    kernels::softplusOut(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
+    kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
     return out;
 }
 
@@ -5265,8 +5265,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
                       const at::Scalar& threshold) {
     Shaped<at::meta::structured_softplus_backward, 1, Form::functional> op;
     op.meta(grad_output, self, beta, threshold);
-    kernels::softplusBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta,
-                                       threshold);
+    kernels::softplusBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
     return std::move(op.output(0));
 }
 
@@ -5274,8 +5273,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at:
                 const at::Scalar& threshold, at::Tensor& grad_input) {
     Shaped<at::meta::structured_softplus_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self, beta, threshold);
-    kernels::softplusBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta,
-                                       threshold);
+    kernels::softplusBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
     return grad_input;
 }
 
@@ -5287,14 +5285,14 @@ namespace softshrink {
 at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_softshrink, 1, Form::functional> op;
     op.meta(self, lambd);
-    kernels::softshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    kernels::softshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
     Shaped<at::meta::structured_softshrink, 1, Form::out> op(out);
     op.meta(self, lambd);
-    kernels::softshrinkOut(op.output(0), op.type(self.scalar_type()), self, lambd);
+    kernels::softshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return out;
 }
 
@@ -5306,7 +5304,7 @@ namespace softshrink_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_softshrink_backward, 1, Form::functional> op;
     op.meta(grad_output, self, lambd);
-    kernels::softshrinkBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
+    kernels::softshrinkBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
     return std::move(op.output(0));
 }
 
@@ -5314,7 +5312,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at:
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_softshrink_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, self, lambd);
-    kernels::softshrinkBackwardGradInput(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
+    kernels::softshrinkBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
     return grad_input;
 }
 
@@ -5358,14 +5356,14 @@ namespace special_entr {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_special_entr, 1, Form::functional> op;
     op.meta(self);
-    kernels::specialEntrOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::specialEntr(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_special_entr, 1, Form::out> op(out);
     op.meta(self);
-    kernels::specialEntrOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::specialEntr(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -5377,14 +5375,14 @@ namespace special_xlog1py {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_special_xlog1py, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::specialXlog1pyOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::specialXlog1py(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_special_xlog1py, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::specialXlog1pyOut(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::specialXlog1py(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -5798,21 +5796,21 @@ namespace trunc {
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_trunc, 1, Form::functional> op;
     op.meta(self);
-    kernels::truncOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_trunc, 1, Form::inplace> op(self);
     op.meta(self);
-    kernels::truncOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_trunc, 1, Form::out> op(out);
     op.meta(self);
-    kernels::truncOut(op.output(0), op.type(self.scalar_type()), self);
+    kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
@@ -5825,7 +5823,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
                       std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_bicubic2d, 1, Form::functional> op;
     op.meta(self, output_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBicubic2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBicubic2d(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -5833,7 +5831,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_
                 std::optional<double> scales_w, at::Tensor& out) {
     Shaped<at::meta::structured_upsample_bicubic2d, 1, Form::out> op(out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBicubic2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBicubic2d(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;
 }
 
@@ -5846,8 +5844,8 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_bicubic2d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBicubic2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                                scales_h, scales_w);
+    kernels::upsampleBicubic2dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales_h,
+                                       scales_w);
     return std::move(op.output(0));
 }
 
@@ -5856,8 +5854,8 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_bicubic2d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBicubic2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                                scales_h, scales_w);
+    kernels::upsampleBicubic2dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales_h,
+                                       scales_w);
     return grad_input;
 }
 
@@ -5870,7 +5868,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
                       std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_bilinear2d, 1, Form::functional> op;
     op.meta(self, output_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBilinear2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBilinear2d(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -5878,7 +5876,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_
                 std::optional<double> scales_w, at::Tensor& out) {
     Shaped<at::meta::structured_upsample_bilinear2d, 1, Form::out> op(out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBilinear2dOut(op.output(0), self, output_size, align_corners, scales_h, scales_w);
+    kernels::upsampleBilinear2d(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;
 }
 
@@ -5891,8 +5889,8 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_bilinear2d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBilinear2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                                 scales_h, scales_w);
+    kernels::upsampleBilinear2dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales_h,
+                                        scales_w);
     return std::move(op.output(0));
 }
 
@@ -5901,8 +5899,8 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_bilinear2d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
-    kernels::upsampleBilinear2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                                 scales_h, scales_w);
+    kernels::upsampleBilinear2dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales_h,
+                                        scales_w);
     return grad_input;
 }
 
@@ -5915,7 +5913,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
                       std::optional<double> scales) {
     Shaped<at::meta::structured_upsample_linear1d, 1, Form::functional> op;
     op.meta(self, output_size, align_corners, scales);
-    kernels::upsampleLinear1dOut(op.output(0), self, output_size, align_corners, scales);
+    kernels::upsampleLinear1d(op.output(0), self, output_size, align_corners, scales);
     return std::move(op.output(0));
 }
 
@@ -5923,7 +5921,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_
                 at::Tensor& out) {
     Shaped<at::meta::structured_upsample_linear1d, 1, Form::out> op(out);
     op.meta(self, output_size, align_corners, scales);
-    kernels::upsampleLinear1dOut(op.output(0), self, output_size, align_corners, scales);
+    kernels::upsampleLinear1d(op.output(0), self, output_size, align_corners, scales);
     return out;
 }
 
@@ -5936,8 +5934,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       bool align_corners, std::optional<double> scales) {
     Shaped<at::meta::structured_upsample_linear1d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales);
-    kernels::upsampleLinear1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                               scales);
+    kernels::upsampleLinear1dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales);
     return std::move(op.output(0));
 }
 
@@ -5945,8 +5942,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 bool align_corners, std::optional<double> scales, at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_linear1d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales);
-    kernels::upsampleLinear1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                               scales);
+    kernels::upsampleLinear1dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales);
     return grad_input;
 }
 
@@ -5958,14 +5954,14 @@ namespace upsample_nearest1d {
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales) {
     Shaped<at::meta::structured_upsample_nearest1d, 1, Form::functional> op;
     op.meta(self, output_size, scales);
-    kernels::upsampleNearest1dOut(op.output(0), self, output_size, scales);
+    kernels::upsampleNearest1d(op.output(0), self, output_size, scales);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales, at::Tensor& out) {
     Shaped<at::meta::structured_upsample_nearest1d, 1, Form::out> op(out);
     op.meta(self, output_size, scales);
-    kernels::upsampleNearest1dOut(op.output(0), self, output_size, scales);
+    kernels::upsampleNearest1d(op.output(0), self, output_size, scales);
     return out;
 }
 
@@ -5978,7 +5974,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       std::optional<double> scales) {
     Shaped<at::meta::structured_upsample_nearest1d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, scales);
-    kernels::upsampleNearest1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales);
+    kernels::upsampleNearest1dBackward(op.output(0), grad_output, output_size, input_size, scales);
     return std::move(op.output(0));
 }
 
@@ -5986,7 +5982,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 std::optional<double> scales, at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_nearest1d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, scales);
-    kernels::upsampleNearest1dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales);
+    kernels::upsampleNearest1dBackward(op.output(0), grad_output, output_size, input_size, scales);
     return grad_input;
 }
 
@@ -5999,7 +5995,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
                       std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_nearest2d, 1, Form::functional> op;
     op.meta(self, output_size, scales_h, scales_w);
-    kernels::upsampleNearest2dOut(op.output(0), self, output_size, scales_h, scales_w);
+    kernels::upsampleNearest2d(op.output(0), self, output_size, scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -6007,7 +6003,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::option
                 std::optional<double> scales_w, at::Tensor& out) {
     Shaped<at::meta::structured_upsample_nearest2d, 1, Form::out> op(out);
     op.meta(self, output_size, scales_h, scales_w);
-    kernels::upsampleNearest2dOut(op.output(0), self, output_size, scales_h, scales_w);
+    kernels::upsampleNearest2d(op.output(0), self, output_size, scales_h, scales_w);
     return out;
 }
 
@@ -6020,7 +6016,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_nearest2d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, scales_h, scales_w);
-    kernels::upsampleNearest2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
+    kernels::upsampleNearest2dBackward(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -6028,7 +6024,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_nearest2d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, scales_h, scales_w);
-    kernels::upsampleNearest2dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
+    kernels::upsampleNearest2dBackward(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
     return grad_input;
 }
 
@@ -6041,7 +6037,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
                       std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_nearest3d, 1, Form::functional> op;
     op.meta(self, output_size, scales_d, scales_h, scales_w);
-    kernels::upsampleNearest3dOut(op.output(0), self, output_size, scales_d, scales_h, scales_w);
+    kernels::upsampleNearest3d(op.output(0), self, output_size, scales_d, scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -6049,7 +6045,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::option
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
     Shaped<at::meta::structured_upsample_nearest3d, 1, Form::out> op(out);
     op.meta(self, output_size, scales_d, scales_h, scales_w);
-    kernels::upsampleNearest3dOut(op.output(0), self, output_size, scales_d, scales_h, scales_w);
+    kernels::upsampleNearest3d(op.output(0), self, output_size, scales_d, scales_h, scales_w);
     return out;
 }
 
@@ -6062,8 +6058,8 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_nearest3d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
-    kernels::upsampleNearest3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_d, scales_h,
-                                                scales_w);
+    kernels::upsampleNearest3dBackward(op.output(0), grad_output, output_size, input_size, scales_d, scales_h,
+                                       scales_w);
     return std::move(op.output(0));
 }
 
@@ -6072,8 +6068,8 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_nearest3d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
-    kernels::upsampleNearest3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, scales_d, scales_h,
-                                                scales_w);
+    kernels::upsampleNearest3dBackward(op.output(0), grad_output, output_size, input_size, scales_d, scales_h,
+                                       scales_w);
     return grad_input;
 }
 
@@ -6086,7 +6082,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
                       std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_trilinear3d, 1, Form::functional> op;
     op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
-    kernels::upsampleTrilinear3dOut(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3d(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -6094,7 +6090,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
     Shaped<at::meta::structured_upsample_trilinear3d, 1, Form::out> op(out);
     op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
-    kernels::upsampleTrilinear3dOut(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3d(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
     return out;
 }
 
@@ -6108,8 +6104,8 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
                       std::optional<double> scales_w) {
     Shaped<at::meta::structured_upsample_trilinear3d_backward, 1, Form::functional> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
-    kernels::upsampleTrilinear3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                                  scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales_d,
+                                         scales_h, scales_w);
     return std::move(op.output(0));
 }
 
@@ -6118,8 +6114,8 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
                 std::optional<double> scales_w, at::Tensor& grad_input) {
     Shaped<at::meta::structured_upsample_trilinear3d_backward, 1, Form::out> op(grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
-    kernels::upsampleTrilinear3dBackwardGradInput(op.output(0), grad_output, output_size, input_size, align_corners,
-                                                  scales_d, scales_h, scales_w);
+    kernels::upsampleTrilinear3dBackward(op.output(0), grad_output, output_size, input_size, align_corners, scales_d,
+                                         scales_h, scales_w);
     return grad_input;
 }
 
@@ -6131,21 +6127,21 @@ namespace xlogy_Tensor {
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_xlogy_Tensor, 1, Form::functional> op;
     op.meta(self, other);
-    kernels::xlogyOutTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_xlogy_Tensor, 1, Form::inplace> op(self);
     op.meta(self, other);
-    kernels::xlogyOutTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_xlogy_Tensor, 1, Form::out> op(out);
     op.meta(self, other);
-    kernels::xlogyOutTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 

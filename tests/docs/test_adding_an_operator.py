@@ -76,6 +76,7 @@ def test_everything_else_follows(tree: Path) -> None:
             "include/diopi/functions.h",
             "entry/reduction.cpp",
             "dispatch/reduction.cpp",
+            "torch/ruled.cpp",
             "diopi.json",
         ),
         "kLogCumsumExp": ("contract/contracts.h",),

@@ -11,15 +11,31 @@ from diopigen import api
 from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.torch import glue as torch
 from diopigen.emit.torch.arguments import dtype_set
+from diopigen.emit.torch.forms import Family, Forms, default_name, derived_text, families
+from diopigen.emit.torch.reasons import HOLDS
+from diopigen.emit.torch.ruled import ruled_kernel
 from diopigen.emit.torch.schema import cpp_type, operator_class, operator_header, schema_of, signature
 from diopigen.emit.torch.structured import structured_kernel
 from diopigen.findings.render import render
 from diopigen.ir.aten import parse_schema
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeList, Interface
+from diopigen.spec.grammar import TORCH_REASONS
 
 ROOT = Path(__file__).parents[2]
 MINIATURE = ROOT / "tests/data/miniature"
+RUN = """\
+  - name: Run
+    doc: Running sum along one dimension.
+    params:
+      - {name: out, type: tensor, direction: out, dtype: same(input), shape: same(input), doc: The sums.}
+      - {name: input, type: tensor, direction: in, dtype: floating, shape: any, doc: The summands.}
+      - {name: dim, type: int64, dim_of: input, doc: The dimension.}
+    cases:
+      - {input: [2, 3], dim: 1}
+    aten: [_run, _run.out]
+    tolerance: reduction
+"""
 
 
 def _interface(folder: Path) -> Interface:
@@ -96,8 +112,8 @@ def test_sets_of_dtypes_are_constants() -> None:
 def test_names_of_torch_yaml_are_checked(tmp_path: Path) -> None:
     text = """\
 handwritten:
-  - {overload: wive, function: wave, calls: [Wave], why: a slip}
-  - {overload: wave, function: wave, calls: [Wawe], why: another}
+  - {overload: wive, calls: [Wave], why: no-meta}
+  - {overload: wave, calls: [Wawe], why: no-meta}
 left_out:
   - {overload: wave, why: twice}
   - {overload: blend.out, why: it would be served}
@@ -105,8 +121,136 @@ left_out:
     assert _refused(tmp_path / "specs", text) == (ROOT / "tests/emit/expected/torch-unknown.txt").read_text()
 
 
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{overload: wave, calls: [Wave], why: composition}", "reasons that hold: 'no-meta'"),
+        ("{overload: wave, calls: [], why: no-meta}", "say in calls which functions it calls"),
+        ("{overload: wave, function: wave, calls: [Wave], why: no-meta}", "leave 'function' out"),
+        ("{overload: wave, also: [blend.out], calls: [Wave], why: no-meta}", "give it an entry of its own"),
+    ],
+)
+def test_what_an_entry_says_must_hold(tmp_path: Path, entry: str, said: str) -> None:
+    text = _refused(tmp_path / "specs", f"handwritten:\n  - {entry}\n")
+    assert said in text
+    assert text.startswith("specs/torch.yaml:2:")
+
+
+def test_a_reason_that_the_grammar_does_not_know_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(MINIATURE, tmp_path / "specs")
+    (tmp_path / "specs/torch.yaml").write_text("handwritten:\n  - {overload: wave, calls: [Wave], why: tedious}\n")
+    sink = Sink()
+    load_interface(tmp_path / "specs", sink, "specs")
+    (found,) = sink.sorted()
+    assert (found.span.file, found.span.line, found.span.column) == ("specs/torch.yaml", 2, 42)
+    assert "tedious" in found.message
+
+
+@pytest.mark.parametrize("reason", TORCH_REASONS)
+def test_every_reason_has_a_test_of_its_truth(reason: str) -> None:
+    assert reason in HOLDS
+
+
+def _forms(*schemas: str) -> Forms:
+    own, *others = map(parse_schema, schemas)
+    return Forms(own, "kernels::bend", tuple(others))
+
+
+def test_forms_of_a_kernel_that_writes_to_given_tensors() -> None:
+    forms = _forms(
+        "bend.out(Tensor self, Scalar by=1, *, Tensor(a!) out, Tensor(b!) rest) -> (Tensor(a!), Tensor(b!))",
+        "bend(Tensor self, Scalar by=1) -> (Tensor, Tensor)",
+    )
+    assert (
+        derived_text(forms, forms.derived[0])
+        == """\
+std::tuple<at::Tensor, at::Tensor> bend(const at::Tensor& self, const at::Scalar& by) {
+    at::Tensor out;
+    at::Tensor rest;
+    kernels::bend(self, by, out, rest);
+    return {std::move(out), std::move(rest)};
+}"""
+    )
+    forms = _forms("bend.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "bend_(Tensor(a!) self) -> Tensor(a!)")
+    assert (
+        derived_text(forms, forms.derived[0])
+        == """\
+at::Tensor& bend_(at::Tensor& self) {
+    kernels::bend(self, self);
+    return self;
+}"""
+    )
+
+
+def test_forms_of_a_kernel_that_makes_its_results() -> None:
+    forms = _forms(
+        "bend(Tensor self) -> Tensor",
+        "bend.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        "bend_(Tensor(a!) self) -> Tensor(a!)",
+    )
+    assert [derived_text(forms, other) for other in forms.derived] == [
+        "at::Tensor& bend_out(const at::Tensor& self, at::Tensor& out) { return give(out, kernels::bend(self)); }",
+        "at::Tensor& bend_(at::Tensor& self) { return giveInplace(self, kernels::bend(self)); }",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("overload", "name"),
+    [
+        ("take", "take"),
+        ("upsample_nearest1d.out", "upsampleNearest1d"),
+        ("nll_loss2d_forward.output", "nllLoss2dForward"),
+        ("_native_batch_norm_legit.no_stats", "nativeBatchNormLegitNoStats"),
+        ("__lshift__.Tensor", "lshiftTensor"),
+        ("random_.from", "randomInplaceFrom"),
+        ("adaptive_avg_pool3d_backward.grad_input", "adaptiveAvgPool3dBackwardGradInput"),
+    ],
+)
+def test_names_follow_from_overloads(overload: str, name: str) -> None:
+    interface = api.load(api.workspace(), Sink(), check=False).interface
+    assert default_name(overload, families(interface)[overload]) == name
+
+
+def test_forms_of_an_operator_are_found() -> None:
+    interface = api.load(api.workspace(), Sink(), check=False).interface
+    known = families(interface)
+    assert known["floor_divide_.Tensor"] == Family("floor_divide", "floor_divide_.Tensor", "floor_divide.out")
+    assert known["__ilshift__.Scalar"].functional == "__lshift__.Scalar"
+    assert known["batch_norm_stats"].inplace is None
+    assert known["_native_batch_norm_legit"].functional == "_native_batch_norm_legit"  # writes its running statistics
+
+
+def test_an_operator_without_a_meta_function_gets_its_shape_from_the_spec(tmp_path: Path) -> None:
+    """The dimension is checked by PyTorch, the dtype that the function takes by the kernel."""
+    shutil.copytree(MINIATURE, tmp_path / "specs")
+    with (tmp_path / "specs/ops/arithmetic.yaml").open("a") as file:
+        file.write(RUN)
+    (schemas,) = (tmp_path / "specs/aten").glob("*.yaml")
+    text = schemas.read_text().replace("needed:\n", "needed:\n  - _run\n  - _run.out\n")
+    schemas.write_text(
+        text
+        + "  - _run(Tensor self, int dim) -> Tensor\n"
+        + "  - _run.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)\n"
+    )
+    interface = _interface(tmp_path / "specs")
+    kernel = ruled_kernel(interface, families(interface)["_run"], frozenset())
+    assert kernel.overloads == (("_run", "_run"), ("_run.out", "_run_out"))
+    assert kernel.text == (ROOT / "tests/emit/expected/run.cpp").read_text().rstrip("\n")
+
+
+def test_every_reason_of_the_miniature_holds() -> None:
+    plan = torch.emit(_interface(MINIATURE), ROOT / "templates")
+    assert {file.path for file in plan.files} == {
+        "torch/structured.cpp",
+        "torch/ruled.cpp",
+        "torch/handwritten.cpp",
+        "torch/kernels.h",
+    }
+
+
 def test_an_overload_that_nothing_serves_is_named(tmp_path: Path) -> None:
-    said = _refused(tmp_path / "specs", "handwritten: []\n")
+    text = "handwritten:\n  - {overload: pick, calls: [Pick], why: allocated}\n"
+    said = _refused(tmp_path / "specs", text)
     assert said == (ROOT / "tests/emit/expected/torch-unserved.txt").read_text()
 
 

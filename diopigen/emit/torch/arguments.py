@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diopigen.emit.c_text import COLUMNS, call_lines
@@ -180,3 +180,10 @@ def call_items(function: Function, binding: Binding, words: Mapping[str, str]) -
         else:
             items.append(value(param, binding.arguments.get(param.name)))
     return items
+
+
+def statement(function: Function, items: Sequence[str], depth: int = 1) -> list[str]:
+    """The call itself, indented."""
+    indent = " " * 4 * depth
+    head = call_lines("call", [f'"{function.name}"', function.name, *items], ";", COLUMNS - len(indent))
+    return [indent + line for line in head.split("\n")]

@@ -1,13 +1,13 @@
 """The glue for PyTorch: kernels for the overloads of ATen that functions of the interface serve.
 
-Overloads of structured operators are generated; what the spec's `torch.yaml` names is handwritten and only declared and
-registered here. An overload that a new device needs, that a function of the interface serves, and that is neither is an
-error: nothing is left out in silence.
+Overloads of structured operators are generated. What the spec's `torch.yaml` names is handwritten, and declared and
+registered here with the forms that are derived from it (`forms`). An overload that a new device needs, that a
+function of the interface serves, and that is neither is an error: nothing is left out in silence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity, Span, did_you_mean
@@ -15,9 +15,21 @@ from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.emit.torch.binding import Unbound
-from diopigen.emit.torch.schema import operator_class, operator_header, schema_of, signature
+from diopigen.emit.torch.forms import (
+    Family,
+    Kernel,
+    default_name,
+    derived_text,
+    families,
+    kernels_of,
+    takes,
+    wrapper_name,
+)
+from diopigen.emit.torch.reasons import wrong_reasons
+from diopigen.emit.torch.ruled import RuledKernel, ruled_kernel
+from diopigen.emit.torch.schema import operator_class, operator_header, signature
 from diopigen.emit.torch.structured import StructuredKernel, registrations, run_parameters, structured_kernel
-from diopigen.ir.model import Function, HandwrittenKernel, Interface, LeftOut, Overload, StructuredGroup
+from diopigen.ir.model import Function, Interface, Overload
 
 TARGET = "torch"
 
@@ -37,30 +49,21 @@ def _owners(interface: Interface) -> dict[str, tuple[Function, Overload]]:
     return {overload.name: (f, overload) for f in interface.functions for overload in f.aten}
 
 
-def _group_of(interface: Interface) -> dict[str, StructuredGroup]:
-    """The structured group by each of its overloads."""
-    found = {}
-    for group in interface.aten.structured:
-        for overload in (group.out, group.functional, group.inplace):
-            if overload is not None:
-                found[overload] = group
-    return found
-
-
 def _check_names(interface: Interface) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     seen: set[str] = set()
     owners = _owners(interface)
-    entries: tuple[HandwrittenKernel | LeftOut, ...] = (*interface.aten.handwritten, *interface.aten.left_out)
-    for entry in entries:
-        if entry.overload not in interface.aten_schemas:
-            message = f"torch {interface.aten_release} has no overload '{entry.overload}'"
-            fix = did_you_mean(entry.overload, interface.aten_schemas) or "see native_functions.yaml of torch"
-            found.append(_error("torch-unknown", message, entry.span, fix))
-        elif entry.overload in seen:
-            message = f"'{entry.overload}' is here twice"
-            found.append(_error("torch-unknown", message, entry.span, "keep one entry"))
-        seen.add(entry.overload)
+    entries = [(name, entry.span) for entry in interface.aten.handwritten for name in (entry.overload, *entry.also)]
+    entries += [(entry.overload, entry.span) for entry in interface.aten.left_out]
+    for overload, span in entries:
+        if overload not in interface.aten_schemas:
+            message = f"torch {interface.aten_release} has no overload '{overload}'"
+            fix = did_you_mean(overload, interface.aten_schemas) or "see native_functions.yaml of torch"
+            found.append(_error("torch-unknown", message, span, fix))
+        elif overload in seen:
+            message = f"'{overload}' is named twice"
+            found.append(_error("torch-unknown", message, span, "keep one entry"))
+        seen.add(overload)
     for left in interface.aten.left_out:
         if left.overload in interface.aten_schemas and left.overload not in owners:
             message = f"no function of the interface names '{left.overload}'"
@@ -69,14 +72,29 @@ def _check_names(interface: Interface) -> list[Diagnostic]:
     for kernel in interface.aten.handwritten:
         for name in kernel.calls:
             if name not in known:
-                message = f"{kernel.function} calls '{name}', which is no function of the interface"
+                message = f"{kernel.overload} calls '{name}', which is no function of the interface"
                 found.append(_error("torch-unknown", message, kernel.span, did_you_mean(name, known) or "see the spec"))
     return found
 
 
-def structured(interface: Interface) -> tuple[list[StructuredKernel], list[Diagnostic]]:
-    """The generated kernels, and what cannot be generated."""
-    by_out = {entry.overload: entry.function for entry in interface.aten.handwritten}
+def _check_forms(known: Mapping[str, Family], kernels: Sequence[Kernel]) -> list[Diagnostic]:
+    """What a kernel serves besides its own overload takes the same arguments; names that follow are not given."""
+    found = []
+    for kernel in kernels:
+        entry = kernel.entry
+        for schema in kernel.forms.derived:
+            if takes(schema) != takes(kernel.forms.schema):
+                message = f"'{schema.name}' takes other arguments than '{entry.overload}'"
+                found.append(_error("torch-unknown", message, entry.span, "give it an entry of its own"))
+        if entry.function == default_name(entry.overload, known[entry.overload]):
+            message = f"'{entry.overload}' is served by {entry.function} without being told"
+            found.append(_error("torch-idle", message, entry.span, "leave 'function' out"))
+    return found
+
+
+def structured(interface: Interface, handwritten: Sequence[Kernel]) -> tuple[list[StructuredKernel], list[Diagnostic]]:
+    """The kernels of structured operators, and what cannot be generated."""
+    by_out = {kernel.entry.overload: kernel.name for kernel in handwritten}
     left = {entry.overload for entry in interface.aten.left_out}
     owners = _owners(interface)
     kernels, problems = [], []
@@ -100,23 +118,47 @@ def _unserved(function: Function, overload: Overload, reason: str) -> Diagnostic
     return _error("torch-unserved", message, overload.span, fix)
 
 
-def unserved(interface: Interface) -> list[Diagnostic]:
-    """Overloads that a new device needs, that a function names, and that nothing serves."""
-    groups = {group.out for group in interface.aten.structured}
-    served = {entry.overload for entry in interface.aten.handwritten}
+def ruled(
+    interface: Interface, known: Mapping[str, Family], handwritten: Sequence[Kernel]
+) -> tuple[list[RuledKernel], list[Diagnostic]]:
+    """Kernels of overloads that a new device needs, that a function names, and that nothing else serves; and what
+    cannot be generated."""
+    served = {overload for kernel in handwritten for overload in kernel.forms.overloads}
     served |= {entry.overload for entry in interface.aten.left_out}
-    found = []
+    served |= {name for group in interface.aten.structured for name in (group.out, group.functional)}
+    kernels: list[RuledKernel] = []
+    problems = []
     for name, (function, overload) in _owners(interface).items():
-        if name in interface.aten.needed and name not in groups and name not in served:
-            found.append(_unserved(function, overload, "is no structured operator"))
-    return found
+        if name not in interface.aten.needed or name in served:
+            continue
+        try:
+            kernel = ruled_kernel(interface, known[name], frozenset(served))
+        except Unbound as reason:
+            problems.append(_unserved(function, overload, str(reason)))
+            continue
+        kernels.append(kernel)
+        served |= {overload for overload, _ in kernel.overloads}
+    return sorted(kernels, key=lambda kernel: kernel.overloads), problems
 
 
-def _handwritten(interface: Interface) -> tuple[list[HandwrittenKernel], dict[str, HandwrittenKernel]]:
-    """Handwritten kernels of whole overloads; and those that fill the outputs of a structured group, by overload."""
+def _parted(interface: Interface, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Kernel]]:
+    """Handwritten kernels of whole overloads; and those that fill the outputs of a structured group. By overload."""
     outs = {group.out for group in interface.aten.structured}
-    whole = [entry for entry in interface.aten.handwritten if entry.overload not in outs]
-    return whole, {entry.overload: entry for entry in interface.aten.handwritten if entry.overload in outs}
+    kernels = sorted(kernels, key=lambda kernel: kernel.entry.overload)
+    whole = [kernel for kernel in kernels if kernel.entry.overload not in outs]
+    return whole, [kernel for kernel in kernels if kernel.entry.overload in outs]
+
+
+def _registrations(whole: Sequence[Kernel]) -> list[str]:
+    """A line for each overload that handwritten kernels serve."""
+    lines = {kernel.entry.overload: f"kernels::{kernel.name}" for kernel in whole}
+    lines |= {schema.name: wrapper_name(schema) for kernel in whole for schema in kernel.forms.derived}
+    return [_registration(operator_class(name), function) for name, function in sorted(lines.items())]
+
+
+def _registration(operator: str, function: str) -> str:
+    line = f"implement<{operator}, &{function}>(library);"
+    return line if len(line) + 4 <= COLUMNS else line.replace(", ", ",\n" + " " * len("    implement<"), 1)
 
 
 def _declaration(result: str, name: str, parameters: Sequence[str]) -> str:
@@ -126,22 +168,18 @@ def _declaration(result: str, name: str, parameters: Sequence[str]) -> str:
     return call_lines(f"{result} {name}", parameters, ";")
 
 
-def _declarations(interface: Interface) -> list[tuple[str, str]]:
+def _declarations(interface: Interface, whole: Sequence[Kernel], fillers: Sequence[Kernel]) -> list[tuple[str, str]]:
     """A comment and a declaration for each handwritten function."""
-    whole, fillers = _handwritten(interface)
     groups = {group.out: group for group in interface.aten.structured}
     lines = []
-    for entry in sorted(whole, key=lambda one: one.overload):
-        schema = schema_of(interface, entry.overload)
-        assert schema is not None
-        own = signature(schema)
-        lines.append((entry.overload, _declaration(own.result, entry.function, own.texts)))
-    for overload, entry in sorted(fillers.items()):
-        schema = schema_of(interface, overload)
-        assert schema is not None
-        results = tuple(a.name for a in schema.arguments if a.written and a.keyword_only)
-        parameters = run_parameters(schema, results, groups[overload])
-        lines.append((f"{overload}: fills its outputs", call_lines(f"void {entry.function}", parameters, ";")))
+    for kernel in whole:
+        own = signature(kernel.forms.schema)
+        lines.append((", ".join(kernel.forms.overloads), _declaration(own.result, kernel.name, own.texts)))
+    for kernel in fillers:
+        results = tuple(a.name for a in kernel.forms.schema.arguments if a.written and a.keyword_only)
+        overload = kernel.entry.overload
+        parameters = run_parameters(kernel.forms.schema, results, groups[overload])
+        lines.append((f"{overload}: fills its outputs", call_lines(f"void {kernel.name}", parameters, ";")))
     return lines
 
 
@@ -156,7 +194,7 @@ def _headers(names: Iterable[str]) -> list[str]:
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`torch/structured.cpp`, `torch/handwritten.cpp` and `torch/kernels.h`; nothing where the spec has no torch.yaml.
+    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp` and `kernels.h`; nothing where the spec has no torch.yaml.
 
     Raises `Failure` for every overload that cannot be served as the spec says.
     """
@@ -165,26 +203,38 @@ def emit(interface: Interface, templates: Path) -> Plan:
     problems = _check_names(interface)
     if problems:
         raise Failure(*problems)
-    kernels, problems = structured(interface)
-    problems += unserved(interface)
+    known = families(interface)
+    handwritten = kernels_of(interface, known)
+    problems = _check_forms(known, handwritten) + wrong_reasons(interface, known, handwritten)
     if problems:
         raise Failure(*problems)
-    whole, _ = _handwritten(interface)
+    kernels, problems = structured(interface, handwritten)
+    by_rule, more = ruled(interface, known, handwritten)
+    if problems or more:
+        raise Failure(*problems, *more)
+    whole, fillers = _parted(interface, handwritten)
     values = {
         "release": interface.aten_release,
         "kernels": kernels,
         "headers": _headers(header for kernel in kernels for header in kernel.headers),
         "registrations": [line for kernel in kernels for line in registrations(kernel.group)],
-        "declarations": _declarations(interface),
-        "handwritten": [
-            f"implement<{operator_class(entry.overload)}, &kernels::{entry.function}>(library);"
-            for entry in sorted(whole, key=lambda one: one.overload)
+        "ruled": [kernel.text for kernel in by_rule],
+        "ruled_registrations": [
+            _registration(operator_class(name), function) for kernel in by_rule for name, function in kernel.overloads
         ],
-        "handwritten_headers": _headers(operator_header(entry.overload) for entry in whole),
+        "ruled_headers": _headers(operator_header(name) for kernel in by_rule for name, _ in kernel.overloads),
+        "declarations": _declarations(interface, whole, fillers),
+        "derived": [
+            (schema.name, kernel.entry.overload, derived_text(kernel.forms, schema))
+            for kernel in whole
+            for schema in kernel.forms.derived
+        ],
+        "handwritten": _registrations(whole),
+        "handwritten_headers": _headers(operator_header(name) for kernel in whole for name in kernel.forms.overloads),
     }
     inputs = _sources(interface)
     files = []
-    for name in ("structured.cpp", "handwritten.cpp", "kernels.h"):
+    for name in ("structured.cpp", "ruled.cpp", "handwritten.cpp", "kernels.h"):
         template = f"torch/{name}.j2"
         content = render(templates, template, values)
         files.append(PlannedFile(f"torch/{name}", content, (*inputs, f"templates/{template}"), TARGET))

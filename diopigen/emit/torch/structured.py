@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diopigen.emit.c_text import COLUMNS, call_lines, wrapped
-from diopigen.emit.torch.arguments import TensorArguments, call_items
+from diopigen.emit.torch.arguments import TensorArguments, call_items, statement
 from diopigen.emit.torch.binding import Binding, Unbound, bind
 from diopigen.emit.torch.schema import Signature, operator_class, operator_header, schema_of, signature
 from diopigen.ir.aten import AtenSchema
@@ -67,18 +67,12 @@ def scalar_forms(interface: Interface, function: Function) -> list[tuple[Functio
     return found
 
 
-def _statement(function: Function, items: list[str], depth: int = 1) -> list[str]:
-    indent = _INDENT * depth
-    head = call_lines("call", [f'"{function.name}"', function.name, *items], ";", COLUMNS - len(indent))
-    return [indent + line for line in head.split("\n")]
-
-
 def _scalar_branch(other: Function, operand: str, binding: Binding, tensors: TensorArguments) -> list[str]:
     """The branch for a number in the place of the tensor `operand`: the function that takes one."""
     name = binding.arguments[operand].name
     words = {**tensors.words, operand: f"Number({name}.item())"}
     finish = [f"{_INDENT * 2}{tensors.words[output.name]}.finish();" for output in binding.outputs]
-    body = _statement(other, call_items(other, binding, words), 2)
+    body = statement(other, call_items(other, binding, words), 2)
     return [f"{_INDENT}if (isNumber({name})) {{", *body, *finish, f"{_INDENT * 2}return;", f"{_INDENT}}}"]
 
 
@@ -106,7 +100,7 @@ def _run(
         *(_INDENT + line for line in first),
         *branches,
         *(_INDENT + line for line in late if line not in first),
-        *_statement(function, call_items(function, binding, tensors.words)),
+        *statement(function, call_items(function, binding, tensors.words)),
         *(f"{_INDENT}{tensors.words[output.name]}.finish();" for output in written),
         "}",
     ]

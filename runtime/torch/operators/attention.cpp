@@ -51,9 +51,9 @@ at::Tensor emptyTurned(const at::Tensor& like) {
 
 }  // namespace
 
-int64_t attentionChoice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const MaybeTensor& attn_mask, double dropout_p, bool is_causal, std::optional<double> /*scale*/,
-                        bool /*enable_gqa*/) {
+int64_t fusedSdpChoice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                       const MaybeTensor& attn_mask, double dropout_p, bool is_causal, std::optional<double> /*scale*/,
+                       bool /*enable_gqa*/) {
     const auto& settings = at::globalContext();
     at::SDPBackend chosen = at::SDPBackend::error;
     if (settings.userEnabledOverrideableSDP() && diopiFlashAttention != nullptr &&
@@ -109,6 +109,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
 namespace at::native {
 
 // scaled_dot_product_attention asks here, past the dispatcher.
-REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &diopigen::backend::kernels::attentionChoice)
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &diopigen::backend::kernels::fusedSdpChoice)
 
 }  // namespace at::native

@@ -5,7 +5,6 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <diopigen_torch/call.h>
-#include <diopigen_torch/shaped.h>
 
 #include "kernels.h"
 
@@ -75,21 +74,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> made(const at::Tensor& input, con
     return {std::move(out), std::move(mean), std::move(deviation)};
 }
 
-// Into tensors of the caller: shapes them, then copies.
-void give(at::Tensor& out, const at::Tensor& result) {
-    shapeOutput(out, result.sizes(), {}, out.options());
-    out.copy_(result);
-}
-
-template <typename Results>
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> given(const Results& results, at::Tensor& out, at::Tensor& mean,
-                                                        at::Tensor& deviation) {
-    give(out, std::get<0>(results));
-    give(mean, std::get<1>(results));
-    give(deviation, std::get<2>(results));
-    return {out, mean, deviation};
-}
-
 at::Tensor gradient(bool isWanted, const at::Tensor& like) { return isWanted ? emptyLike(like) : at::Tensor(); }
 
 at::Tensor vectorGradient(bool isWanted, const at::Tensor& input, const MaybeTensor& weight) {
@@ -106,45 +90,18 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor&
     return made(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> nativeBatchNormOut(const at::Tensor& input, const MaybeTensor& weight,
-                                                                     const MaybeTensor& bias,
-                                                                     const MaybeTensor& running_mean,
-                                                                     const MaybeTensor& running_var, bool training,
-                                                                     double momentum, double eps, at::Tensor& out,
-                                                                     at::Tensor& save_mean, at::Tensor& save_invstd) {
-    return given(made(input, weight, bias, running_mean, running_var, training, momentum, eps), out, save_mean,
-                 save_invstd);
-}
-
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormLegit(const at::Tensor& input, const MaybeTensor& weight,
-                                                              const MaybeTensor& bias, at::Tensor& running_mean,
-                                                              at::Tensor& running_var, bool training, double momentum,
-                                                              double eps) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegit(const at::Tensor& input, const MaybeTensor& weight,
+                                                                    const MaybeTensor& bias, at::Tensor& running_mean,
+                                                                    at::Tensor& running_var, bool training,
+                                                                    double momentum, double eps) {
     return made(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormLegitOut(const at::Tensor& input, const MaybeTensor& weight,
-                                                                    const MaybeTensor& bias, at::Tensor& running_mean,
-                                                                    at::Tensor& running_var, bool training,
-                                                                    double momentum, double eps, at::Tensor& out,
-                                                                    at::Tensor& save_mean, at::Tensor& save_invstd) {
-    return given(made(input, weight, bias, running_mean, running_var, training, momentum, eps), out, save_mean,
-                 save_invstd);
-}
-
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormNoStats(const at::Tensor& input, const MaybeTensor& weight,
-                                                                const MaybeTensor& bias, bool training, double momentum,
-                                                                double eps) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegitNoStats(const at::Tensor& input,
+                                                                           const MaybeTensor& weight,
+                                                                           const MaybeTensor& bias, bool training,
+                                                                           double momentum, double eps) {
     return made(input, weight, bias, at::Tensor(), at::Tensor(), training, momentum, eps);
-}
-
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> batchNormNoStatsOut(const at::Tensor& input,
-                                                                      const MaybeTensor& weight,
-                                                                      const MaybeTensor& bias, bool training,
-                                                                      double momentum, double eps, at::Tensor& out,
-                                                                      at::Tensor& save_mean, at::Tensor& save_invstd) {
-    return given(made(input, weight, bias, at::Tensor(), at::Tensor(), training, momentum, eps), out, save_mean,
-                 save_invstd);
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
@@ -152,15 +109,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
     at::Tensor& running_var, double momentum, double eps) {
     auto [out, mean, deviation] = made(input, weight, bias, running_mean, running_var, true, momentum, eps);
     return {std::move(out), std::move(mean), std::move(deviation), at::empty({0}, input.options().dtype(at::kByte))};
-}
-
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> batchNormWithUpdateOut(
-    const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias, at::Tensor& running_mean,
-    at::Tensor& running_var, double momentum, double eps, at::Tensor& out, at::Tensor& save_mean,
-    at::Tensor& save_invstd, at::Tensor& reserve) {
-    given(made(input, weight, bias, running_mean, running_var, true, momentum, eps), out, save_mean, save_invstd);
-    shapeOutput(reserve, {0}, {}, reserve.options());
-    return {out, save_mean, save_invstd, reserve};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormBackward(
@@ -208,12 +156,6 @@ at::Tensor batchNormElemt(const at::Tensor& input, const MaybeTensor& weight, co
     call("diopiBatchNormElemt", diopiBatchNormElemt, Output(out), Input(call, input, kFloating),
          OptionalInput(call, weight, kFloating), OptionalInput(call, bias, kFloating), Input(call, mean),
          Input(call, invstd), eps);
-    return out;
-}
-
-at::Tensor& batchNormElemtOut(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
-                              const at::Tensor& mean, const at::Tensor& invstd, double eps, at::Tensor& out) {
-    give(out, batchNormElemt(input, weight, bias, mean, invstd, eps));
     return out;
 }
 

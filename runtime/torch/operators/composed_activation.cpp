@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+#include <diopigen_torch/forms.h>
 #include <diopigen_torch/iterate.h>
 
 #include <limits>
@@ -32,16 +33,16 @@ void fillGluGradient(at::Tensor& out, const at::Tensor& gradient, const at::Tens
     const int64_t size = self.size(dim);
     TORCH_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ", size);
     const at::ScalarType type = self.scalar_type();
-    const at::Tensor factor = operand(out, self.narrow(dim, 0, size / 2), type);
-    const at::Tensor gate = operand(out, self.narrow(dim, size / 2, size / 2), type).sigmoid();
-    const at::Tensor passed = operand(out, gradient, type).mul(gate);
-    out.resize_as_(self);
+    const at::Tensor factor = operand(self, self.narrow(dim, 0, size / 2), type);
+    const at::Tensor gate = operand(self, self.narrow(dim, size / 2, size / 2), type).sigmoid();
+    const at::Tensor passed = operand(self, gradient, type).mul(gate);
+    makeOrResize(out, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     out.narrow(dim, 0, size / 2).copy_(passed);
     out.narrow(dim, size / 2, size / 2).copy_(gate.neg().add(1).mul(passed).mul(factor));
 }
 
 void fillLogSigmoidGradient(at::Tensor& out, const at::Tensor& gradient, const at::Tensor& self) {
-    const at::ScalarType type = iterate(out, {&self, &gradient}).common_dtype();
+    const at::ScalarType type = shapeElementwise(out, {&self, &gradient});
     const at::Tensor number = operand(out, self, type);
     put(out, operand(out, gradient, type).mul(number.neg().sigmoid()));
 }
@@ -56,16 +57,16 @@ void fillLogit(at::Tensor& out, at::ScalarType type, const at::Tensor& self, std
 
 }  // namespace
 
-void eluOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha,
-            const at::Scalar& scale, const at::Scalar& input_scale) {
+void elu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
+         const at::Scalar& input_scale) {
     const at::Tensor number = operand(out, self, type);
     const double below = alpha.toDouble() * scale.toDouble();
     put(out, select(number.lt(0), number.mul(input_scale).expm1().mul(below), number.mul(scale)));
 }
 
-void eluBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                          const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
-                          bool is_result, const at::Tensor& self_or_result) {
+void eluBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Scalar& alpha,
+                 const at::Scalar& scale, const at::Scalar& input_scale, bool is_result,
+                 const at::Tensor& self_or_result) {
     const at::Tensor number = operand(grad_input, self_or_result, type);
     const at::Tensor gradient = operand(grad_input, grad_output, type);
     const double below = alpha.toDouble() * scale.toDouble();
@@ -73,123 +74,93 @@ void eluBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at:
     put(grad_input, select(number.le(0), gradient.mul(slope).mul(input_scale), gradient.mul(scale)));
 }
 
-void hardsigmoidOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void hardsigmoid(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     put(out, operand(out, self, type).add(3).clamp(0, 6).div(6));
 }
 
-void hardsigmoidBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                                  const at::Tensor& self) {
+void hardsigmoidBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                         const at::Tensor& self) {
     const at::Tensor number = operand(grad_input, self, type);
     const at::Tensor rises = number.gt(-3).logical_and(number.lt(3));
     put(grad_input, elseNumber(rises, operand(grad_input, grad_output, type).div(6), 0));
 }
 
-void hardshrinkOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
+void hardshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
     const at::Tensor number = operand(out, self, type);
     put(out, number.masked_fill(inside(number, -lambd, lambd), 0));
 }
 
-void hardshrinkBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out,
-                                 const at::Tensor& self, const at::Scalar& lambd) {
+void hardshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out, const at::Tensor& self,
+                        const at::Scalar& lambd) {
     fillShrunkGradient(grad_input, type, grad_out, self, lambd);
 }
 
-void softshrinkOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
+void softshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
     const at::Tensor number = operand(out, self, type);
     // The product keeps NaN.
     const at::Tensor rest = select(number.lt(-lambd), number.add(lambd), number.mul(0));
     put(out, select(number.gt(lambd), number.sub(lambd), rest));
 }
 
-void softshrinkBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                                 const at::Tensor& self, const at::Scalar& lambd) {
+void softshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                        const at::Tensor& self, const at::Scalar& lambd) {
     fillShrunkGradient(grad_input, type, grad_output, self, lambd);
 }
 
-void softplusOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
-                 const at::Scalar& threshold) {
+void softplus(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
+              const at::Scalar& threshold) {
     const at::Tensor number = operand(out, self, type);
     const at::Tensor scaled = number.mul(beta);
     put(out, select(scaled.gt(threshold), number, scaled.exp().log1p().div(beta)));
 }
 
-void softplusBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                               const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
+void softplusBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                      const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
     const at::Tensor scaled = operand(grad_input, self, type).mul(beta);
     const at::Tensor gradient = operand(grad_input, grad_output, type);
     const at::Tensor power = scaled.exp();
     put(grad_input, select(scaled.gt(threshold), gradient, gradient.mul(power).div(power.add(1))));
 }
 
-void mishOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void mish(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     const at::Tensor number = operand(out, self, type);
     put(out, number.mul(number.exp().log1p().tanh()));
 }
 
-void gluOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim) {
+void glu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim) {
     const int64_t half = self.size(dim) / 2;
     put(out,
         operand(out, self.narrow(dim, 0, half), type).mul(operand(out, self.narrow(dim, half, half), type).sigmoid()));
 }
 
-at::Tensor gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim) {
-    at::Tensor out = at::empty_like(self);
-    fillGluGradient(out, grad_output, self, dim);
-    return out;
-}
-
-at::Tensor& gluBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim,
-                                 at::Tensor& grad_input) {
+at::Tensor& gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim, at::Tensor& grad_input) {
     fillGluGradient(grad_input, grad_output, self, dim);
     return grad_input;
 }
 
-std::tuple<at::Tensor&, at::Tensor&> logSigmoidForwardOutput(const at::Tensor& self, at::Tensor& output,
-                                                             at::Tensor& buffer) {
-    const at::ScalarType type = iterate(output, {&self}).common_dtype();
+std::tuple<at::Tensor&, at::Tensor&> logSigmoidForward(const at::Tensor& self, at::Tensor& output, at::Tensor& buffer) {
+    const at::ScalarType type = shapeElementwise(output, {&self});
     const at::Tensor number = operand(output, self, type);
     const at::Tensor power = number.abs().neg().exp();
     put(output, number.clamp_max(0).sub(power.log1p()));
-    buffer.resize_as_(self);
+    makeOrResize(buffer, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     put(buffer, power);
     return std::tie(output, buffer);
 }
 
-std::tuple<at::Tensor, at::Tensor> logSigmoidForward(const at::Tensor& self) {
-    at::Tensor output = at::empty_like(self);
-    at::Tensor buffer = at::empty_like(self);
-    logSigmoidForwardOutput(self, output, buffer);
-    return {output, buffer};
-}
-
-at::Tensor logSigmoidBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer) {
-    at::Tensor out = at::empty_like(grad_output);
-    fillLogSigmoidGradient(out, grad_output, self);
-    return out;
-}
-
-at::Tensor& logSigmoidBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
-                                        at::Tensor& grad_input) {
+at::Tensor& logSigmoidBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
+                               at::Tensor& grad_input) {
     fillLogSigmoidGradient(grad_input, grad_output, self);
     return grad_input;
 }
 
-at::Tensor logit(const at::Tensor& self, std::optional<double> eps) {
-    const at::TensorIterator shaped = iterate({}, {&self}, Promotion::real);
-    at::Tensor out = shaped.output();
-    fillLogit(out, shaped.common_dtype(), self, eps);
+at::Tensor& logit(const at::Tensor& self, std::optional<double> eps, at::Tensor& out) {
+    fillLogit(out, shapeElementwise(out, {&self}, Promotion::real), self, eps);
     return out;
 }
 
-at::Tensor& logitOut(const at::Tensor& self, std::optional<double> eps, at::Tensor& out) {
-    fillLogit(out, iterate(out, {&self}, Promotion::real).common_dtype(), self, eps);
-    return out;
-}
-
-at::Tensor& logitInplace(at::Tensor& self, std::optional<double> eps) { return logitOut(self, eps, self); }
-
-void logitBackwardGradInput(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                            const at::Tensor& self, std::optional<double> eps) {
+void logitBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
+                   std::optional<double> eps) {
     const at::Tensor number = operand(grad_input, self, type);
     const at::Tensor gradient = operand(grad_input, grad_output, type);
     const at::Tensor isEnd = number.eq(0).logical_or(number.eq(1));
@@ -218,20 +189,6 @@ at::Tensor addReluTensor(const at::Tensor& self, const at::Tensor& other, const 
 
 at::Tensor addReluScalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) {
     return self.add(other, alpha).relu_();
-}
-
-at::Tensor& addReluOut(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-    const at::TensorIterator shaped = iterate(out, {&self, &other});
-    put(out, self.add(other, alpha).relu_());
-    return out;
-}
-
-at::Tensor& addReluInplaceTensor(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    return self.add_(other, alpha).relu_();
-}
-
-at::Tensor& addReluInplaceScalar(at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) {
-    return self.add_(other, alpha).relu_();
 }
 
 }  // namespace diopigen::backend::kernels

@@ -95,63 +95,57 @@ at::Tensor newShifted(const at::Tensor& self, const at::Tensor& other, Shift shi
     return out;
 }
 
-at::Tensor& inplaceShifted(at::Tensor& self, const at::Tensor& other, Shift shift) {
-    const at::TensorIterator shaped = iterate(self, {&self, &other});
-    fillShifted(self, shaped.common_dtype(), self, other, shift);
-    return self;
-}
-
 }  // namespace
 
-void truncOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void trunc(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     put(out, at::isFloatingType(type) ? truncated(operand(out, self, type)) : self);
 }
 
-void fracOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void frac(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     const at::Tensor number = operand(out, self, type);
     put(out, number.sub(truncated(number)));
 }
 
-void roundOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void round(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     put(out, at::isFloatingType(type) ? rounded(operand(out, self, type)) : self);
 }
 
-void roundDecimalsOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals) {
+void roundDecimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals) {
     const at::Tensor number = operand(out, self, type);
     const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
     put(out, decimals < 0 ? rounded(number.div(power)).mul(power) : rounded(number.mul(power)).div(power));
 }
 
-void isneginfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void isneginf(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     put(out, at::isFloatingType(self.scalar_type()) ? self.eq(-kInfinity) : self.ne(self));
 }
 
-void isposinfOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void isposinf(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     put(out, at::isFloatingType(self.scalar_type()) ? self.eq(kInfinity) : self.ne(self));
 }
 
-void signbitOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) { put(out, isNegative(self)); }
+void signbit(at::Tensor& out, at::ScalarType type, const at::Tensor& self) { put(out, isNegative(self)); }
 
-void exp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void exp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     requireReal(type);
     const at::Tensor exponent = operand(out, self, type);
     put(out, at::native::wrapped_scalar_tensor(2).to(out.device(), wide(type)).pow(exponent));
 }
 
-void bitwiseXorTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void bitwiseXorTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor first = operand(out, self, type);
     const at::Tensor second = operand(out, other, type);
     put(out, first.bitwise_or(second).bitwise_and(first.bitwise_and(second).bitwise_not()));
 }
 
-void xlogyOutTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void xlogyTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor factor = operand(out, self, type);
     const at::Tensor number = operand(out, other, type);
     const at::Tensor product = factor.mul(number.log());
     put(out, product.masked_fill(factor.eq(0).logical_and(number.isnan().logical_not()), 0));
 }
 
-void logaddexpOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void logaddexp(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     requireReal(type);
     const at::Tensor first = operand(out, self, type);
     const at::Tensor second = operand(out, other, type);
@@ -159,7 +153,7 @@ void logaddexpOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, 
     put(out, select(first.eq(second).logical_and(first.abs().eq(kInfinity)), first, sum));
 }
 
-void logaddexp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void logaddexp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     requireReal(type);
     const at::Tensor first = operand(out, self, type);
     const at::Tensor second = operand(out, other, type);
@@ -169,7 +163,7 @@ void logaddexp2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
     put(out, select(first.eq(second).logical_and(first.abs().eq(kInfinity)), first, sum));
 }
 
-void hypotOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void hypot(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor first = operand(out, self, type).abs();
     const at::Tensor second = operand(out, other, type).abs();
     // Scaled by the larger side, so that no square overflows.
@@ -180,39 +174,39 @@ void hypotOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, cons
     put(out, select(isEnd, larger, length));
 }
 
-void heavisideOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values) {
+void heaviside(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values) {
     const at::Tensor number = operand(out, self, type);
     put(out, select(number.eq(0), operand(out, values, type), number.gt(0).to(wide(type))));
 }
 
-void copysignOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void copysignTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor size = operand(out, self, type).abs();
     put(out, select(isNegative(operand(out, other, type)), size.neg(), size));
 }
 
-void fmaxOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void fmax(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     fillChosen(out, type, self, other, /*larger=*/true);
 }
 
-void fminOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void fmin(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     fillChosen(out, type, self, other, /*larger=*/false);
 }
 
-void fmodTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void fmodTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor number = operand(out, self, type);
     // The remainder of two positive numbers is exact, and has the sign that the number then gives it.
     const at::Tensor rest = number.abs().remainder(operand(out, other, type).abs());
     put(out, select(number.lt(0), rest.neg(), rest));
 }
 
-void sincOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void sinc(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     requireReal(type);
     const at::Tensor number = operand(out, self, type);
     const at::Tensor angle = number.mul(std::numbers::pi);
     put(out, angle.sin().div(angle).masked_fill(number.eq(0), 1));
 }
 
-void atan2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void atan2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor height = operand(out, self, type);
     const at::Tensor width = operand(out, other, type);
     const at::Tensor up = height.abs();
@@ -224,25 +218,17 @@ void atan2Out(at::Tensor& out, at::ScalarType type, const at::Tensor& self, cons
     put(out, select(isNegative(height), turned.neg(), turned));
 }
 
-at::Tensor angle(const at::Tensor& self) {
+at::Tensor& angle(const at::Tensor& self, at::Tensor& out) {
     requireReal(self.scalar_type());
-    const at::TensorIterator shaped = iterate({}, {&self}, Promotion::real);
-    at::Tensor out = shaped.output();
-    fillAngle(out, shaped.common_dtype(), self);
+    fillAngle(out, shapeElementwise(out, {&self}, Promotion::real), self);
     return out;
 }
 
-at::Tensor& angleOut(const at::Tensor& self, at::Tensor& out) {
-    requireReal(self.scalar_type());
-    fillAngle(out, iterate(out, {&self}, Promotion::real).common_dtype(), self);
-    return out;
-}
-
-void bitwiseLeftShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void bitwiseLeftShiftTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     fillShifted(out, type, self, other, shiftedLeft);
 }
 
-void bitwiseRightShiftTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void bitwiseRightShiftTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     fillShifted(out, type, self, other, shiftedRight);
 }
 
@@ -254,28 +240,12 @@ at::Tensor lshiftScalar(const at::Tensor& self, const at::Scalar& other) {
     return newShifted(self, at::native::wrapped_scalar_tensor(other), shiftedLeft);
 }
 
-at::Tensor& ilshiftTensor(at::Tensor& self, const at::Tensor& other) {
-    return inplaceShifted(self, other, shiftedLeft);
-}
-
-at::Tensor& ilshiftScalar(at::Tensor& self, const at::Scalar& other) {
-    return inplaceShifted(self, at::native::wrapped_scalar_tensor(other), shiftedLeft);
-}
-
 at::Tensor rshiftTensor(const at::Tensor& self, const at::Tensor& other) {
     return newShifted(self, other, shiftedRight);
 }
 
 at::Tensor rshiftScalar(const at::Tensor& self, const at::Scalar& other) {
     return newShifted(self, at::native::wrapped_scalar_tensor(other), shiftedRight);
-}
-
-at::Tensor& irshiftTensor(at::Tensor& self, const at::Tensor& other) {
-    return inplaceShifted(self, other, shiftedRight);
-}
-
-at::Tensor& irshiftScalar(at::Tensor& self, const at::Scalar& other) {
-    return inplaceShifted(self, at::native::wrapped_scalar_tensor(other), shiftedRight);
 }
 
 }  // namespace diopigen::backend::kernels

@@ -55,13 +55,15 @@ at::MemoryFormat formatOf(const at::Tensor& input, const at::Tensor& weight) {
 
 }  // namespace
 
-at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                       at::IntArrayRef output_padding, int64_t groups) {
+at::Tensor convolutionOverrideable(const at::Tensor& input, const at::Tensor& weight,
+                                   const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                   at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                                   at::IntArrayRef output_padding, int64_t groups) {
     if (input.dim() == 3) {
         const Plane plane(stride, padding, dilation, output_padding);
-        return squeezed(convolution(input.unsqueeze(kHeight), weight.unsqueeze(kHeight), bias, plane.stride,
-                                    plane.padding, plane.dilation, transposed, plane.outputPadding, groups));
+        return squeezed(convolutionOverrideable(input.unsqueeze(kHeight), weight.unsqueeze(kHeight), bias, plane.stride,
+                                                plane.padding, plane.dilation, transposed, plane.outputPadding,
+                                                groups));
     }
     Call call(input);
     at::Tensor out = at::empty(outputSize(input, weight, stride, padding, dilation, transposed, output_padding, groups),
@@ -81,15 +83,13 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
     return out;
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackward(const at::Tensor& grad_output,
-                                                                   const at::Tensor& input, const at::Tensor& weight,
-                                                                   at::IntArrayRef stride, at::IntArrayRef padding,
-                                                                   at::IntArrayRef dilation, bool transposed,
-                                                                   at::IntArrayRef output_padding, int64_t groups,
-                                                                   std::array<bool, 3> output_mask) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
+    const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
+    at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
+    std::array<bool, 3> output_mask) {
     if (input.dim() == 3) {
         const Plane plane(stride, padding, dilation, output_padding);
-        const auto [gradInput, gradWeight, gradBias] = convolutionBackward(
+        const auto [gradInput, gradWeight, gradBias] = convolutionBackwardOverrideable(
             grad_output.unsqueeze(kHeight), input.unsqueeze(kHeight), weight.unsqueeze(kHeight), plane.stride,
             plane.padding, plane.dilation, transposed, plane.outputPadding, groups, output_mask);
         return {squeezed(gradInput), squeezed(gradWeight), gradBias};

@@ -1,6 +1,6 @@
 // Convolutions by the names that PyTorch gives to its own kernels for them. They take samples without a batch too.
 #include <diopigen_torch/call.h>
-#include <diopigen_torch/shaped.h>
+#include <diopigen_torch/forms.h>
 
 #include <array>
 #include <vector>
@@ -21,56 +21,45 @@ at::IntArrayRef first(const int64_t (&values)[3], at::IntArrayRef like) { return
 at::Tensor convolve(const at::Tensor& self, const at::Tensor& weight, const MaybeTensor& bias, at::IntArrayRef stride,
                     at::IntArrayRef padding, at::IntArrayRef dilation, int64_t groups = 1) {
     const bool isBatched = self.dim() == weight.dim();
-    const at::Tensor out = convolution(isBatched ? self : self.unsqueeze(0), weight, bias, stride, padding, dilation,
-                                       /*transposed=*/false, first(kZeros, stride), groups);
+    const at::Tensor out =
+        convolutionOverrideable(isBatched ? self : self.unsqueeze(0), weight, bias, stride, padding, dilation,
+                                /*transposed=*/false, first(kZeros, stride), groups);
     return isBatched ? out : out.squeeze(0);
 }
 
 at::Tensor transposed(const at::Tensor& self, const at::Tensor& weight, const MaybeTensor& bias, at::IntArrayRef stride,
                       at::IntArrayRef padding, at::IntArrayRef outputPadding, at::IntArrayRef dilation) {
     const bool isBatched = self.dim() == weight.dim();
-    const at::Tensor out = convolution(isBatched ? self : self.unsqueeze(0), weight, bias, stride, padding, dilation,
-                                       /*transposed=*/true, outputPadding, 1);
+    const at::Tensor out =
+        convolutionOverrideable(isBatched ? self : self.unsqueeze(0), weight, bias, stride, padding, dilation,
+                                /*transposed=*/true, outputPadding, 1);
     return isBatched ? out : out.squeeze(0);
-}
-
-at::Tensor& give(at::Tensor& out, const at::Tensor& result) {
-    shapeOutput(out, result.sizes(), {}, out.options());
-    return out.copy_(result);
 }
 
 }  // namespace
 
-at::Tensor slowConv2d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
-                      const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding) {
+at::Tensor slowConv2dForward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
+                             const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding) {
     return convolve(self, weight, bias, stride, padding, first(kOnes, stride));
 }
 
-at::Tensor& slowConv2dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                          const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::Tensor& output) {
-    return give(output, slowConv2d(self, weight, kernel_size, bias, stride, padding));
-}
-
-std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackward(const at::Tensor& grad_output, const at::Tensor& self,
-                                                                  const at::Tensor& weight,
-                                                                  at::IntArrayRef /*kernel_size*/,
-                                                                  at::IntArrayRef stride, at::IntArrayRef padding,
-                                                                  std::array<bool, 3> output_mask) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackwardOutputMask(
+    const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
+    at::IntArrayRef stride, at::IntArrayRef padding, std::array<bool, 3> output_mask) {
     const bool isBatched = self.dim() == weight.dim();
-    auto [gradInput, gradWeight, gradBias] = convolutionBackward(
+    auto [gradInput, gradWeight, gradBias] = convolutionBackwardOverrideable(
         isBatched ? grad_output : grad_output.unsqueeze(0), isBatched ? self : self.unsqueeze(0), weight, stride,
         padding, first(kOnes, stride), /*transposed=*/false, first(kZeros, stride), 1, output_mask);
     const bool isSqueezed = !isBatched && gradInput.defined();
     return {isSqueezed ? gradInput.squeeze(0) : gradInput, std::move(gradWeight), std::move(gradBias)};
 }
 
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardOut(
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardGradInput(
     const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
     at::IntArrayRef stride, at::IntArrayRef padding, at::Tensor& grad_input, at::Tensor& grad_weight,
     at::Tensor& grad_bias) {
     const std::array<bool, 3> wanted{grad_input.defined(), grad_weight.defined(), grad_bias.defined()};
-    const auto results = slowConv2dBackward(grad_output, self, weight, kernel_size, stride, padding, wanted);
+    const auto results = slowConv2dBackwardOutputMask(grad_output, self, weight, kernel_size, stride, padding, wanted);
     if (wanted[0]) {
         give(grad_input, std::get<0>(results));
     }
@@ -83,15 +72,9 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardOut(
     return {grad_input, grad_weight, grad_bias};
 }
 
-at::Tensor slowConv3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
-                      const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding) {
+at::Tensor slowConv3dForward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
+                             const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding) {
     return convolve(self, weight, bias, stride, padding, first(kOnes, stride));
-}
-
-at::Tensor& slowConv3dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                          const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::Tensor& output) {
-    return give(output, slowConv3d(self, weight, kernel_size, bias, stride, padding));
 }
 
 at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
@@ -107,29 +90,16 @@ at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight
     return convolve(self, weight, bias, stride, padding, dilation, channels);
 }
 
-at::Tensor& depthwiseConvolutionOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                    const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                                    at::IntArrayRef dilation, at::Tensor& out) {
-    return give(out, depthwiseConvolution(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
-void transposedConvolution2dOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
-                                at::IntArrayRef /*kernel_size*/, const MaybeTensor& bias, at::IntArrayRef stride,
-                                at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation) {
+void slowConvTranspose2d(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
+                         at::IntArrayRef /*kernel_size*/, const MaybeTensor& bias, at::IntArrayRef stride,
+                         at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation) {
     out.copy_(transposed(self, weight, bias, stride, padding, output_padding, dilation));
 }
 
-at::Tensor transposedConvolution3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
-                                   const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                                   at::IntArrayRef output_padding, at::IntArrayRef dilation) {
+at::Tensor slowConvTranspose3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
+                               const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                               at::IntArrayRef output_padding, at::IntArrayRef dilation) {
     return transposed(self, weight, bias, stride, padding, output_padding, dilation);
-}
-
-at::Tensor& transposedConvolution3dOut(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                       const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                                       at::IntArrayRef output_padding, at::IntArrayRef dilation, at::Tensor& out) {
-    return give(out,
-                transposedConvolution3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
 }
 
 }  // namespace diopigen::backend::kernels

@@ -2,7 +2,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ScalarOps.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/conj_physical.h>
 #include <ATen/ops/result_type.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/iterate.h>
@@ -26,18 +26,6 @@ void fill(at::Tensor& out, at::ScalarType type, const at::Tensor& self, Dtypes d
     written.finish();
 }
 
-// A bool of two tensors, whatever their dtypes are.
-template <typename Function>
-at::Tensor& fillTruth(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const char* name,
-                      Function function) {
-    const at::TensorIterator shaped = iterate(out, {&self, &other}, Promotion::boolean);
-    Call call(out);
-    Output written(out, at::kBool);
-    call(name, function, written, Input(call, self), Input(call, other));
-    written.finish();
-    return out;
-}
-
 // Integers that a number does not fit in are refused by PyTorch, not wrapped.
 void requireFits(at::ScalarType type, const at::Scalar& value) {
     if (!at::isIntegralType(type, /*includeBool=*/false) || value.isBoolean()) {
@@ -56,16 +44,6 @@ void requireTanh(const at::Tensor& self) {
     if (!isIn(kTanh, self.scalar_type())) {
         decline("hardtanh of this dtype");
     }
-}
-
-void fillHardtanhBackward(at::Tensor& out, const at::Tensor& gradient, const at::Tensor& self, const at::Scalar& low,
-                          const at::Scalar& high) {
-    const at::ScalarType type = iterate(out, {&gradient, &self}).common_dtype();
-    Call call(self);
-    Output written(out, type);
-    call("diopiHardtanhBackward", diopiHardtanhBackward, written, Input(call, gradient, type, kFloating),
-         Input(call, self, type), Number(low), Number(high));
-    written.finish();
 }
 
 // The iterator that shapes the result of a choice.
@@ -115,130 +93,55 @@ void requireKnown(const at::Tensor& self) {
 
 }  // namespace
 
-at::Tensor& absOut(const at::Tensor& self, at::Tensor& out) {
+at::Tensor& abs(const at::Tensor& self, at::Tensor& out) {
     if (!isIn(kNumber, self.scalar_type())) {
         decline("the magnitude of this dtype");
     }
-    const at::ScalarType type = iterate(out, {&self}).common_dtype();
+    const at::ScalarType type = shapeElementwise(out, {&self});
     fill(out, type, self, kNumber, "diopiAbs", diopiAbs);
     return out;
 }
 
-at::Tensor& logicalAndOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    return fillTruth(out, self, other, "diopiLogicalAnd", diopiLogicalAnd);
-}
-
-at::Tensor& logicalOrOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    return fillTruth(out, self, other, "diopiLogicalOr", diopiLogicalOr);
-}
-
-at::Tensor& logicalXorOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    return fillTruth(out, self.to(at::kBool), other.to(at::kBool), "diopiNe", diopiNe);
-}
-
-at::Tensor& logicalNotOut(const at::Tensor& self, at::Tensor& out) {
-    const at::TensorIterator shaped = iterate(out, {&self}, Promotion::boolean);
+at::Tensor& logicalXor(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    shapeElementwise(out, {&self, &other}, Promotion::boolean);
     Call call(out);
     Output written(out, at::kBool);
-    call("diopiLogicalNot", diopiLogicalNot, written, Input(call, self));
+    call("diopiNe", diopiNe, written, Input(call, self, at::kBool), Input(call, other, at::kBool));
     written.finish();
     return out;
 }
 
-at::Tensor& hardtanhOut(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out) {
+at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out) {
     requireTanh(self);
-    const at::ScalarType type = iterate(out, {&self}).common_dtype();
+    const at::ScalarType type = shapeElementwise(out, {&self});
     fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val), Number(max_val));
     return out;
 }
 
-at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
-    requireTanh(self);
-    at::Tensor out = at::empty_like(self);
-    return hardtanhOut(self, min_val, max_val, out);
+at::Tensor& conjPhysicalInplace(at::Tensor& self) {
+    return self.is_complex() ? at::conj_physical_out(self, self) : self;
 }
 
-at::Tensor& hardtanhInplace(at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
-    return hardtanhOut(self, min_val, max_val, self);
-}
-
-at::Tensor hardtanhBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
-                            const at::Scalar& max_val) {
-    at::Tensor out = at::empty_like(self);
-    fillHardtanhBackward(out, grad_output, self, min_val, max_val);
-    return out;
-}
-
-at::Tensor& hardtanhBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& min_val,
-                                      const at::Scalar& max_val, at::Tensor& grad_input) {
-    fillHardtanhBackward(grad_input, grad_output, self, min_val, max_val);
-    return grad_input;
-}
-
-at::Tensor& hardswishOut(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = iterate(out, {&self}).common_dtype();
-    fill(out, type, self, kFloating, "diopiHardswish", diopiHardswish);
-    return out;
-}
-
-at::Tensor hardswish(const at::Tensor& self) {
-    at::Tensor out = iterate({}, {&self}).output();
-    return hardswishOut(self, out);
-}
-
-at::Tensor& hardswishInplace(at::Tensor& self) { return hardswishOut(self, self); }
-
-at::Tensor hardswishBackward(const at::Tensor& grad_output, const at::Tensor& self) {
-    const at::TensorIterator shaped = iterate({}, {&grad_output, &self});
-    at::Tensor out = shaped.output();
-    const at::ScalarType type = shaped.common_dtype();
-    Call call(self);
-    call("diopiHardswishBackward", diopiHardswishBackward, Output(out), Input(call, grad_output, type, kFloating),
-         Input(call, self, type));
-    return out;
-}
-
-at::Tensor isnan(const at::Tensor& self) {
-    at::Tensor out = at::empty_like(self, self.options().dtype(at::kBool));
-    Call call(self);
-    call("diopiIsNan", diopiIsNan, Output(out), Input(call, self));
-    return out;
-}
-
-at::Tensor& conjPhysicalOut(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = iterate(out, {&self}).common_dtype();
-    fill(out, type, self, kAnyDtype, "diopiConj", diopiConj);
-    return out;
-}
-
-at::Tensor& conjPhysicalInplace(at::Tensor& self) { return self.is_complex() ? conjPhysicalOut(self, self) : self; }
-
-at::Tensor& complexOut(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out) {
+at::Tensor& complex(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out) {
     shapeComplex(out, real, imag);
     Call call(out);
     call("diopiComplex", diopiComplex, Output(out), Input(call, real), Input(call, imag));
     return out;
 }
 
-at::Tensor& polarOut(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out) {
+at::Tensor& polar(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out) {
     shapeComplex(out, abs, angle);
     Call call(out);
     call("diopiPolar", diopiPolar, Output(out), Input(call, abs), Input(call, angle));
     return out;
 }
 
-at::Tensor whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
+at::Tensor& whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     const at::ScalarType type = at::result_type(self, other);
-    at::Tensor out = shapeOfChoice({}, type, condition, self, other).output();
-    fillChoice(out, type, condition, self, other);
-    return out;
-}
-
-at::Tensor& whereSelfOut(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other,
-                         at::Tensor& out) {
-    const at::ScalarType type = at::result_type(self, other);
-    TORCH_CHECK(out.scalar_type() == type, "Expected out type to be ", type, " but got ", out.scalar_type());
+    TORCH_CHECK(!out.defined() || out.scalar_type() == type, "Expected out type to be ", type, " but got ",
+                out.scalar_type());
     const at::TensorIterator shaped = shapeOfChoice(out, type, condition, self, other);
+    out = shaped.output();
     fillChoice(out, type, condition, self, other);
     return out;
 }
@@ -311,20 +214,9 @@ at::Tensor rsubTensor(const at::Tensor& self, const at::Tensor& other, const at:
     return other.sub(self, alpha);
 }
 
-at::Tensor floorDivide(const at::Tensor& self, const at::Tensor& other) {
-    const at::TensorIterator shaped = iterate({}, {&self, &other});
-    at::Tensor out = shaped.output();
-    fillQuotient(out, shaped.common_dtype(), self, other);
+at::Tensor& floorDivide(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    fillQuotient(out, shapeElementwise(out, {&self, &other}), self, other);
     return out;
-}
-
-at::Tensor& floorDivideOut(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    fillQuotient(out, iterate(out, {&self, &other}).common_dtype(), self, other);
-    return out;
-}
-
-at::Tensor& floorDivideInplaceTensor(at::Tensor& self, const at::Tensor& other) {
-    return floorDivideOut(self, other, self);
 }
 
 }  // namespace diopigen::backend::kernels

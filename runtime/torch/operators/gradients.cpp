@@ -52,14 +52,14 @@ at::Tensor maxPool2dBackward(const at::Tensor& grad_output, const at::Tensor& se
                                                 indices);
 }
 
-std::tuple<at::Tensor, at::Tensor> weightNorm(const at::Tensor& v, const at::Tensor& g, int64_t dim) {
+std::tuple<at::Tensor, at::Tensor> weightNormInterface(const at::Tensor& v, const at::Tensor& g, int64_t dim) {
     at::Tensor norms = at::norm_except_dim(v, 2, dim);
     return {v * (g / norms), std::move(norms)};
 }
 
-std::tuple<at::Tensor, at::Tensor> weightNormBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
-                                                      const at::Tensor& saved_g, const at::Tensor& saved_norms,
-                                                      int64_t dim) {
+std::tuple<at::Tensor, at::Tensor> weightNormInterfaceBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
+                                                               const at::Tensor& saved_g, const at::Tensor& saved_norms,
+                                                               int64_t dim) {
     std::vector<int64_t> others;
     for (int64_t i = 0; i < saved_v.dim(); ++i) {
         if (i != dim) {

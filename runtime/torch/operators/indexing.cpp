@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+#include <diopigen_torch/forms.h>
 
 #include <vector>
 
@@ -94,67 +95,41 @@ at::Tensor chosenByMask(const at::Tensor& self, const at::Tensor& mask) {
 
 }  // namespace
 
-at::Tensor& indexSelectOut(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
+at::Tensor& indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
     const at::Tensor chosen = positions(self, index);
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
-    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
-                "index_select(): self and result must have the same scalar type");
-    at::assert_no_internal_overlap(out);
-    at::assert_no_overlap(out, self);
-    at::assert_no_overlap(out, chosen);
-    at::native::resize_output(out, sizesAfterSelect(self, wrapped, chosen.numel()));
+    if (out.defined()) {
+        TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+                    "index_select(): self and result must have the same scalar type");
+        at::assert_no_internal_overlap(out);
+        at::assert_no_overlap(out, self);
+        at::assert_no_overlap(out, chosen);
+    }
+    makeOrResize(out, sizesAfterSelect(self, wrapped, chosen.numel()), self.options());
     fillRows(out, self, wrapped, chosen);
     return out;
 }
 
-at::Tensor indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
-    at::Tensor out = at::empty({0}, self.options());
-    return indexSelectOut(self, dim, index, out);
-}
-
 at::Tensor nonzero(const at::Tensor& self) { return positionsOfNonzero(self); }
 
-at::Tensor& nonzeroOut(const at::Tensor& self, at::Tensor& out) {
-    TORCH_CHECK(out.scalar_type() == at::kLong, "nonzero: Expected out tensor to have scalar type ", at::kLong,
-                " but got scalar type ", out.scalar_type());
-    const at::Tensor found = positionsOfNonzero(self);
-    at::native::resize_output(out, found.sizes());
-    put(out, found);
-    return out;
-}
-
-at::Tensor& nonzeroStaticOut(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out) {
+at::Tensor& nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out) {
     TORCH_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
-    TORCH_CHECK(out.scalar_type() == at::kLong,
+    TORCH_CHECK(!out.defined() || out.scalar_type() == at::kLong,
                 "nonzero_static: Expected out tensor to have scalar type Long but got "
                 "scalar type ",
                 out.scalar_type());
     const at::Tensor found = positionsOfNonzero(self);
     const int64_t kept = std::min(size, found.size(0));
-    at::native::resize_output(out, {size, self.dim()});
+    makeOrResize(out, {size, self.dim()}, found.options());
     out.fill_(fill_value);
     out.narrow(0, 0, kept).copy_(found.narrow(0, 0, kept));
     return out;
 }
 
-at::Tensor nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value) {
-    at::Tensor out = at::empty({0}, self.options().dtype(at::kLong));
-    return nonzeroStaticOut(self, size, fill_value, out);
-}
-
 at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask) { return chosenByMask(self, mask); }
 
-at::Tensor& maskedSelectOut(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
-    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
-                "masked_select(): self and result must have the same scalar type");
-    const at::Tensor chosen = chosenByMask(self, mask);
-    at::native::resize_output(out, chosen.sizes());
-    put(out, chosen);
-    return out;
-}
-
-void indexTensorOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
-                    const c10::List<std::optional<at::Tensor>>& indices) {
+void indexTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
+                 const c10::List<std::optional<at::Tensor>>& indices) {
     Call call(self);
     IndexList list(call, self, indices);
     const Made made;
@@ -194,7 +169,7 @@ at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::T
     return indexFillInplaceIntScalar(self, dim, index, value.item());
 }
 
-void gatherOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
+void gather(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
     if (index.numel() == 0) {
         return;
     }
@@ -206,8 +181,7 @@ void gatherOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::T
          Input(call, index, kIndex));
 }
 
-void scatterAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                   const at::Tensor& src) {
+void scatterAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
     if (self.dim() == 0 || index.dim() == 0 || src.dim() == 0) {
         decline("tensors without dimensions");
     }
@@ -222,8 +196,8 @@ void scatterAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const a
          Input(call, index, kIndex), "add");
 }
 
-void indexAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                 const at::Tensor& source, const at::Scalar& alpha) {
+void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+              const at::Scalar& alpha) {
     const at::Tensor chosen = positions(self, index);
     const bool isOne = !alpha.isComplex() && alpha.toDouble() == 1;
     const at::Tensor summand = isOne ? source : source.mul(alpha);
@@ -236,8 +210,8 @@ void indexAddOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at:
     }
 }
 
-void indexCopyOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                  const at::Tensor& source) {
+void indexCopy(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+               const at::Tensor& source) {
     const at::Tensor chosen = positions(self, index);
     if (!out.is_same(self)) {
         out.copy_(self);
@@ -255,17 +229,6 @@ at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
         decline("PyTorch refuses this unless nothing is taken");
     }
     return self.reshape({-1}).index(along(0, index));
-}
-
-at::Tensor& takeOut(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
-    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
-                "take(): self and out expected to have the same dtype, but got "
-                "self.dtype = ",
-                self.scalar_type(), " and out.dtype = ", out.scalar_type());
-    const at::Tensor taken = kernels::take(self, index);
-    at::native::resize_output(out, index.sizes());
-    put(out, taken);
-    return out;
 }
 
 at::Tensor& putInplace(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate) {

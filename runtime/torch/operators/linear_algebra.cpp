@@ -1,6 +1,5 @@
 // Products and systems of vectors and matrices that have no meta function of PyTorch, and distances.
 #include <ATen/ExpandUtils.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <diopigen_torch/call.h>
@@ -52,15 +51,6 @@ void requireWhole(const at::Tensor& like, const at::Scalar& beta, const at::Scal
     }
 }
 
-at::Tensor& resizedTo(at::Tensor& out, const at::Tensor& result) {
-    if (out.scalar_type() != result.scalar_type()) {
-        decline("PyTorch has rules for the dtypes of outputs");
-    }
-    at::native::resize_output(out, result.sizes());
-    put(out, result);
-    return out;
-}
-
 }  // namespace
 
 at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode) {
@@ -100,8 +90,8 @@ at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor) {
 
 at::Tensor vdot(const at::Tensor& self, const at::Tensor& other) { return kernels::dot(self, other); }
 
-void addmvOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
-              const at::Scalar& beta, const at::Scalar& alpha) {
+void addmv(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
+           const at::Scalar& beta, const at::Scalar& alpha) {
     if (out.numel() == 0) {
         return;
     }
@@ -110,8 +100,8 @@ void addmvOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, co
     put(out, added.addmm(mat, vec.unsqueeze(1), beta, alpha).squeeze(1));
 }
 
-void baddbmmOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
-                const at::Scalar& beta, const at::Scalar& alpha) {
+void baddbmm(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
+             const at::Scalar& beta, const at::Scalar& alpha) {
     requireWhole(out, beta, alpha);
     Call call(out);
     Output written(out);
@@ -134,20 +124,10 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
     return self.expand({batch1.size(1), batch2.size(2)}).addmm(left, right, beta, alpha);
 }
 
-at::Tensor& addbmmOut(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
-                      const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
-    return resizedTo(out, kernels::addbmm(self, batch1, batch2, beta, alpha));
-}
-
 at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
                                  bool unitriangular) {
     return left ? solved(self, B, upper, /*transpose=*/false, unitriangular)
                 : solved(self, B.mT(), upper, /*transpose=*/true, unitriangular).mT();
-}
-
-at::Tensor& linalgSolveTriangularOut(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
-                                     bool unitriangular, at::Tensor& out) {
-    return resizedTo(out, linalgSolveTriangular(self, B, upper, left, unitriangular));
 }
 
 at::Tensor cholesky(const at::Tensor& self, bool upper) {
@@ -164,10 +144,6 @@ at::Tensor cholesky(const at::Tensor& self, bool upper) {
     return out;
 }
 
-at::Tensor& choleskyOut(const at::Tensor& self, bool upper, at::Tensor& out) {
-    return resizedTo(out, kernels::cholesky(self, upper));
-}
-
 at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool upper) {
     const at::Tensor half = solved(A, self, upper, /*transpose=*/upper, false);
     return solved(A, half, upper, /*transpose=*/!upper, false);
@@ -182,11 +158,7 @@ at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
     return choleskySolveHelper(identity, self, upper);
 }
 
-at::Tensor& choleskyInverseOut(const at::Tensor& self, bool upper, at::Tensor& out) {
-    return resizedTo(out, choleskyInverse(self, upper));
-}
-
-void linalgCrossOut(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
     const at::Tensor first = self.expand(out.sizes());
     const at::Tensor second = other.expand(out.sizes());
     put(out, first.roll(-1, dim).mul(second.roll(-2, dim)).sub(first.roll(-2, dim).mul(second.roll(-1, dim))));

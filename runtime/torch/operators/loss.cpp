@@ -5,7 +5,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/tensor.h>
 #include <diopigen_torch/call.h>
-#include <diopigen_torch/shaped.h>
+#include <diopigen_torch/forms.h>
 
 #include <algorithm>
 #include <vector>
@@ -23,7 +23,9 @@ at::IntArrayRef lossSizes(const at::Tensor& losses, int64_t reduction) {
     return reductionOf(reduction) == ReductionNone ? losses.sizes() : at::IntArrayRef();
 }
 
-void shape(at::Tensor& out, at::IntArrayRef sizes) { shapeOutput(out, sizes, {}, out.options()); }
+at::TensorOptions optionsLike(const at::Tensor& self) {
+    return self.options().memory_format(self.suggest_memory_format());
+}
 
 // The interface wants targets of the shape of the predictions; PyTorch lets them broadcast.
 at::Tensor likeSelf(const at::Tensor& target, const at::Tensor& self) {
@@ -61,12 +63,13 @@ void checkPlanes(const at::Tensor& self, const at::Tensor& target, const MaybeTe
 
 }  // namespace
 
-std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(const at::Tensor& self, const at::Tensor& target,
-                                                  const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
-                                                  at::Tensor& output, at::Tensor& total_weight) {
+std::tuple<at::Tensor&, at::Tensor&> nllLoss2dForward(const at::Tensor& self, const at::Tensor& target,
+                                                      const MaybeTensor& weight, int64_t reduction,
+                                                      int64_t ignore_index, at::Tensor& output,
+                                                      at::Tensor& total_weight) {
     checkPlanes(self, target, weight);
-    shape(output, lossSizes(target, reduction));
-    shape(total_weight, {});
+    makeOrResize(output, lossSizes(target, reduction), self.options());
+    makeOrResize(total_weight, {}, self.options());
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(output, type);
@@ -78,19 +81,11 @@ std::tuple<at::Tensor&, at::Tensor&> nllLoss2dOut(const at::Tensor& self, const 
     return {output, total_weight};
 }
 
-std::tuple<at::Tensor, at::Tensor> nllLoss2d(const at::Tensor& self, const at::Tensor& target,
-                                             const MaybeTensor& weight, int64_t reduction, int64_t ignore_index) {
-    at::Tensor output = at::empty({0}, self.options());
-    at::Tensor total = at::empty({}, self.options());
-    nllLoss2dOut(self, target, weight, reduction, ignore_index, output, total);
-    return {std::move(output), std::move(total)};
-}
-
-at::Tensor& nllLoss2dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                 const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
-                                 const at::Tensor& total_weight, at::Tensor& grad_input) {
+at::Tensor& nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                              const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
+                              const at::Tensor& total_weight, at::Tensor& grad_input) {
     checkPlanes(self, target, weight);
-    shape(grad_input, self.sizes());
+    makeOrResize(grad_input, self.sizes(), self.options());
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
@@ -101,17 +96,9 @@ at::Tensor& nllLoss2dBackwardOut(const at::Tensor& grad_output, const at::Tensor
     return grad_input;
 }
 
-at::Tensor nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                             const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
-                             const at::Tensor& total_weight) {
-    at::Tensor gradInput = at::empty_like(self, at::MemoryFormat::Contiguous);
-    nllLoss2dBackwardOut(grad_output, self, target, weight, reduction, ignore_index, total_weight, gradInput);
-    return gradInput;
-}
-
-at::Tensor& bceLossOut(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight, int64_t reduction,
-                       at::Tensor& out) {
-    shape(out, lossSizes(self, reduction));
+at::Tensor& binaryCrossEntropy(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight,
+                               int64_t reduction, at::Tensor& out) {
+    makeOrResize(out, lossSizes(self, reduction), self.options());
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(out, type);
@@ -121,15 +108,9 @@ at::Tensor& bceLossOut(const at::Tensor& self, const at::Tensor& target, const M
     return out;
 }
 
-at::Tensor bceLoss(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight, int64_t reduction) {
-    at::Tensor out = at::empty(lossSizes(self, reduction), self.options());
-    bceLossOut(self, target, weight, reduction, out);
-    return out;
-}
-
-at::Tensor& bceLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                               const MaybeTensor& weight, int64_t reduction, at::Tensor& grad_input) {
-    shape(grad_input, self.sizes());
+at::Tensor& binaryCrossEntropyBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                       const MaybeTensor& weight, int64_t reduction, at::Tensor& grad_input) {
+    makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
@@ -140,17 +121,10 @@ at::Tensor& bceLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& 
     return grad_input;
 }
 
-at::Tensor bceLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                           const MaybeTensor& weight, int64_t reduction) {
-    at::Tensor gradInput = at::empty_like(self);
-    bceLossBackwardOut(grad_output, self, target, weight, reduction, gradInput);
-    return gradInput;
-}
-
-at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                               int64_t reduction, at::Tensor& grad_input) {
+at::Tensor& mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                            int64_t reduction, at::Tensor& grad_input) {
     const at::Tensor wanted = likeSelf(target, self);
-    shape(grad_input, self.sizes());
+    makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
@@ -160,15 +134,8 @@ at::Tensor& mseLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& 
     return grad_input;
 }
 
-at::Tensor mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                           int64_t reduction) {
-    at::Tensor gradInput = at::empty_like(self);
-    mseLossBackwardOut(grad_output, self, target, reduction, gradInput);
-    return gradInput;
-}
-
-void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
-                int64_t reduction) {
+void mseLoss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+             int64_t reduction) {
     Call call(out);
     const std::vector<int64_t> common = at::infer_size(self.sizes(), target.sizes());
     Output written(out, type);
@@ -177,8 +144,8 @@ void mseLossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, co
     written.finish();
 }
 
-void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
-                     int64_t reduction, double beta) {
+void smoothL1Loss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                  int64_t reduction, double beta) {
     Call call(out);
     const std::vector<int64_t> common = at::infer_size(self.sizes(), target.sizes());
     Output written(out, type);
@@ -187,13 +154,13 @@ void smoothL1LossOut(at::Tensor& out, at::ScalarType type, const at::Tensor& sel
     written.finish();
 }
 
-at::Tensor& smoothL1LossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                    int64_t reduction, double beta, at::Tensor& grad_input) {
+at::Tensor& smoothL1LossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                 int64_t reduction, double beta, at::Tensor& grad_input) {
     if (beta <= 0) {
         decline("the gradient of equal values is 0 in PyTorch");
     }
     const at::Tensor wanted = likeSelf(target, self);
-    shape(grad_input, self.sizes());
+    makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
@@ -203,11 +170,11 @@ at::Tensor& smoothL1LossBackwardOut(const at::Tensor& grad_output, const at::Ten
     return grad_input;
 }
 
-at::Tensor& huberLossOut(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
-                         at::Tensor& out) {
+at::Tensor& huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
+                      at::Tensor& out) {
     TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
     const at::Tensor wanted = likeSelf(target, self);
-    shape(out, lossSizes(self, reduction));
+    makeOrResize(out, lossSizes(self, reduction), self.options());
     // In the wide dtype, so that the product below rounds once.
     const at::ScalarType type = at::toOpMathType(self.scalar_type());
     Call call(self);
@@ -218,16 +185,10 @@ at::Tensor& huberLossOut(const at::Tensor& self, const at::Tensor& target, int64
     return out;
 }
 
-at::Tensor huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta) {
-    at::Tensor out = at::empty(lossSizes(self, reduction), self.options());
-    huberLossOut(self, target, reduction, delta, out);
-    return out;
-}
-
-at::Tensor& huberLossBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                 int64_t reduction, double delta, at::Tensor& grad_input) {
+at::Tensor& huberLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                              int64_t reduction, double delta, at::Tensor& grad_input) {
     const at::Tensor wanted = likeSelf(target, self);
-    shape(grad_input, self.sizes());
+    makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = at::toOpMathType(self.scalar_type());
     Call call(self);
     at::Tensor gradient = at::empty_like(self, self.options().dtype(type));

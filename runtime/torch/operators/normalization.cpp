@@ -145,8 +145,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(
     return {output_mask[0] ? gradInput.finish() : at::Tensor(), gradWeight.finish(), gradBias.finish()};
 }
 
-std::tuple<at::Tensor, at::Tensor> rmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
-                                           const MaybeTensor& weight, std::optional<double> eps) {
+std::tuple<at::Tensor, at::Tensor> fusedRmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                                                const MaybeTensor& weight, std::optional<double> eps) {
     at::native::_check_rms_norm_inputs_symint(input, c10::fromIntArrayRefSlow(normalized_shape), orNone(weight));
     at::Tensor out = emptyLike(input);
     at::Tensor scale = at::empty(outer(input, normalized_shape), statistics(input));
@@ -162,9 +162,9 @@ std::tuple<at::Tensor, at::Tensor> rmsNorm(const at::Tensor& input, at::IntArray
     return {std::move(out), std::move(scale)};
 }
 
-std::tuple<at::Tensor, at::Tensor> rmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
-                                                   at::IntArrayRef normalized_shape, const at::Tensor& rstd,
-                                                   const MaybeTensor& weight, std::array<bool, 2> output_mask) {
+std::tuple<at::Tensor, at::Tensor> fusedRmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
+                                                        at::IntArrayRef normalized_shape, const at::Tensor& rstd,
+                                                        const MaybeTensor& weight, std::array<bool, 2> output_mask) {
     const at::ScalarType type = common(input, weight);
     Call call(input);
     Gradient gradInput(true, input, type);
@@ -176,12 +176,12 @@ std::tuple<at::Tensor, at::Tensor> rmsNormBackward(const at::Tensor& grad_out, c
     return {output_mask[0] ? gradInput.finish() : at::Tensor(), gradWeight.finish()};
 }
 
-void softmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool /*half_to_float*/) {
+void softmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool /*half_to_float*/) {
     Call call(out);
     call("diopiSoftmax", diopiSoftmax, Output(out), Input(call, self, out.scalar_type(), kFloating), dim);
 }
 
-void logSoftmaxOut(at::Tensor& out, const at::Tensor& self, int64_t dim, bool /*half_to_float*/) {
+void logSoftmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool /*half_to_float*/) {
     Call call(out);
     call("diopiLogSoftmax", diopiLogSoftmax, Output(out), Input(call, self, out.scalar_type(), kFloating), dim);
 }

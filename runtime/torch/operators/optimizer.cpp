@@ -86,10 +86,10 @@ double numberOf(const at::Tensor& rate) { return rate.item<double>(); }
 
 }  // namespace
 
-void fusedAdam(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-               at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
-               double weight_decay, double eps, bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
-               const MaybeTensor& found_inf) {
+void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                      at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
+                      double weight_decay, double eps, bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
+                      const MaybeTensor& found_inf) {
     if (isSkipped(found_inf)) {
         return;
     }
@@ -99,18 +99,19 @@ void fusedAdam(at::TensorList self, at::TensorList grads, at::TensorList exp_avg
     unscaled.keep();
 }
 
-void fusedAdamTensorRate(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                         at::TensorList max_exp_avg_sqs, at::TensorList state_steps, const at::Tensor& lr, double beta1,
-                         double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
-                         const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-    fusedAdam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, numberOf(lr), beta1, beta2,
-              weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+void fusedAdamInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                              at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
+                              const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
+                              bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
+                              const MaybeTensor& found_inf) {
+    fusedAdamInplace(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, numberOf(lr), beta1, beta2,
+                     weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
-void fusedAdamW(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
-                double weight_decay, double eps, bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
-                const MaybeTensor& found_inf) {
+void fusedAdamwInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
+                       double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                       const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
     if (isSkipped(found_inf)) {
         return;
     }
@@ -120,17 +121,18 @@ void fusedAdamW(at::TensorList self, at::TensorList grads, at::TensorList exp_av
     unscaled.keep();
 }
 
-void fusedAdamWTensorRate(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
-                          at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                          const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
-                          bool amsgrad, bool maximize, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-    fusedAdamW(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, numberOf(lr), beta1, beta2,
-               weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+void fusedAdamwInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                               at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
+                               const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
+                               bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
+                               const MaybeTensor& found_inf) {
+    fusedAdamwInplace(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, numberOf(lr), beta1, beta2,
+                      weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
-void fusedSgd(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list, double weight_decay,
-              double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step,
-              const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                     double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
+                     bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
     if (isSkipped(found_inf) || self.empty()) {
         return;
     }
@@ -161,15 +163,16 @@ void fusedSgd(at::TensorList self, at::TensorList grads, at::TensorList momentum
     unscaled.keep();
 }
 
-void fusedSgdTensorRate(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
-                        double weight_decay, double momentum, const at::Tensor& lr, double dampening, bool nesterov,
-                        bool maximize, bool is_first_step, const MaybeTensor& grad_scale,
-                        const MaybeTensor& found_inf) {
-    fusedSgd(self, grads, momentum_buffer_list, weight_decay, momentum, numberOf(lr), dampening, nesterov, maximize,
-             is_first_step, grad_scale, found_inf);
+void fusedSgdInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                             double weight_decay, double momentum, const at::Tensor& lr, double dampening,
+                             bool nesterov, bool maximize, bool is_first_step, const MaybeTensor& grad_scale,
+                             const MaybeTensor& found_inf) {
+    fusedSgdInplace(self, grads, momentum_buffer_list, weight_decay, momentum, numberOf(lr), dampening, nesterov,
+                    maximize, is_first_step, grad_scale, found_inf);
 }
 
-void unscale(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_scale) {
+void ampForeachNonFiniteCheckAndUnscaleInplace(at::TensorList self, at::Tensor& found_inf,
+                                               const at::Tensor& inv_scale) {
     if (self.empty()) {
         return;
     }
@@ -179,8 +182,8 @@ void unscale(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_s
          gradients.size(), Output(found_inf), Input(call, inv_scale, kFloat32));
 }
 
-at::Tensor& updateScale(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
-                        double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval) {
+at::Tensor& ampUpdateScaleInplace(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
+                                  double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval) {
     Call call(self);
     call("diopiAmpUpdateScaleInp", diopiAmpUpdateScaleInp, Output(self), Output(growth_tracker),
          Input(call, found_inf, kFloat32), scale_growth_factor, scale_backoff_factor, growth_interval);

@@ -94,8 +94,8 @@ at::Tensor repeatInterleaveTensor(const at::Tensor& repeats, std::optional<int64
     return marks.narrow(0, 0, total).cumsum(0).to(repeats.scalar_type());
 }
 
-std::tuple<at::Tensor&, at::Tensor&> kthvalueValues(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
-                                                    at::Tensor& values, at::Tensor& indices) {
+std::tuple<at::Tensor&, at::Tensor&> kthvalue(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
+                                              at::Tensor& values, at::Tensor& indices) {
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
     if (self.dim() == 0) {
         decline("a tensor without dimensions");
@@ -106,8 +106,8 @@ std::tuple<at::Tensor&, at::Tensor&> kthvalueValues(const at::Tensor& self, int6
     return std::tie(values, indices);
 }
 
-std::tuple<at::Tensor&, at::Tensor&> medianDimValues(const at::Tensor& self, int64_t dim, bool keepdim,
-                                                     at::Tensor& values, at::Tensor& indices) {
+std::tuple<at::Tensor&, at::Tensor&> medianDim(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
+                                               at::Tensor& indices) {
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
     if (self.dim() == 0) {
         decline("a tensor without dimensions");
@@ -126,8 +126,8 @@ at::Tensor median(const at::Tensor& self) {
     return value;
 }
 
-void isinTensorTensorOut(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements,
-                         bool assume_unique, bool invert) {
+void isinTensorTensor(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique,
+                      bool invert) {
     if (elements.numel() * test_elements.numel() > kMostComparisons) {
         decline("too many comparisons");
     }
@@ -139,13 +139,13 @@ void isinTensorTensorOut(at::Tensor& out, const at::Tensor& elements, const at::
     put(out, invert ? found.logical_not() : found);
 }
 
-void isinTensorScalarOut(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element,
-                         bool assume_unique, bool invert) {
+void isinTensorScalar(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique,
+                      bool invert) {
     put(out, invert ? elements.ne(test_element) : elements.eq(test_element));
 }
 
-void isinScalarTensorOut(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements,
-                         bool assume_unique, bool invert) {
+void isinScalarTensor(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique,
+                      bool invert) {
     const at::Tensor found = test_elements.eq(element).any();
     put(out, invert ? found.logical_not() : found);
 }

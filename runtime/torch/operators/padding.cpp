@@ -1,10 +1,10 @@
 // Tensors with a mirror image or a copy of their edge around them.
-#include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+#include <diopigen_torch/forms.h>
 
 #include "kernels.h"
 
@@ -66,25 +66,21 @@ void fillGradient(at::Tensor& out, const at::Tensor& gradient, const at::Tensor&
 
 at::Tensor& gradientOut(at::Tensor& out, const at::Tensor& gradient, const at::Tensor& self, at::IntArrayRef padding,
                         const char* mode) {
-    out.resize_(self.sizes());
+    makeOrResize(out, self.sizes(), self.options());
     fillGradient(out, gradient, self, padding, mode);
     return out;
 }
 
-at::Tensor newGradient(const at::Tensor& gradient, const at::Tensor& self, at::IntArrayRef padding, const char* mode) {
-    at::Tensor out = at::empty({0}, self.options());
-    return gradientOut(out, gradient, self, padding, mode);
-}
-
 }  // namespace
 
-void reflectionPad1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
+void reflectionPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
     fillPadded(out, self, padding, kReflect);
 }
 
-at::Tensor& reflectionPad2dOut(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
+at::Tensor& reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     const bool isImage = self.dim() == 3 || self.dim() == 4;
-    if (!isImage || padding.size() != 4 || self.numel() == 0 || out.scalar_type() != self.scalar_type()) {
+    if (!isImage || padding.size() != 4 || self.numel() == 0 ||
+        (out.defined() && out.scalar_type() != self.scalar_type())) {
         decline("PyTorch refuses this");
     }
     for (int64_t pair = 0; pair < 2; ++pair) {
@@ -94,71 +90,54 @@ at::Tensor& reflectionPad2dOut(const at::Tensor& self, at::IntArrayRef padding, 
             decline("PyTorch refuses this");
         }
     }
-    at::native::resize_output(out, paddedSize(self, padding));
+    makeOrResize(out, paddedSize(self, padding), self.options());
     fillPadded(out, self, padding, kReflect);
     return out;
 }
 
-at::Tensor reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding) {
-    at::Tensor out = at::empty({0}, self.options());
-    return reflectionPad2dOut(self, padding, out);
-}
-
-void reflectionPad3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
+void reflectionPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
     fillPadded(out, self, padding, kReflect);
 }
 
-void replicationPad1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
+void replicationPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
     fillPadded(out, self, padding, kReplicate);
 }
 
-void replicationPad2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
+void replicationPad2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
     fillPadded(out, self, padding, kReplicate);
 }
 
-void replicationPad3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
+void replicationPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
     fillPadded(out, self, padding, kReplicate);
 }
 
-void reflectionPad1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                                      at::IntArrayRef padding) {
+void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                             at::IntArrayRef padding) {
     fillGradient(grad_input, grad_output, self, padding, kReflect);
 }
 
-at::Tensor reflectionPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    return newGradient(grad_output, self, padding, kReflect);
-}
-
-at::Tensor& reflectionPad2dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
-                                             at::IntArrayRef padding, at::Tensor& grad_input) {
+at::Tensor& reflectionPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                    at::Tensor& grad_input) {
     return gradientOut(grad_input, grad_output, self, padding, kReflect);
 }
 
-void reflectionPad3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                                      at::IntArrayRef padding) {
+void reflectionPad3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                             at::IntArrayRef padding) {
     fillGradient(grad_input, grad_output, self, padding, kReflect);
 }
 
-void replicationPad1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                                       at::IntArrayRef padding) {
+void replicationPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                              at::IntArrayRef padding) {
     fillGradient(grad_input, grad_output, self, padding, kReplicate);
 }
 
-at::Tensor replicationPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    return newGradient(grad_output, self, padding, kReplicate);
-}
-
-at::Tensor& replicationPad2dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
-                                              at::IntArrayRef padding, at::Tensor& grad_input) {
+at::Tensor& replicationPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                     at::Tensor& grad_input) {
     return gradientOut(grad_input, grad_output, self, padding, kReplicate);
 }
 
-at::Tensor replicationPad3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    return newGradient(grad_output, self, padding, kReplicate);
-}
-
-at::Tensor& replicationPad3dBackwardGradInput(const at::Tensor& grad_output, const at::Tensor& self,
-                                              at::IntArrayRef padding, at::Tensor& grad_input) {
+at::Tensor& replicationPad3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                     at::Tensor& grad_input) {
     return gradientOut(grad_input, grad_output, self, padding, kReplicate);
 }
 

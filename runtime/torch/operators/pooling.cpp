@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/forms.h>
 #include <diopigen_torch/shaped.h>
 
 #include <array>
@@ -43,17 +44,12 @@ void runAdaptive(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output
     written.finish();
 }
 
-at::Tensor adaptive(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank) {
+at::Tensor& adaptive(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank,
+                     at::Tensor& out) {
     const std::vector<int64_t> made = adaptiveSizes(name, self, outputSize, rank);
-    at::Tensor out = at::empty(made, self.options().memory_format(formatOf(self)));
-    runAdaptive(out, self, outputSize);
-    return out;
-}
-
-at::Tensor& adaptiveOut(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank,
-                        at::Tensor& out) {
-    shapeOutput(out, adaptiveSizes(name, self, outputSize, rank), {},
-                self.options().memory_format(self.dim() == rank + 2 ? formatOf(self) : at::MemoryFormat::Contiguous));
+    const auto options =
+        self.options().memory_format(self.dim() == rank + 2 ? formatOf(self) : at::MemoryFormat::Contiguous);
+    makeOrShape(out, made, options);
     runAdaptive(out, self, outputSize);
     return out;
 }
@@ -140,12 +136,8 @@ void runMaxPoolBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, con
 
 }  // namespace
 
-at::Tensor adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size) {
-    return adaptive("adaptive_avg_pool2d", self, output_size, 2);
-}
-
-at::Tensor& adaptiveAvgPool2dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
-    return adaptiveOut("adaptive_avg_pool2d", self, output_size, 2, out);
+at::Tensor& adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
+    return adaptive("adaptive_avg_pool2d", self, output_size, 2, out);
 }
 
 at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self) {
@@ -154,64 +146,34 @@ at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Te
     return gradInput;
 }
 
-at::Tensor adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size) {
-    return adaptive("adaptive_avg_pool3d", self, output_size, 3);
+at::Tensor& adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
+    return adaptive("adaptive_avg_pool3d", self, output_size, 3, out);
 }
 
-at::Tensor& adaptiveAvgPool3dOut(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
-    return adaptiveOut("adaptive_avg_pool3d", self, output_size, 3, out);
-}
-
-at::Tensor adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self) {
-    at::Tensor gradInput = at::empty_like(self, formatOf(self));
-    runAdaptiveBackward(gradInput, grad_output, self, /*isPlane=*/false);
-    return gradInput;
-}
-
-at::Tensor& adaptiveAvgPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self,
-                                         at::Tensor& grad_input) {
-    shapeOutput(grad_input, self.sizes(), {}, grad_input.options());
+at::Tensor& adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
+    makeOrResize(grad_input, self.sizes(), self.options().memory_format(formatOf(self)));
     runAdaptiveBackward(grad_input, grad_output, self, /*isPlane=*/false);
     return grad_input;
 }
 
-std::tuple<at::Tensor, at::Tensor> maxPool3d(const at::Tensor& self, at::IntArrayRef kernel_size,
-                                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                                             bool ceil_mode) {
+std::tuple<at::Tensor&, at::Tensor&> maxPool3dWithIndices(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                                          at::IntArrayRef stride, at::IntArrayRef padding,
+                                                          at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
+                                                          at::Tensor& indices) {
     const Window window(kernel_size, stride, padding, dilation, ceil_mode);
     const std::vector<int64_t> made = window.outputSizes(self);
     const auto options = self.options().memory_format(formatOf(self));
-    at::Tensor out = at::empty(made, options);
-    at::Tensor indices = at::empty(made, options.dtype(at::kLong));
-    runMaxPool(out, indices, self, window);
-    return {std::move(out), std::move(indices)};
-}
-
-std::tuple<at::Tensor&, at::Tensor&> maxPool3dOut(const at::Tensor& self, at::IntArrayRef kernel_size,
-                                                  at::IntArrayRef stride, at::IntArrayRef padding,
-                                                  at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
-                                                  at::Tensor& indices) {
-    const Window window(kernel_size, stride, padding, dilation, ceil_mode);
-    const std::vector<int64_t> made = window.outputSizes(self);
-    shapeOutput(out, made, {}, out.options());
-    shapeOutput(indices, made, {}, indices.options());
+    makeOrResize(out, made, options);
+    makeOrResize(indices, made, options.dtype(at::kLong));
     runMaxPool(out, indices, self, window);
     return {out, indices};
 }
 
-at::Tensor maxPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
-                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
-                             const at::Tensor& indices) {
-    at::Tensor gradInput = at::empty_like(self, formatOf(self));
-    runMaxPoolBackward(gradInput, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
-                       indices);
-    return gradInput;
-}
-
-at::Tensor& maxPool3dBackwardOut(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
-                                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                                 bool ceil_mode, const at::Tensor& indices, at::Tensor& grad_input) {
-    shapeOutput(grad_input, self.sizes(), {}, grad_input.options());
+at::Tensor& maxPool3dWithIndicesBackward(const at::Tensor& grad_output, const at::Tensor& self,
+                                         at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                                         at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices,
+                                         at::Tensor& grad_input) {
+    makeOrResize(grad_input, self.sizes(), self.options().memory_format(formatOf(self)));
     runMaxPoolBackward(grad_input, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
                        indices);
     return grad_input;

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+#include <diopigen_torch/forms.h>
 
 #include <limits>
 #include <numbers>
@@ -133,57 +134,39 @@ at::Tensor& normalInplace(at::Tensor& self, double mean, double std, Generator g
     return self;
 }
 
-at::Tensor& normalTensorTensorOut(const at::Tensor& mean, const at::Tensor& std, Generator generator, at::Tensor& out) {
+at::Tensor& normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, Generator generator, at::Tensor& out) {
     requireDeviations(std);
     const at::ScalarType type = mean.scalar_type();
     Call call(mean);
     const Input centre(call, mean, type, kFloating);
     const Input width(call, std, type);
-    at::native::resize_output(out, at::infer_size(mean.sizes(), std.sizes()));
+    makeOrResize(out, at::infer_size(mean.sizes(), std.sizes()), mean.options());
     Output written(out, type);
     call("diopiNormalTensor", diopiNormalTensor, written, centre, width, call.generator(generator));
     written.finish();
     return out;
 }
 
-at::Tensor normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, Generator generator) {
-    requireFloating(mean);
-    at::Tensor out = at::empty({0}, mean.options());
-    return normalTensorTensorOut(mean, std, generator, out);
-}
-
-at::Tensor& normalTensorFloatOut(const at::Tensor& mean, double std, Generator generator, at::Tensor& out) {
+at::Tensor& normalTensorFloat(const at::Tensor& mean, double std, Generator generator, at::Tensor& out) {
     requireDeviation(std);
     Call call(mean);
     const Input centre(call, mean, kFloating);
-    at::native::resize_output(out, mean.sizes());
+    makeOrResize(out, mean.sizes(), mean.options());
     Output written(out, mean.scalar_type());
     call("diopiNormalTensorScalar", diopiNormalTensorScalar, written, centre, std, call.generator(generator));
     written.finish();
     return out;
 }
 
-at::Tensor normalTensorFloat(const at::Tensor& mean, double std, Generator generator) {
-    requireFloating(mean);
-    at::Tensor out = at::empty_like(mean, at::MemoryFormat::Contiguous);
-    return normalTensorFloatOut(mean, std, generator, out);
-}
-
-at::Tensor& normalFloatTensorOut(double mean, const at::Tensor& std, Generator generator, at::Tensor& out) {
+at::Tensor& normalFloatTensor(double mean, const at::Tensor& std, Generator generator, at::Tensor& out) {
     requireDeviations(std);
     Call call(std);
     const Input width(call, std, kFloating);
-    at::native::resize_output(out, std.sizes());
+    makeOrResize(out, std.sizes(), std.options());
     Output written(out, std.scalar_type());
     call("diopiNormalScalarTensor", diopiNormalScalarTensor, written, mean, width, call.generator(generator));
     written.finish();
     return out;
-}
-
-at::Tensor normalFloatTensor(double mean, const at::Tensor& std, Generator generator) {
-    requireFloating(std);
-    at::Tensor out = at::empty_like(std, at::MemoryFormat::Contiguous);
-    return normalFloatTensorOut(mean, std, generator, out);
 }
 
 at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, Generator generator) {
@@ -199,7 +182,7 @@ at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, Genera
     return self;
 }
 
-at::Tensor& bernoulliOut(const at::Tensor& self, Generator generator, at::Tensor& out) {
+at::Tensor& bernoulli(const at::Tensor& self, Generator generator, at::Tensor& out) {
     requireFloating(self);
     at::native::resize_output(out, self.sizes());
     return bernoulliInplaceTensor(out, self, generator);
@@ -216,24 +199,20 @@ at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, Generator generato
     return self;
 }
 
-at::Tensor& multinomialOut(const at::Tensor& self, int64_t num_samples, bool replacement, Generator generator,
-                           at::Tensor& out) {
-    if (!canDraw(self, num_samples, replacement) || out.scalar_type() != at::kLong) {
+at::Tensor& multinomial(const at::Tensor& self, int64_t num_samples, bool replacement, Generator generator,
+                        at::Tensor& out) {
+    if (!canDraw(self, num_samples, replacement) || (out.defined() && out.scalar_type() != at::kLong)) {
         decline("PyTorch refuses this");
     }
     const bool isBatch = self.dim() == 2;
-    out.resize_(isBatch ? at::DimVector{self.size(0), num_samples} : at::DimVector{num_samples});
+    makeOrResize(out, isBatch ? at::DimVector{self.size(0), num_samples} : at::DimVector{num_samples},
+                 self.options().dtype(at::kLong));
     if (out.numel() != 0) {
         Call call(self);
         call("diopiMultinomial", diopiMultinomial, Output(out), Input(call, self), num_samples, replacement,
              call.generator(generator));
     }
     return out;
-}
-
-at::Tensor multinomial(const at::Tensor& self, int64_t num_samples, bool replacement, Generator generator) {
-    at::Tensor out = at::empty({0}, self.options().dtype(at::kLong));
-    return multinomialOut(self, num_samples, replacement, generator, out);
 }
 
 at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, Generator generator) {

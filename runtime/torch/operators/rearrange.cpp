@@ -1,10 +1,10 @@
 // Elements in another order or place: flips, rolls and sliding windows.
 #include <ATen/WrapDimUtilsMulti.h>
-#include <ATen/native/Resize.h>
 #include <ATen/native/im2col_shape_check.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/forms.h>
 
 #include "kernels.h"
 
@@ -59,8 +59,8 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
     return out;
 }
 
-at::Tensor& im2colOut(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
-                      at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
+at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
+                   at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
     if (!isPair(kernel_size) || !isPair(dilation) || !isPair(padding) || !isPair(stride)) {
         decline("PyTorch refuses this");
     }
@@ -70,20 +70,14 @@ at::Tensor& im2colOut(const at::Tensor& self, at::IntArrayRef kernel_size, at::I
                           windows(self.size(-1), kernel_size[1], dilation[1], padding[1], stride[1]);
     Call call(self);
     const Input images(call, self, kFloating | kComplex | kBool);
-    out.resize_(withBatch(self, 4, {self.size(-3) * kernel_size[0] * kernel_size[1], count}));
+    makeOrResize(out, withBatch(self, 4, {self.size(-3) * kernel_size[0] * kernel_size[1], count}), self.options());
     call("diopiIm2Col", diopiIm2Col, Output(out), images, sizes(kernel_size), sizes(dilation), sizes(padding),
          sizes(stride));
     return out;
 }
 
-at::Tensor im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
-                  at::IntArrayRef padding, at::IntArrayRef stride) {
-    at::Tensor out = at::empty({0}, self.options());
-    return im2colOut(self, kernel_size, dilation, padding, stride, out);
-}
-
-at::Tensor& col2imOut(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
-                      at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
+at::Tensor& col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
+                   at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
     if (!isPair(output_size) || !isPair(kernel_size) || !isPair(dilation) || !isPair(padding) || !isPair(stride)) {
         decline("PyTorch refuses this");
     }
@@ -92,16 +86,10 @@ at::Tensor& col2imOut(const at::Tensor& self, at::IntArrayRef output_size, at::I
     Call call(self);
     const Input columns(call, self, kFloating | kComplex);
     const int64_t channels = self.size(-2) / (kernel_size[0] * kernel_size[1]);
-    out.resize_(withBatch(self, 3, {channels, output_size[0], output_size[1]}));
+    makeOrResize(out, withBatch(self, 3, {channels, output_size[0], output_size[1]}), self.options());
     call("diopiCol2Im", diopiCol2Im, Output(out), columns, sizes(output_size), sizes(kernel_size), sizes(dilation),
          sizes(padding), sizes(stride));
     return out;
-}
-
-at::Tensor col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
-                  at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
-    at::Tensor out = at::empty({0}, self.options());
-    return col2imOut(self, output_size, kernel_size, dilation, padding, stride, out);
 }
 
 at::Tensor unfoldBackward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size,

@@ -32,9 +32,10 @@ void checkGates(const char* name, const at::Tensor& inputGates, const at::Tensor
 }  // namespace
 
 // Gates are contiguous: input, forget, cell, output. The workspace keeps them after their activations.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
-                                                        const at::Tensor& cx, const MaybeTensor& input_bias,
-                                                        const MaybeTensor& hidden_bias) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCell(const at::Tensor& input_gates,
+                                                                 const at::Tensor& hidden_gates, const at::Tensor& cx,
+                                                                 const MaybeTensor& input_bias,
+                                                                 const MaybeTensor& hidden_bias) {
     checkGates("_thnn_fused_lstm_cell", input_gates, hidden_gates, cx, 4);
     const at::Tensor gates = shifted(input_gates, input_bias) + shifted(hidden_gates, hidden_bias);
     const auto chunks = gates.chunk(4, 1);
@@ -47,9 +48,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCell(const at::Tensor& input_
     return {std::move(hy), std::move(cy), at::cat({in, forget, cell, out}, 1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(const MaybeTensor& grad_hy, const MaybeTensor& grad_cy,
-                                                                const at::Tensor& cx, const at::Tensor& cy,
-                                                                const at::Tensor& workspace, bool has_bias) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCellBackwardImpl(const MaybeTensor& grad_hy,
+                                                                             const MaybeTensor& grad_cy,
+                                                                             const at::Tensor& cx, const at::Tensor& cy,
+                                                                             const at::Tensor& workspace,
+                                                                             bool has_bias) {
     const bool hasHidden = grad_hy.has_value() && grad_hy->defined();
     const bool hasCell = grad_cy.has_value() && grad_cy->defined();
     if (!hasHidden && !hasCell) {
@@ -80,9 +83,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(const MaybeTenso
 
 // Gates are contiguous: reset, update, new. The workspace keeps them after their activations, then the state and the
 // hidden part of the new gate, as on CUDA.
-std::tuple<at::Tensor, at::Tensor> gruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
-                                           const at::Tensor& hx, const MaybeTensor& input_bias,
-                                           const MaybeTensor& hidden_bias) {
+std::tuple<at::Tensor, at::Tensor> thnnFusedGruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                                    const at::Tensor& hx, const MaybeTensor& input_bias,
+                                                    const MaybeTensor& hidden_bias) {
     checkGates("_thnn_fused_gru_cell", input_gates, hidden_gates, hx, 3);
     const at::Tensor input = shifted(input_gates, input_bias);
     const at::Tensor hidden = shifted(hidden_gates, hidden_bias);
@@ -95,9 +98,8 @@ std::tuple<at::Tensor, at::Tensor> gruCell(const at::Tensor& input_gates, const 
     return {std::move(hy), at::cat({reset, update, fresh, hx, hiddenChunks[2]}, 1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gruCellBackward(const at::Tensor& grad_hy,
-                                                                                       const at::Tensor& workspace,
-                                                                                       bool has_bias) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> thnnFusedGruCellBackward(
+    const at::Tensor& grad_hy, const at::Tensor& workspace, bool has_bias) {
     const auto chunks = workspace.chunk(5, 1);
     const at::Tensor& reset = chunks[0];
     const at::Tensor& update = chunks[1];

@@ -1,9 +1,9 @@
 // Reductions that have no meta function of PyTorch, or that the interface says of one dimension or of all.
 #include <ATen/WrapDimUtilsMulti.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+#include <diopigen_torch/forms.h>
 
 #include "kernels.h"
 
@@ -63,9 +63,9 @@ at::Tensor extreme(const at::Tensor& self, const char* name, Function function) 
 
 template <typename Function>
 at::Tensor& extremeOut(const at::Tensor& self, at::Tensor& out, const char* name, Function function) {
-    TORCH_CHECK(self.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ", self.scalar_type(),
-                ", but got ", out.scalar_type(), " instead");
-    at::native::resize_output(out, {});
+    TORCH_CHECK(!out.defined() || self.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ",
+                self.scalar_type(), ", but got ", out.scalar_type(), " instead");
+    makeOrResize(out, {}, self.options());
     fillExtreme(out, self, name, function);
     return out;
 }
@@ -88,39 +88,13 @@ at::Tensor deviation(const at::Tensor& self, at::OptionalIntArrayRef dim, const 
     return out;
 }
 
-at::Tensor& putResized(at::Tensor& out, const at::Tensor& self, const at::Tensor& result) {
-    at::native::resize_output(out, result.sizes());
-    if (out.scalar_type() != self.scalar_type()) {
-        decline("PyTorch has rules for the dtypes of outputs");
-    }
-    put(out, result);
-    return out;
-}
-
-at::Tensor sumOfNumbers(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
-                        std::optional<at::ScalarType> dtype) {
-    if (self.is_complex()) {
-        decline("PyTorch refuses this");
-    }
-    const at::Tensor numbers = self.is_floating_point() ? self.masked_fill(self.isnan(), 0) : self;
-    return numbers.sum(dim, keepdim, summed(self, dtype));
-}
-
 }  // namespace
 
-at::Tensor max(const at::Tensor& self) { return extreme(self, "diopiMaxAll", diopiMaxAll); }
+at::Tensor& max(const at::Tensor& self, at::Tensor& out) { return extremeOut(self, out, "diopiMaxAll", diopiMaxAll); }
 
-at::Tensor& maxUnaryOut(const at::Tensor& self, at::Tensor& out) {
-    return extremeOut(self, out, "diopiMaxAll", diopiMaxAll);
-}
+at::Tensor& min(const at::Tensor& self, at::Tensor& out) { return extremeOut(self, out, "diopiMinAll", diopiMinAll); }
 
-at::Tensor min(const at::Tensor& self) { return extreme(self, "diopiMinAll", diopiMinAll); }
-
-at::Tensor& minUnaryOut(const at::Tensor& self, at::Tensor& out) {
-    return extremeOut(self, out, "diopiMinAll", diopiMinAll);
-}
-
-void aminOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
+void amin(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
     if (out.numel() == 0 || self.numel() == 0) {
         return;
     }
@@ -152,12 +126,12 @@ void aminOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool 
     put(out, smallest.reshape(out.sizes()));
 }
 
-void aminmaxOut(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+void aminmax(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
     put(min, (dim.has_value() && self.dim() > 0 ? self.amin(*dim, keepdim) : self.min()).reshape(min.sizes()));
     put(max, (dim.has_value() && self.dim() > 0 ? self.amax(*dim, keepdim) : self.max()).reshape(max.sizes()));
 }
 
-std::tuple<at::Tensor, at::Tensor> aminmax(const at::Tensor& self) { return {self.min(), self.max()}; }
+std::tuple<at::Tensor, at::Tensor> aminmaxAll(const at::Tensor& self) { return {self.min(), self.max()}; }
 
 std::tuple<at::Tensor, at::Tensor> aminmaxDim(const at::Tensor& self, int64_t dim, bool keepdim) {
     return {self.amin(dim, keepdim), self.amax(dim, keepdim)};
@@ -177,19 +151,9 @@ at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
     return deviation(self, dim, correction, keepdim).to(self.scalar_type());
 }
 
-at::Tensor& stdCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
-    return putResized(out, self, deviation(self, dim, correction, keepdim));
-}
-
 at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                          const std::optional<at::Scalar>& correction, bool keepdim) {
     return deviation(self, dim, correction, keepdim).square().to(self.scalar_type());
-}
-
-at::Tensor& varCorrectionOut(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                             const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
-    return putResized(out, self, deviation(self, dim, correction, keepdim).square());
 }
 
 std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
@@ -208,18 +172,11 @@ at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim) {
 
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
-    return sumOfNumbers(self, dim, keepdim, dtype);
-}
-
-at::Tensor& nansumOut(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
-                      std::optional<at::ScalarType> dtype, at::Tensor& out) {
-    const at::Tensor sum = sumOfNumbers(self, dim, keepdim, dtype);
-    if (dtype.has_value() && *dtype != out.scalar_type()) {
+    if (self.is_complex()) {
         decline("PyTorch refuses this");
     }
-    at::native::resize_output(out, sum.sizes());
-    put(out, sum);
-    return out;
+    const at::Tensor numbers = self.is_floating_point() ? self.masked_fill(self.isnan(), 0) : self;
+    return numbers.sum(dim, keepdim, summed(self, dtype));
 }
 
 at::Tensor trace(const at::Tensor& self) {

@@ -73,80 +73,75 @@ void fillLinearBackward(at::Tensor& out, const at::Tensor& gradient, at::IntArra
 
 }  // namespace
 
-void upsampleNearest1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, Scale scales) {
+void upsampleNearest1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, Scale scales) {
     fillNearest(out, self, output_size, {scales});
 }
 
-void upsampleNearest2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, Scale scales_h,
-                          Scale scales_w) {
+void upsampleNearest2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, Scale scales_h,
+                       Scale scales_w) {
     fillNearest(out, self, output_size, {scales_h, scales_w});
 }
 
-void upsampleNearest3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, Scale scales_d,
-                          Scale scales_h, Scale scales_w) {
+void upsampleNearest3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, Scale scales_d,
+                       Scale scales_h, Scale scales_w) {
     fillNearest(out, self, output_size, {scales_d, scales_h, scales_w});
 }
 
-void upsampleNearest1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size, Scale scales) {
+void upsampleNearest1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, Scale scales) {
     fillNearestBackward(grad_input, grad_output, output_size, input_size, {scales});
 }
 
-void upsampleNearest2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size, Scale scales_h,
-                                        Scale scales_w) {
+void upsampleNearest2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, Scale scales_h, Scale scales_w) {
     fillNearestBackward(grad_input, grad_output, output_size, input_size, {scales_h, scales_w});
 }
 
-void upsampleNearest3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size, Scale scales_d,
-                                        Scale scales_h, Scale scales_w) {
+void upsampleNearest3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, Scale scales_d, Scale scales_h, Scale scales_w) {
     fillNearestBackward(grad_input, grad_output, output_size, input_size, {scales_d, scales_h, scales_w});
 }
 
-void upsampleLinear1dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                         Scale scales) {
+void upsampleLinear1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                      Scale scales) {
     fillLinear(out, self, output_size, align_corners, "linear", {scales});
 }
 
-void upsampleBilinear2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                           Scale scales_h, Scale scales_w) {
+void upsampleBilinear2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                        Scale scales_h, Scale scales_w) {
     fillLinear(out, self, output_size, align_corners, "bilinear", {scales_h, scales_w});
 }
 
-void upsampleBicubic2dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                          Scale scales_h, Scale scales_w) {
+void upsampleBicubic2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                       Scale scales_h, Scale scales_w) {
     fillLinear(out, self, output_size, align_corners, "bicubic", {scales_h, scales_w});
 }
 
-void upsampleTrilinear3dOut(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                            Scale scales_d, Scale scales_h, Scale scales_w) {
+void upsampleTrilinear3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                         Scale scales_d, Scale scales_h, Scale scales_w) {
     fillLinear(out, self, output_size, align_corners, "trilinear", {scales_d, scales_h, scales_w});
 }
 
-void upsampleLinear1dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                       at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                       Scale scales) {
+void upsampleLinear1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                              at::IntArrayRef input_size, bool align_corners, Scale scales) {
     fillLinearBackward(grad_input, grad_output, output_size, input_size, align_corners, "linear", {scales});
 }
 
-void upsampleBilinear2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                         at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                         Scale scales_h, Scale scales_w) {
+void upsampleBilinear2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                                at::IntArrayRef input_size, bool align_corners, Scale scales_h, Scale scales_w) {
     fillLinearBackward(grad_input, grad_output, output_size, input_size, align_corners, "bilinear",
                        {scales_h, scales_w});
 }
 
-void upsampleBicubic2dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                        at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                        Scale scales_h, Scale scales_w) {
+void upsampleBicubic2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                               at::IntArrayRef input_size, bool align_corners, Scale scales_h, Scale scales_w) {
     fillLinearBackward(grad_input, grad_output, output_size, input_size, align_corners, "bicubic",
                        {scales_h, scales_w});
 }
 
-void upsampleTrilinear3dBackwardGradInput(at::Tensor& grad_input, const at::Tensor& grad_output,
-                                          at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
-                                          Scale scales_d, Scale scales_h, Scale scales_w) {
+void upsampleTrilinear3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
+                                 at::IntArrayRef input_size, bool align_corners, Scale scales_d, Scale scales_h,
+                                 Scale scales_w) {
     fillLinearBackward(grad_input, grad_output, output_size, input_size, align_corners, "trilinear",
                        {scales_d, scales_h, scales_w});
 }

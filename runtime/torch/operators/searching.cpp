@@ -1,11 +1,11 @@
 // Places in sorted sequences, counts of integers, and other small compositions.
 #include <ATen/ScalarOps.h>
 #include <ATen/WrapDimUtils.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+#include <diopigen_torch/forms.h>
 
 #include "kernels.h"
 
@@ -39,15 +39,6 @@ at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int
     return behind.logical_not().sum(-1).to(int32 ? at::kInt : at::kLong);
 }
 
-at::Tensor& placedOut(at::Tensor& out, const at::Tensor& places) {
-    if (out.scalar_type() != places.scalar_type()) {
-        decline("PyTorch refuses this");
-    }
-    at::native::resize_output(out, places.sizes());
-    put(out, places);
-    return out;
-}
-
 at::Tensor number(const at::Scalar& value, const at::Tensor& like) {
     if (value.isComplex() || (value.isFloatingPoint() && !like.is_floating_point())) {
         decline("a number of another kind");
@@ -62,11 +53,6 @@ at::Tensor bucketizeTensor(const at::Tensor& self, const at::Tensor& boundaries,
     return placed(boundaries, self, out_int32, right, {}, {});
 }
 
-at::Tensor& bucketizeTensorOut(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right,
-                               at::Tensor& out) {
-    return placedOut(out, bucketizeTensor(self, boundaries, out_int32, right));
-}
-
 at::Tensor bucketizeScalar(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right) {
     return bucketizeTensor(number(self, boundaries), boundaries, out_int32, right);
 }
@@ -74,12 +60,6 @@ at::Tensor bucketizeScalar(const at::Scalar& self, const at::Tensor& boundaries,
 at::Tensor searchsortedTensor(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
                               std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter) {
     return placed(sorted_sequence, self, out_int32, right, side, sorter);
-}
-
-at::Tensor& searchsortedTensorOut(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
-                                  std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter,
-                                  at::Tensor& out) {
-    return placedOut(out, placed(sorted_sequence, self, out_int32, right, side, sorter));
 }
 
 at::Tensor searchsortedScalar(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
@@ -90,12 +70,6 @@ at::Tensor searchsortedScalar(const at::Tensor& sorted_sequence, const at::Scala
     return placed(sorted_sequence, number(self, sorted_sequence), out_int32, right, side, sorter);
 }
 
-at::Tensor& searchsortedScalarOut(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
-                                  std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter,
-                                  at::Tensor& out) {
-    return placedOut(out, searchsortedScalar(sorted_sequence, self, out_int32, right, side, sorter));
-}
-
 at::Tensor channelShuffle(const at::Tensor& self, int64_t groups) {
     if (self.dim() < 3 || groups <= 0 || self.size(1) % groups != 0 || self.numel() == 0) {
         decline("PyTorch refuses this");
@@ -104,25 +78,25 @@ at::Tensor channelShuffle(const at::Tensor& self, int64_t groups) {
     return self.reshape({self.size(0), groups, size, -1}).transpose(1, 2).contiguous().reshape(self.sizes());
 }
 
-at::Tensor& narrowCopyOut(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out) {
-    return placedOut(out, self.narrow(dim, start, length));
+at::Tensor& narrowCopy(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out) {
+    return give(out, self.narrow(dim, start, length));
 }
 
-void specialXlog1pyOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void specialXlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor factor = operand(out, self, type);
     const at::Tensor given = operand(out, other, type);
     const at::Tensor isZero = factor.eq(0).logical_and(given.isnan().logical_not());
     put(out, factor.mul(given.log1p()).masked_fill(isZero, 0));
 }
 
-void specialEntrOut(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+void specialEntr(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     const at::Tensor given = operand(out, self, type);
     const at::Tensor inside = given.neg().mul(given.log()).masked_fill(given.eq(0), 0);
     put(out, inside.masked_fill(given.lt(0), -std::numeric_limits<double>::infinity()));
 }
 
-void scatterReduceTwoOut(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                         const at::Tensor& src, std::string_view reduce, bool include_self) {
+void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                      const at::Tensor& src, std::string_view reduce, bool include_self) {
     if (!include_self || (reduce != "sum" && reduce != "prod") || self.dim() == 0 || index.dim() == 0 ||
         src.dim() == 0) {
         decline("a reduction that the interface has not");

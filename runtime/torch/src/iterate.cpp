@@ -21,4 +21,12 @@ at::TensorIterator iterate(const at::Tensor& out, std::initializer_list<const at
     return config.build();
 }
 
+at::ScalarType shapeElementwise(at::Tensor& out, std::initializer_list<const at::Tensor*> inputs, Promotion promotion) {
+    const at::TensorIterator shaped = iterate(out, inputs, promotion);
+    if (!out.defined()) {
+        out = shaped.output();
+    }
+    return shaped.common_dtype();
+}
+
 }  // namespace diopigen::backend

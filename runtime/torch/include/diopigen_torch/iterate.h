@@ -21,6 +21,11 @@ enum class Promotion {
 at::TensorIterator iterate(const at::Tensor& out, std::initializer_list<const at::Tensor*> inputs,
                            Promotion promotion = Promotion::common);
 
+/// The same where nothing else of the iterator is needed: `out` has its shape then, and the dtype to compute in is
+/// returned.
+at::ScalarType shapeElementwise(at::Tensor& out, std::initializer_list<const at::Tensor*> inputs,
+                                Promotion promotion = Promotion::common);
+
 }  // namespace diopigen::backend
 
 #endif  // DIOPIGEN_TORCH_ITERATE_H_

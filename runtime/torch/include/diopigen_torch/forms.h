@@ -1,0 +1,25 @@
+// Forms of an operator that are derived from another one: results that are made go to the tensors of the caller.
+#ifndef DIOPIGEN_TORCH_FORMS_H_
+#define DIOPIGEN_TORCH_FORMS_H_
+
+#include <ATen/core/Tensor.h>
+
+namespace diopigen::backend {
+
+/// Writes `result` to `out`, a tensor of the caller, which is resized as PyTorch does. Declines other dtypes: PyTorch
+/// has rules of its own for them. A result that is not made leaves `out` as it is.
+at::Tensor& give(at::Tensor& out, const at::Tensor& result);
+
+/// Writes `result` to `self`, which has the shape and the dtype of it. Declines other ones.
+at::Tensor& giveInplace(at::Tensor& self, const at::Tensor& result);
+
+/// Where results go that an operator makes, or that the caller gives: an undefined `out` is made, another one is
+/// resized. Its dtype stays what it is.
+void makeOrResize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
+
+/// The same; another dtype is refused.
+void makeOrShape(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_FORMS_H_
