@@ -24,6 +24,12 @@ Sizes spreadOf(const TensorView& tensor, int position, int count) {
     return last <= position ? Sizes() : Sizes(tensor.shape.data + position, tensor.shape.data + last);
 }
 
+// Whether the library decides on the shape of something that is read.
+bool hasFreeShape(const Parameter* rules, Operands operands) {
+    return std::any_of(rules, rules + operands.count,
+                       [](const Parameter& rule) { return rule.isRead && (rule.free & kFreeShape) != 0; });
+}
+
 Sizes withoutOnes(Sizes sizes) {
     sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
     return sizes;
@@ -93,9 +99,8 @@ void Validation::bindSpread(int i, int16_t name, const Sizes& sizes) {
 
 void Validation::spread(int i, int16_t name, const Sizes& sizes) {
     const auto known = spreads_.find(name);
-    const auto isFree = [&](const Parameter& rule) { return rule.isRead && (rule.free & kFreeShape) != 0; };
     // Where the shape of an operand is free, so is how many dimensions of the result are the variadic ones.
-    if (std::any_of(rules_, rules_ + operands_.count, isFree)) {
+    if (hasFreeShape(rules_, operands_)) {
         return;
     }
     if (known != spreads_.end() && !isAlike(sizes, known->second)) {
@@ -147,6 +152,9 @@ void Validation::listed(int i, const Parameter& rule, const TensorView& tensor) 
         }
         const bool isKnown = entries[k].name >= 0 ? bound(entries[k].name, expected)
                                                   : evaluateInteger(arguments_, entries[k].formula, expected);
+        if (!isKnown && hasFreeShape(rules_, operands_)) {
+            continue;  // it may be of another rank, and then binds no names
+        }
         if (!isKnown) {
             fail(i, "is " + textOfOperand(i) + ", and what dimension " + std::to_string(at) +
                         " must be does not follow from the other arguments");

@@ -1,4 +1,5 @@
 // Cat and Stack: each part is copied, with a cast, into its slice of the result.
+#include <algorithm>
 #include <vector>
 
 #include "diopi_cpu/words.h"
@@ -7,8 +8,7 @@
 using namespace diopi::cpu;
 
 void diopi::kernels::cat(const CatArgs& args) {
-    require_rank(args.out, 1);  // contracts take 0-d for [1] as well
-    const int64_t at = wrap_dim(args.dim, args.out.rank);
+    const int64_t at = wrap_dim(args.dim, std::max<int64_t>(args.out.rank, 1));
     for (const Tensor& part : args.tensors) {
         require_disjoint(args.out, part);
     }
@@ -26,8 +26,7 @@ void diopi::kernels::stack(const StackArgs& args) {
     for (const Tensor& part : args.tensors) {
         require_disjoint(args.out, part);
     }
-    require_rank(args.out, 1);  // contracts take 0-d for [1] as well
-    const int64_t at = wrap_dim(args.dim, args.out.rank);
+    const int64_t at = wrap_dim(args.dim, args.tensors[0].rank + 1);
     for (size_t k = 0; k < args.tensors.size(); ++k) {
         const View slice = selected(args.out, at, static_cast<int64_t>(k));
         copy_elements(slice.tensor(), args.tensors[k]);
