@@ -384,6 +384,28 @@ diopi_configs = {
             ],
         ),
     ),
+    "batch_norm_backward_elemt_3": dict(
+        name=["batch_norm_backward_elemt"],
+        interface=["torch"],
+        tag=["diopiBatchNormBackwardElemt"],
+        dtype=[np.float16, np.float32, np.float64],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["grad_out"], "shape": ((4, 3),)},
+                {"ins": ["input"], "shape": ((4, 3),)},
+                {"ins": ["mean"], "shape": ((3,),)},
+                {"ins": ["invstd"], "shape": ((3,),), "gen_fn": dict(fn="Genfunc.uniform", low=0.5, high=2)},
+                {
+                    "ins": ["sum_dy"],
+                    "shape": ((3,),),
+                    "gen_fn": dict(fn="Genfunc.uniform", low=10000000.0, high=20000000.0),
+                },
+                {"ins": ["sum_dy_xmu"], "shape": ((3,),)},
+                {"ins": ["count"], "shape": ((2,),), "dtype": [np.int32], "value": ([16777216, 1],)},
+            ],
+        ),
+    ),
     "batch_norm_elemt": dict(
         name=["batch_norm_elemt"],
         interface=["torch"],
@@ -2892,8 +2914,8 @@ diopi_configs = {
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((2, 3, 4), (1, 1, 7), (2, 3, 0), (2, 37, 70))},
-                {"ins": ["mat2"], "shape": ((2, 4, 5), (1, 7, 1), (2, 0, 2), (2, 70, 45))},
+                {"ins": ["input"], "shape": ((2, 3, 4), (1, 1, 7), (2, 3, 0), (2, 37, 70), (2, 3, 8200))},
+                {"ins": ["mat2"], "shape": ((2, 4, 5), (1, 7, 1), (2, 0, 2), (2, 70, 45), (2, 8200, 2))},
             ],
         ),
     ),
@@ -2965,8 +2987,16 @@ diopi_configs = {
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4,), (3, 4), (4,), (2, 1, 3, 4), (5, 130))},
-                {"ins": ["other"], "requires_grad": [True], "shape": ((4,), (4,), (2, 4, 3), (5, 4, 2), (130,))},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((4,), (3, 4), (4,), (2, 1, 3, 4), (5, 130), (3, 4, 5)),
+                },
+                {
+                    "ins": ["other"],
+                    "requires_grad": [True],
+                    "shape": ((4,), (4,), (2, 4, 3), (5, 4, 2), (130,), (5, 2)),
+                },
             ],
         ),
     ),
@@ -4607,10 +4637,10 @@ diopi_configs = {
             np.complex64,
             np.complex128,
         ],
-        para=dict(dim=[(0,), (1, -1), (), (1,)]),
+        para=dict(dim=[(0,), (1, -1), (), (1,), (1,), (0, 2)]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "shape": ((3, 4), (2, 3, 4), (2, 3), (2, 0))}],
+            args=[{"ins": ["input"], "shape": ((3, 4), (2, 3, 4), (2, 3), (2, 0), (70, 33), (3, 70, 5))}],
         ),
     ),
     "sum_2": dict(
@@ -6898,6 +6928,24 @@ diopi_configs = {
             ],
         ),
     ),
+    "one_hot_3": dict(
+        name=["one_hot"],
+        interface=["torch.nn.functional"],
+        tag=["diopiOneHot"],
+        dtype=[np.int32, np.int64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(num_classes=[-1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((2, 1),)},
+                {"ins": ["input"], "shape": ((2,),), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
+            ],
+        ),
+    ),
     "where": dict(
         name=["where"],
         interface=["torch"],
@@ -7348,17 +7396,18 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(dim=[None, 1, 0], keepdim=[False, False, False]),
+        para=dict(dim=[None, 1, 0, 1], keepdim=[False, False, False, False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["input"],
-                    "shape": ((2, 3), (8, 67), (67, 8)),
+                    "shape": ((2, 3), (8, 67), (67, 8), (70, 33)),
                     "value": (
                         [[1, 3, 2], [3, 0, 3]],
                         ((np.arange(8)[:, None] * 66 // 7 == np.arange(67)) * 100).reshape((8, 67)).tolist(),
                         ((np.arange(67)[:, None] * 7 // 66 == np.arange(8)) * 100).reshape((67, 8)).tolist(),
+                        ((np.arange(70)[:, None] * 32 // 69 == np.arange(33)) * 100).reshape((70, 33)).tolist(),
                     ),
                 },
             ],
@@ -8504,8 +8553,11 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(dims=[(2, 0, 1), (0, -1, 1, 2), ()]),
-        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3, 4), (2, 3, 4, 5), ())}]),
+        para=dict(dims=[(2, 0, 1), (0, -1, 1, 2), (), (2, 1, 0), (2, 1, 0)]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((2, 3, 4), (2, 3, 4, 5), (), (3, 16, 16), (16, 3, 32))}],
+        ),
     ),
     "pad": dict(
         name=["pad"],
@@ -9794,6 +9846,18 @@ diopi_configs = {
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[{"ins": ["inout"], "shape": ((64, 64),), "dtype": [np.float32]}],
+        ),
+    ),
+    "random_inp_5": dict(
+        name=["random_inp"],
+        interface=["CustomizedTest"],
+        tag=["diopiRandomInp"],
+        dtype=[np.float16],
+        no_output_ref=True,
+        para={"from": [0]},
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["inout"], "shape": ((64, 64),), "dtype": [np.float16]}],
         ),
     ),
     "uniform_inp": dict(
@@ -11821,14 +11885,18 @@ diopi_configs = {
         tag=["diopiScaledMaskedSoftmax"],
         dtype=[np.float16, np.float32],
         requires_backward=[0],
-        para=dict(scale=[0.5, 0.5, 0.5], fixed_triu_mask=[False, False, False]),
+        para=dict(scale=[0.5, 0.5, 0.5, 1.0], fixed_triu_mask=[False, False, False, False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 2, 3, 4), (2, 2, 3, 4), (2, 2, 3, 4))},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((2, 2, 3, 4), (2, 2, 3, 4), (2, 2, 3, 4), (1, 2, 3, 0)),
+                },
                 {
                     "ins": ["mask"],
-                    "shape": ((2, 1, 3, 4), (2, 2, 3, 4), (2, 1, 4)),
+                    "shape": ((2, 1, 3, 4), (2, 2, 3, 4), (2, 1, 4), (1, 1, 3, 0)),
                     "dtype": [np.bool_],
                     "gen_fn": "Genfunc.mask",
                 },

@@ -19,7 +19,7 @@ from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
 from diopigen.contract.dtypes import kind
-from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, TensorRecipe
 
 _STRANGE = ("complex64", "bool", "float64", "int8", "float32", "int64", "uint16")
@@ -223,6 +223,26 @@ class _Maker:
                 clash = replace(one, shape=(*one.shape, 3), values=0 if param.is_read else one.values)
                 about = f"a member of '{param.name}' does not have the shape of the rule"
                 yield self._case(f"shape{place}", param, about, {param.name: _exchanged(value, place, clash)})
+
+        yield from self._unlike_members()
+
+    def _unlike_members(self) -> Iterator[Case]:
+        """A last member of tensors that are joined which is larger than the others in a dimension that must agree."""
+        joined = {p.shape.formula.text for p, _ in self._operands() if isinstance(p.shape, ShapeRule)}
+        for param in self.function.params:
+            value = self.arguments.get(param.name)
+            if not isinstance(value, tuple) or len(value) < 2 or not isinstance(value[-1], Operand):
+                continue
+            shape = value[-1].shape
+            concat, stack = f"concat({param.name}, dim)" in joined, f"stack({param.name}, dim)" in joined
+            dim = self.arguments.get("dim")
+            free = dim % len(shape) if concat and isinstance(dim, int) else -1
+            place = next((d for d in range(len(shape)) if d != free), None)
+            if (concat or stack) and place is not None:
+                larger = tuple(size + (d == place) for d, size in enumerate(shape))
+                unlike = (*value[:-1], replace(value[-1], shape=larger, values=0))
+                about = f"the members of '{param.name}' differ in a dimension that must agree"
+                yield self._case("unlike", param, about, {param.name: unlike})
 
     def _no_broadcast(self) -> Iterator[Case]:
         output = next((p for p, _ in self._operands() if p.is_written and shape_rule(p) == "broadcast"), None)

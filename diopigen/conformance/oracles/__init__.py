@@ -60,6 +60,8 @@ class Allocated:
 
     expected: Expected | Property
     dtype: str
+    order: tuple[int, ...] | None = None
+    """Its dimensions from the outermost in memory to the innermost, without gaps; None where the operator chooses."""
 
 
 Answer = Mapping[str, Union[Expected, Property, Allocated, Sequence["Expected | None"], int, float, bool, None]]

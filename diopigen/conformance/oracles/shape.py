@@ -131,7 +131,11 @@ def _mesh_grid(call: Call) -> Answer:
 
 @oracle("Contiguous")
 def _contiguous(call: Call) -> Answer:
-    return {"out": Allocated(Expected(call.wide("input")), call.dtype("input"))}
+    found = call.wide("input")
+    order = list(range(found.ndim))
+    if call["memoryFormat"] != "Contiguous":
+        order.append(order.pop(1))
+    return {"out": Allocated(Expected(found), call.dtype("input"), tuple(order))}
 
 
 @oracle("RotaryEmbedding")

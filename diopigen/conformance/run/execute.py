@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,11 +167,14 @@ class Executor:
             message = "the call succeeds without setting the tensor"
             return [Fault("missing output", param.name, message, "a tensor", "null")]
         stored, dtype, strides = self.arena.fetch(handle)
-        del strides  # the operator chooses them
         assert isinstance(wanted, Allocated), f"the oracle of {function.operator} names the dtype of '{param.name}'"
         is_free = "dtype" in param.free and category(dtype) == category(wanted.dtype)
         if dtype != wanted.dtype and not is_free:
             return [Fault("dtype", param.name, "wrong dtype", wanted.dtype, dtype)]
+        if wanted.order is not None and len(wanted.order) == stored.ndim and stored.size:
+            dense = _dense(stored.shape, wanted.order)
+            if any(size > 1 and one != two for size, one, two in zip(stored.shape, strides, dense, strict=True)):
+                return [Fault("strides", param.name, "wrong memory format", str(list(dense)), str(list(strides)))]
         return self._compared(function, param.name, stored, dtype, wanted.expected)
 
     def _property_faults(self, name: str, block: Block, expected: Property, ready: Prepared) -> list[Fault]:
@@ -224,6 +227,16 @@ class Executor:
                 message = f"the next call gives the same numbers{moved}"
                 faults.append(Fault("reproducibility", param.name, message))
         return faults
+
+
+def _dense(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """Strides without gaps, in elements, of dimensions that are in memory in an order from the outermost."""
+    strides = [1] * len(shape)
+    step = 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
 
 
 def _address(block: Block) -> int:

@@ -8,12 +8,7 @@
 namespace diopi::cpu {
 
 void Elementwise::refuse_zero(int k, const char* message) const {
-    const Input& input = inputs_[k];
-    if (input.tensor == nullptr) {
-        require(input.number.is_real ? input.number.real != 0 : input.number.integer != 0, message);
-        return;
-    }
-    const Tensor& tensor = *input.tensor;
+    const Tensor& tensor = *inputs_[k].tensor;
     if (tensor.numel == 0) {
         return;
     }

@@ -8,6 +8,7 @@ namespace diopi::cpu {
 
 View::View(const Tensor& base, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset)
     : shape_(std::move(shape)), strides_(std::move(strides)), tensor_(base) {
+    require(strides_.size() == shape_.size(), "this library has a view with too few strides or too many");
     tensor_.data = base.data == nullptr ? nullptr : static_cast<char*>(base.data) + offset * size_of(base.dtype);
     tensor_.shape = shape_.data();
     tensor_.strides = strides_.data();

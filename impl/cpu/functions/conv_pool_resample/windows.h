@@ -38,9 +38,13 @@ inline Triple entries(const char* name, diopiSize_t list, int space, int64_t mis
 // The same for the size of a window, whose elements are counted as well.
 inline Triple kernel_entries(const char* name, diopiSize_t list, int space) {
     const Triple kernel = entries(name, list, space, 1);
-    if (kernel[0] > kLargestEntry / kernel[1] || kernel[0] * kernel[1] > kLargestEntry / kernel[2]) {
-        fail(std::string("parameter '") + name + "': this library takes windows of up to " +
-             std::to_string(kLargestEntry) + " elements");
+    int64_t elements = 1;
+    for (const int64_t entry : kernel) {
+        if (elements > kLargestEntry / entry) {
+            fail(std::string("parameter '") + name + "': this library takes windows of up to " +
+                 std::to_string(kLargestEntry) + " elements");
+        }
+        elements *= entry;
     }
     return kernel;
 }

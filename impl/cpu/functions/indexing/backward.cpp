@@ -7,7 +7,7 @@
 using namespace diopi::cpu;
 
 void diopi::kernels::index_select_backward(const IndexSelectBackwardArgs& args) {
-    require_rank(args.index, 1, 1);
+    require_rank(args.index, 1);
     require_disjoint(args.grad_input, args.grad);
     require_disjoint(args.grad_input, args.index);
     const Around place = around(args.grad_input, args.dim);

@@ -98,9 +98,9 @@ struct MomentsFold {
                 State own;
                 own.count = static_cast<double>(length);
                 own.origin = cast<A>(block[0]);
-                detail::fold_rows(Total<S, A>{own.origin}, &own.mean, 1, 0, block, length);
+                detail::fold_row(Total<S, A>{own.origin}, own.mean, block, length);
                 own.mean = own.mean / A(own.count);
-                detail::fold_rows(Distances<S, A>{own.origin, own.mean}, &own.squares, 1, 0, block, length);
+                detail::fold_row(Distances<S, A>{own.origin, own.mean}, own.squares, block, length);
                 out[r] = joined(out[r], own);
             }
         }

@@ -30,7 +30,10 @@ void diopi::kernels::unfold(const UnfoldArgs& args) {
     const Windows windows(args.input, args.dim, args.size, args.step);
     require_shape(args.out, windows.shape);
     std::vector<int64_t> strides(args.input.strides, args.input.strides + args.input.rank);
-    strides.push_back(strides.empty() ? 1 : strides[static_cast<size_t>(windows.at)]);
+    if (!strides.empty()) {
+        strides.push_back(strides[static_cast<size_t>(windows.at)]);
+    }
+    strides.resize(windows.shape.size());  // the window over a 0-d tensor has one element at most
     if (args.input.rank > 0 && windows.count > 1) {
         strides[static_cast<size_t>(windows.at)] *= args.step;
     }

@@ -71,6 +71,12 @@ DIOPI_CPU_CLONES void fold_rows(const Op op, State* out, int64_t results, int64_
     }
 }
 
+// The same for one result.
+template <typename Op, typename State, typename S>
+void fold_row(const Op op, State& out, const S* data, int64_t count) {
+    fold_rows(op, &out, 1, 0, data, count);
+}
+
 template <typename Op, typename State, typename S>
 DIOPI_CPU_CLONES void fold_columns(const Op op, State* __restrict out, int64_t width, const S* __restrict data,
                                    int64_t step, int64_t count) {
