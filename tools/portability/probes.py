@@ -33,7 +33,9 @@ def numpy_has_avx2() -> bool:
     import numpy as np
 
     core = np._core if hasattr(np, "_core") else np.core
-    return bool(core._multiarray_umath.__cpu_features__["AVX2"])
+    features = core._multiarray_umath.__cpu_features__
+    # Since NumPy 2.4 loops are chosen by groups of features; a group is turned off, its features are still listed.
+    return bool(features.get("X86_V3", features["AVX2"]))
 
 
 def libm_is_fused() -> bool:
