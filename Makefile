@@ -121,6 +121,7 @@ nightly: $(VENV)/torch
 	@$(MAKE) --no-print-directory conformance variants cuda
 
 lint: $(VENV)/ready
+	@! git grep -nE '^(<{7}|>{7}) '
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python tools/check_format.py

@@ -23,12 +23,12 @@ bool isModest(const Sizes& values) {
 }
 
 // One value for each window dimension: a single one is repeated, none stands for the fallback.
-bool each(const Sizes& values, size_t count, Sizes& result, const Sizes& fallback = {}) {
+bool each(const Sizes& values, size_t count, Sizes& result, const Sizes& fallback = {}, bool isDivisor = false) {
     result = values.empty() ? fallback : values;
     if (result.size() == 1) {
         result.assign(count, result[0]);
     }
-    return result.size() == count && isModest(result);
+    return result.size() == count && (isDivisor || isModest(result));
 }
 
 }  // namespace
@@ -143,7 +143,8 @@ bool conv(const Sizes& shape, const Sizes& weight, const Sizes& stride, const Si
     Sizes steps;
     Sizes pads;
     Sizes spreads;
-    if (!each(stride, count, steps) || !each(padding, count, pads) || !each(dilation, count, spreads)) {
+    if (!each(stride, count, steps, {}, /*isDivisor=*/true) || !each(padding, count, pads) ||
+        !each(dilation, count, spreads)) {
         return false;
     }
     Sizes found(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(count) - 1);

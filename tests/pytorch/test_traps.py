@@ -3,6 +3,7 @@ ends."""
 
 from __future__ import annotations
 
+import copy
 import threading
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,7 @@ def same_on_both(layer: nn.Module, inputs: torch.Tensor, device: torch.device) -
     """Values and gradients of a layer, on the device and on the CPU."""
     results = []
     for place in (torch.device("cpu"), device):
-        there = layer.to(place)
-        layer.zero_grad()
+        there = copy.deepcopy(layer).to(place)  # parameters and their gradients move in place
         given = inputs.detach().to(place, copy=True).requires_grad_()
         output = there(given)
         output = output[0] if isinstance(output, tuple) else output
