@@ -53,6 +53,8 @@ def _check_default(function: Function, param: Parameter, error: Report) -> None:
     if param.default is None or param.default.value is None:
         return
     value: Any = param.default.value
+    if any(isinstance(entry, str) for entry in (value if isinstance(value, list | tuple) else (value,))):
+        return  # a name is in no range of numbers; whether the parameter may have one is a rule of its own
     described: Described = Scalar(value, "float64") if param.type == "scalar" else value
     arguments = Arguments(function, {other.name: None for other in function.params} | {param.name: described})
     for constraint in function.constraints:
