@@ -46,7 +46,9 @@ template <typename T>
 DIOPI_CPU_CLONES void take_larger(const T* from, int64_t step, int64_t count, int64_t place, T* best, int64_t* places) {
     const auto take = [&](int64_t i, int64_t at) {
         const T value = from[at];
-        const bool is_taken = (places[i] < 0) | (value > best[i]) | isnan(value);
+        // Bits rather than branches, so that the loop becomes vectors.
+        const int reasons = int{places[i] < 0} | int{value > best[i]} | int{isnan(value)};
+        const bool is_taken = reasons != 0;
         best[i] = is_taken ? value : best[i];
         places[i] = is_taken ? place + at : places[i];
     };
