@@ -18,6 +18,7 @@ from diopigen.emit.adaptor.rules import RuleTable
 from diopigen.emit.adaptor.shim import declaration, shim
 from diopigen.emit.c_text import COLUMNS
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.model import Function, Interface
 
@@ -137,6 +138,5 @@ def _file(path: str, template: str, values: Mapping[str, Any], sources: Sequence
 
 
 def _sources(interface: Interface, functions: Sequence[Function], config: str) -> tuple[str, ...]:
-    """The configuration, then the spec files of the functions, in the order of the interface."""
-    own = {interface.file_of[function.name] for function in functions if function.name in interface.file_of}
-    return (config, *(file for file in interface.files if file in own))
+    """The configuration, then the spec files of the functions."""
+    return (config, *spec_files(interface, functions))

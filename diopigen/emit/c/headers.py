@@ -7,6 +7,7 @@ from pathlib import Path
 from diopigen.emit.c_text import call_lines, declarator, doc_comment
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.prose import constraint_text, direction_tag, param_text
+from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function, opaque_structs
 from diopigen.ir.model import Function, Header, Interface, StructType
@@ -88,7 +89,7 @@ def _header_file(interface: Interface, header: Header, templates: Path) -> Plann
     values = {
         "header": header,
         "guard": guard,
-        "sources": _sources(interface, header),
+        "sources": spec_files(interface, header.functions),
         "interface": interface if is_types else None,
         "opaque": list(opaque_structs(interface)) if is_types else [],
         "handles": [
@@ -103,14 +104,13 @@ def _header_file(interface: Interface, header: Header, templates: Path) -> Plann
     }
     template = "c/header.h.j2"
     content = render(templates, template, values)
-    inputs = (*_sources(interface, header), "specs/headers.yaml", "specs/types.yaml", f"templates/{template}")
+    inputs = (
+        *spec_files(interface, header.functions),
+        "specs/headers.yaml",
+        "specs/types.yaml",
+        f"templates/{template}",
+    )
     return PlannedFile(f"include/diopi/{header.file}", content, inputs, TARGET)
-
-
-def _sources(interface: Interface, header: Header) -> tuple[str, ...]:
-    """The spec files that a header's functions come from."""
-    own = {interface.file_of[function.name] for function in header.functions if function.name in interface.file_of}
-    return tuple(file for file in interface.files if file in own)
 
 
 def emit(interface: Interface, templates: Path) -> Plan:

@@ -13,6 +13,7 @@ from pathlib import Path
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.emit.operands import is_operator
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.model import (
     Constraint,
@@ -241,10 +242,9 @@ def emit(interface: Interface, templates: Path) -> Plan:
         "integers": list(_rows(tables.integers)),
         "dtypes": interface.dtypes,
     }
-    sources = sorted({interface.file_of[f.name] for f in functions if f.name in interface.file_of})
     files = []
     for name in ("contracts.h", "contracts.cpp"):
         template = f"contract/{name}.j2"
-        inputs = (*sources, "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
+        inputs = (*spec_files(interface, functions), "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
         files.append(PlannedFile(f"contract/{name}", render(templates, template, values), inputs, TARGET))
     return Plan(tuple(files))

@@ -21,6 +21,7 @@ from diopigen.emit.cpu.call import INDENT, Body
 from diopigen.emit.cpu.kernels import Group, groups, parameters
 from diopigen.emit.entry.functions import arguments_name, kernel_name
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.model import Function, Interface
 from diopigen.spec.expression import Name, to_text
@@ -229,7 +230,7 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
     files = []
     for family, found in families.items():
         functions = [function for group, _ in found for function in group.functions]
-        sources = {interface.file_of[f.name] for f in functions if f.name in interface.file_of}
+        sources = spec_files(interface, functions)
         short = family.removeprefix("elementwise_")
         library = ["dense.h"] if any(loop.copied for _, loop in found) else []
         includes = [f"diopi_{form.target}/elementwise.h", *(f"diopi_cpu/{name}" for name in library)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diopigen.emit.c_text import COLUMNS, call_lines, wrapped
+from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.operands import definition_parameters, is_operator, operand
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import by_family, family_values, spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.model import Function, Interface
 
@@ -55,31 +56,23 @@ def _call(head: str, items: list[str], depth: int) -> list[str]:
 def emit(interface: Interface, templates: Path) -> Plan:
     """`dispatch/<family>.cpp`, and the table of operators in `dispatch/entries.cpp`."""
     functions = [function for function in interface.functions if is_operator(function)]
-    families: dict[str, list[Function]] = {}
-    for function in functions:
-        families.setdefault(function.family, []).append(function)
-    files = [_family_file(interface, family, found, templates) for family, found in families.items()]
+    files = [_family_file(interface, family, found, templates) for family, found in by_family(functions).items()]
     error = interface.enum("diopiError_t")
     values = {
         "functions": functions,
         "statuses": [value.name for value in error.values] if error is not None else [],
     }
-    sources = tuple(sorted({interface.file_of[f.name] for f in functions if f.name in interface.file_of}))
     template = "dispatch/entries.cpp.j2"
-    inputs = (*sources, "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
+    inputs = (*spec_files(interface, functions), "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
     files.append(PlannedFile("dispatch/entries.cpp", render(templates, template, values), inputs, TARGET))
     return Plan(tuple(files))
 
 
 def _family_file(interface: Interface, family: str, functions: list[Function], templates: Path) -> PlannedFile:
     template = "dispatch/functions.cpp.j2"
-    sources = sorted({interface.file_of[f.name] for f in functions if f.name in interface.file_of})
-    headers = {function.header for function in functions}
     values = {
-        "family": family,
-        "sources": wrapped(", ".join(sources) + ".", "// ", "// "),
-        "headers": [header.file for header in interface.headers if header.file in headers],
+        **family_values(interface, family, functions),
         "functions": [function_text(function) for function in functions],
     }
-    inputs = (*sources, "specs/types.yaml", f"templates/{template}")
+    inputs = (*spec_files(interface, functions), "specs/types.yaml", f"templates/{template}")
     return PlannedFile(f"dispatch/{family}.cpp", render(templates, template, values), inputs, TARGET)

@@ -17,6 +17,7 @@ from diopigen.emit.cpp_expression import Backend, Constant, ElementPrinter, Host
 from diopigen.emit.cpp_lines import Statement, fit
 from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import header_files, spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Parameter, ShapeRule
@@ -70,15 +71,13 @@ def emit_elementwise(
 ) -> Plan:
     """`kernels.cpp` with the given functions, which are among the `expressible` ones, in `impl::VENDOR`."""
     chosen = list(functions)
-    headers = {function.header for function in chosen}
     values = {
         "vendor": vendor,
         "command": command,
-        "headers": [header.file for header in interface.headers if header.file in headers],
+        "headers": header_files(interface, chosen),
         "kernels": [_kernel(function) for function in chosen],
     }
-    sources = sorted({interface.file_of[f.name] for f in chosen if f.name in interface.file_of})
-    inputs = (*sources, "specs/types.yaml", f"templates/{TEMPLATE}")
+    inputs = (*spec_files(interface, chosen), "specs/types.yaml", f"templates/{TEMPLATE}")
     return Plan((PlannedFile("kernels.cpp", render(templates, TEMPLATE, values), inputs, "vendor"),))
 
 

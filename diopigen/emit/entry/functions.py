@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.emit.c_text import COLUMNS, braced_call_lines, call_lines, declarator, wrapped
+from diopigen.emit.c_text import COLUMNS, braced_call_lines, call_lines, declarator
 from diopigen.emit.operands import definition_parameters, is_operator, operand
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import by_family, family_values, spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_type
 from diopigen.ir.model import Function, Interface, Parameter
@@ -116,22 +117,15 @@ def _kernel_call(function: Function, kernel: str) -> list[str]:
 
 def emit(interface: Interface, templates: Path) -> Plan:
     """`entry/<family>.h` with the arguments of kernels, `entry/<family>.cpp` with the functions that call them."""
-    families: dict[str, list[Function]] = {}
-    for function in filter(is_operator, interface.functions):
-        families.setdefault(function.family, []).append(function)
     files = []
-    for family, functions in families.items():
-        sources = sorted({interface.file_of[f.name] for f in functions if f.name in interface.file_of})
-        headers = {function.header for function in functions}
+    for family, functions in by_family(filter(is_operator, interface.functions)).items():
         values = {
-            "family": family,
-            "sources": wrapped(", ".join(sources) + ".", "// ", "// "),
-            "headers": [header.file for header in interface.headers if header.file in headers],
+            **family_values(interface, family, functions),
             "functions": [function_text(function) for function in functions],
             "arguments": [arguments_text(function) for function in functions],
         }
         for suffix in ("h", "cpp"):
             template = f"entry/functions.{suffix}.j2"
-            inputs = (*sources, "specs/types.yaml", f"templates/{template}")
+            inputs = (*spec_files(interface, functions), "specs/types.yaml", f"templates/{template}")
             files.append(PlannedFile(f"entry/{family}.{suffix}", render(templates, template, values), inputs, TARGET))
     return Plan(tuple(files))

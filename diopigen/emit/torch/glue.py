@@ -13,6 +13,7 @@ from pathlib import Path
 from diopigen.diagnostics import Diagnostic, Failure, Severity, Span, did_you_mean
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.emit.torch.binding import Unbound
 from diopigen.emit.torch.forms import (
@@ -184,7 +185,7 @@ def _declarations(interface: Interface, whole: Sequence[Kernel], fillers: Sequen
 
 
 def _sources(interface: Interface) -> tuple[str, ...]:
-    named = {interface.file_of[f.name] for f in interface.functions if f.aten and f.name in interface.file_of}
+    named = spec_files(interface, (function for function in interface.functions if function.aten))
     extra = [name for name in interface.files if name.startswith("specs/aten/") or name == "specs/torch.yaml"]
     return (*sorted({*named, *extra}), "specs/types.yaml")
 
