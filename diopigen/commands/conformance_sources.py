@@ -15,7 +15,7 @@ from diopigen.console import Session
 @click.option("--root", default=".", metavar="DIR", help="Folder of the project (default: the current one).")
 @click.option("--project", default="impl/cpu", show_default=True, metavar="DIR", help="What CMake builds.")
 @click.option(
-    "--sources", multiple=True, default=("impl/cpu", "generated/cpu"), show_default=True, metavar="DIR",
+    "--sources", multiple=True, default=("impl/core", "impl/cpu", "generated/cpu"), show_default=True, metavar="DIR",
     help="Folders whose sources may be changed (may be repeated).",
 )  # fmt: skip
 @click.option("--sample", type=click.IntRange(0), default=640, show_default=True, help="Faults to inject; 0 for all.")

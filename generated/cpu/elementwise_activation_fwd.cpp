@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "activation_fwd.h"
-#include "diopi_cpu/elementwise.h"
+#include "diopi_core/elementwise.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 namespace {
 

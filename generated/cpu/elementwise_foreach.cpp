@@ -4,10 +4,12 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cpu/elementwise.h"
+#include "diopi_core/elementwise.h"
 #include "foreach.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 namespace {
 

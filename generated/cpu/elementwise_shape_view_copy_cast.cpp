@@ -4,11 +4,13 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/elementwise.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/elementwise.h"
 #include "shape_view_copy_cast.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 namespace {
 

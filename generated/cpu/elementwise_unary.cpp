@@ -6,9 +6,11 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cpu/elementwise.h"
+#include "diopi_core/elementwise.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/elementwise.h"
 #include "shape_view_copy_cast.h"
 

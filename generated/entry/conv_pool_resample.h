@@ -5,7 +5,7 @@
 #ifndef DIOPIGEN_ENTRY_CONV_POOL_RESAMPLE_H_
 #define DIOPIGEN_ENTRY_CONV_POOL_RESAMPLE_H_
 
-#include "diopi_cpu/entry.h"
+#include "diopi_core/entry.h"
 
 namespace diopi::kernels {
 

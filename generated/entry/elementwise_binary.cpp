@@ -6,9 +6,9 @@
 #include <diopi/functions.h>
 
 #include "contracts.h"
-#include "diopi_cpu/call.h"
+#include "diopi_core/call.h"
 
-using namespace diopi::cpu;
+using namespace diopi::core;
 namespace kernels = diopi::kernels;
 
 DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,

@@ -4,7 +4,7 @@
 #ifndef DIOPIGEN_ENTRY_ELEMENTWISE_TERNARY_H_
 #define DIOPIGEN_ENTRY_ELEMENTWISE_TERNARY_H_
 
-#include "diopi_cpu/entry.h"
+#include "diopi_core/entry.h"
 
 namespace diopi::kernels {
 

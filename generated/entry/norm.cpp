@@ -7,9 +7,9 @@
 #include <diopi/functions_ext.h>
 
 #include "contracts.h"
-#include "diopi_cpu/call.h"
+#include "diopi_core/call.h"
 
-using namespace diopi::cpu;
+using namespace diopi::core;
 namespace kernels = diopi::kernels;
 
 DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,

@@ -2,11 +2,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "diopi_cpu/philox.h"
+#include "diopi_core/philox.h"
 
 int main(int, char** words) {
     const auto word = [words](int k) { return std::strtoull(words[k], nullptr, 0); };
-    for (const uint32_t found : diopi::cpu::philox(word(1), word(2), word(3))) {
+    for (const uint32_t found : diopi::core::philox(word(1), word(2), word(3))) {
         std::printf("%u\n", found);
     }
 }

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "diopi_cpu/threads.h"
+#include "diopi_core/threads.h"
 
-using diopi::cpu::parallel_for;
+using diopi::core::parallel_for;
 
 namespace {
 
@@ -42,7 +42,7 @@ void cover(int64_t total, int64_t grain) {
     for (const int count : counts) {
         expect(count == 1, "an element was missed or met twice");
     }
-    const int64_t most = std::max<int64_t>(1, std::min<int64_t>(diopi::cpu::thread_count(), total / grain));
+    const int64_t most = std::max<int64_t>(1, std::min<int64_t>(diopi::core::thread_count(), total / grain));
     expect(parts == (total == 0 ? 0 : most), "not as many parts as there should be");
 }
 
@@ -115,7 +115,7 @@ void fork_and_run() {
     if (child == 0) {
         std::atomic<int64_t> sum{0};
         parallel_for(100000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
-        { const diopi::cpu::PoolForOthers pool; }
+        { const diopi::core::PoolForOthers pool; }
         _exit(sum == 100000 ? 0 : 1);
     }
     int status = 0;
@@ -137,8 +137,8 @@ int main() {
     nest();
     raise();
     {
-        const diopi::cpu::PoolForOthers pool;
-        const diopi::cpu::PoolForOthers inner;
+        const diopi::core::PoolForOthers pool;
+        const diopi::core::PoolForOthers inner;
         const std::thread::id outer = std::this_thread::get_id();
         parallel_for(64, 1, [&](int64_t, int64_t) {
             expect(std::this_thread::get_id() == outer, "a part ran in a pool that was given away");

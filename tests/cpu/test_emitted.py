@@ -31,7 +31,8 @@ def test_every_kernel_is_emitted_or_listed_with_a_reason(
 
 
 @pytest.mark.parametrize(
-    "folder", ["generated/cpu", "generated/entry", "impl/cpu/src", "impl/cpu/include", "impl/cpu/functions"]
+    "folder",
+    ["generated/cpu", "generated/entry", "impl/core", "impl/cpu/src", "impl/cpu/include", "impl/cpu/functions"],
 )
 def test_c_plus_plus_is_formatted(generated: Path, folder: str) -> None:
     root = generated / folder.removeprefix("generated/") if folder.startswith("generated/") else ROOT / folder

@@ -6,14 +6,14 @@
 
 using diopi::cuda::Group;
 
-void diopi::cpu::fail(std::string message, diopiError_t) {
+void diopi::core::fail(std::string message, diopiError_t) {
     std::puts(message.c_str());
     std::abort();
 }
 
 void diopi::cuda::check(cudaError_t status, const char* what) {
     if (status != cudaSuccess) {
-        cpu::fail(what, diopiErrorOccurred);
+        core::fail(what, diopiErrorOccurred);
     }
 }
 

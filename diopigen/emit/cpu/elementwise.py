@@ -43,6 +43,8 @@ class Form:
     target: str
     suffix: str
     """Of the emitted files."""
+    header: str
+    """What declares the calls of loops."""
     backend: Backend
     source: str
     """What a loop is called with."""
@@ -61,6 +63,7 @@ class Form:
 FORM = Form(
     TARGET,
     ".cpp",
+    "diopi_core/elementwise.h",
     CPU,
     "block",
     "const {type}* {name} = block.input<{type}>({k});",
@@ -233,7 +236,7 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
         sources = spec_files(interface, functions)
         short = family.removeprefix("elementwise_")
         library = ["dense.h"] if any(loop.copied for _, loop in found) else []
-        includes = [f"diopi_{form.target}/elementwise.h", *(f"diopi_cpu/{name}" for name in library)]
+        includes = [form.header, *(f"diopi_core/{name}" for name in library)]
         is_main = family != short and form.suffix == ".cpp"  # the file is named as the header
         values = {
             "family": family,

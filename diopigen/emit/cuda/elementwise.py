@@ -14,6 +14,7 @@ TARGET = "cuda"
 FORM = Form(
     TARGET,
     ".cu",
+    "diopi_cuda/elementwise.h",
     CUDA,
     "item",
     "const auto {name} = item.input<{type}>({k});",

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "diopi_cpu/clones.h"
+#include "diopi_core/clones.h"
 
 namespace diopi::cpu {
 namespace {

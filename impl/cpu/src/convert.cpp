@@ -2,12 +2,14 @@
 #include <array>
 #include <cstring>
 
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/clones.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/strided.h"
 #include "diopi_cpu/half_convert.h"
-#include "diopi_cpu/strided.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -49,4 +51,4 @@ void convert(Dtype from_dtype, const void* from, Dtype to_dtype, void* to, int64
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -3,13 +3,15 @@
 #include <cstring>
 #include <new>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/strided.h"
+#include "diopi_core/threads.h"
+#include "diopi_core/words.h"
 #include "diopi_cpu/stream.h"
-#include "diopi_cpu/strided.h"
-#include "diopi_cpu/threads.h"
-#include "diopi_cpu/words.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -76,4 +78,4 @@ void fill(const Tensor& to, const Number& value) {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

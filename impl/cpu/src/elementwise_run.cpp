@@ -5,12 +5,14 @@
 #include <new>
 #include <vector>
 
-#include "diopi_cpu/elementwise.h"
+#include "diopi_core/elementwise.h"
+#include "diopi_core/strided.h"
+#include "diopi_core/threads.h"
 #include "diopi_cpu/stream.h"
-#include "diopi_cpu/strided.h"
-#include "diopi_cpu/threads.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -334,4 +336,4 @@ void Elementwise::run(const Loops& loops) const {
     parallel_for(result.numel, kGrain, [&](int64_t begin, int64_t end) { walk.part(begin, end); });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "diopi_cpu/clones.h"
-#include "diopi_cpu/threads.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/threads.h"
 
 namespace diopi::cpu {
 

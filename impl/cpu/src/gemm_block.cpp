@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "diopi_cpu/clones.h"
-#include "diopi_cpu/gemm.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/gemm.h"
 #include "onednn.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -127,4 +129,4 @@ void gemm_block(const ProductSize& size, double alpha, const Matrix<double>& a, 
     own_block(size, alpha, a, b, beta, c, step);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

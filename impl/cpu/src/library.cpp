@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "diopi_core/error.h"
 #include "diopi_cpu/capability.h"
-#include "diopi_cpu/error.h"
 
 #if defined(DIOPI_CPU_ONEDNN)
 #include <dnnl.h>
@@ -44,9 +44,9 @@ DIOPI_API const char* diopiGetImplVersion(void) {
     static const std::string text = version();
     return text.c_str();
 }
-DIOPI_API const char* diopiGetLastErrorString(void) { return diopi::cpu::last_error_text(); }
+DIOPI_API const char* diopiGetLastErrorString(void) { return diopi::core::last_error_text(); }
 
-void diopi::cpu::begin_call(const char*, diopiContextHandle_t) {}
+void diopi::core::begin_call(const char*, diopiContextHandle_t) {}
 
 int32_t initLibrary(void) {
     diopi::cpu::report_capability();

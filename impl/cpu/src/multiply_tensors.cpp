@@ -1,11 +1,13 @@
 // Products of tensors: which of them are multiplied where they lie, and which as copies.
 #include <optional>
 
+#include "diopi_core/gemm.h"
 #include "diopi_cpu/finite.h"
-#include "diopi_cpu/gemm.h"
 #include "onednn.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -222,4 +224,4 @@ void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Numbe
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -3,9 +3,11 @@
 #ifndef DIOPI_CPU_ONEDNN_H_
 #define DIOPI_CPU_ONEDNN_H_
 
-#include "diopi_cpu/gemm.h"
+#include "diopi_core/gemm.h"
 
 namespace diopi::cpu::onednn {
+
+using namespace core;
 
 // gemm_block for float: in this thread alone.
 bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,

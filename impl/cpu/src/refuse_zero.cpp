@@ -2,10 +2,10 @@
 #include <cstring>
 #include <vector>
 
-#include "diopi_cpu/elementwise.h"
-#include "diopi_cpu/strided.h"
+#include "diopi_core/elementwise.h"
+#include "diopi_core/strided.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void Elementwise::refuse_zero(int k, const char* message) const {
     const Tensor& tensor = *inputs_[k].tensor;
@@ -23,4 +23,4 @@ void Elementwise::refuse_zero(int k, const char* message) const {
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

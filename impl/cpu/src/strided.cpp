@@ -1,10 +1,10 @@
-#include "diopi_cpu/strided.h"
+#include "diopi_core/strided.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -206,4 +206,4 @@ void Strided::scatter(int64_t start, int64_t count, const void* from) const {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

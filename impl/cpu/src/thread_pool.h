@@ -3,9 +3,11 @@
 #ifndef DIOPI_CPU_THREAD_POOL_H_
 #define DIOPI_CPU_THREAD_POOL_H_
 
-#include "diopi_cpu/threads.h"
+#include "diopi_core/threads.h"
 
 namespace diopi::cpu::thread_pool {
+
+using namespace core;
 
 // Calls `part(0)` to `part(count - 1)`, each in a thread of its own, this thread among them; `count` is at most
 // thread_count(). One call at a time. `part` does not throw.

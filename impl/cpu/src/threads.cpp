@@ -1,4 +1,4 @@
-#include "diopi_cpu/threads.h"
+#include "diopi_core/threads.h"
 
 #include <pthread.h>
 
@@ -11,7 +11,9 @@
 
 #include "thread_pool.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -137,4 +139,4 @@ PoolForOthers::~PoolForOthers() {
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "blas_plans.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "dnn_descriptions.h"
 #include "linalg_matmul/batches.h"
 

@@ -1,6 +1,6 @@
 // Casts between the dtypes that are often converted, by vectors.
 #include "copies.h"
-#include "diopi_cpu/dtype.h"
+#include "diopi_core/dtype.h"
 
 namespace diopi::cuda {
 

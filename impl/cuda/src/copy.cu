@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "copies.h"
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/elementwise.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/elementwise.h"
+#include "diopi_core/words.h"
 
 namespace diopi::cuda {
 
@@ -85,7 +85,7 @@ void convert_on_host(char* number, Dtype dtype, const Tensor& from) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void copy_elements(const Tensor& to, const Tensor& from) {
     if (to.numel == 0) {
@@ -145,4 +145,4 @@ void Elementwise::refuse_zero(int k, const char* message) const {
     check.conclude();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

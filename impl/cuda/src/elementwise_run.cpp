@@ -3,7 +3,7 @@
 #include <string>
 
 #include "copies.h"
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/elementwise.h"
 
 namespace diopi::cuda {

@@ -1,7 +1,7 @@
 // Copies between operands in which different dimensions are contiguous, as in a transposition: tiles are read along
 // one of them and written along the other, so that both sides are whole stretches of memory.
 #include "copies.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 
 namespace diopi::cuda {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/check.h"
 #include "diopi_cuda/memory.h"
 
@@ -12,7 +12,7 @@ namespace {
 thread_local cudaStream_t current = nullptr;
 }
 
-void cpu::begin_call(const char* operator_name, diopiContextHandle_t ctx) {
+void core::begin_call(const char* operator_name, diopiContextHandle_t ctx) {
     cuda::begin_checks(operator_name);
     diopiStreamHandle_t handle = nullptr;
     const diopiError_t status = diopiGetStream(ctx, &handle);
@@ -49,9 +49,9 @@ void send(void* to, const void* from, size_t bytes) {
 
 // ---- Memory of buffers: in the order of the stream, so that nothing waits. ----
 
-void cpu::Buffer::Free::operator()(char* data) const { cudaFreeAsync(data, current); }
+void core::Buffer::Free::operator()(char* data) const { cudaFreeAsync(data, current); }
 
-void cpu::Buffer::allocate(int64_t bytes) {
+void core::Buffer::allocate(int64_t bytes) {
     void* data = nullptr;
     cuda::check(cuda::allocate(&data, static_cast<size_t>(bytes), current), "allocate a buffer");
     data_.reset(static_cast<char*>(data));

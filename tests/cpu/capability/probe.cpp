@@ -1,8 +1,8 @@
 // A cloned function, also by its address in data, which is bound as the library is.
 #include <cstdint>
 
+#include "diopi_core/clones.h"
 #include "diopi_cpu/capability.h"
-#include "diopi_cpu/clones.h"
 
 extern "C" {
 extern const char __ehdr_start __attribute__((visibility("hidden")));  // the linker's: where the library begins

@@ -1,9 +1,11 @@
 // Softmax along the middle one of three dimensions: along the last one whole rows are taken, along others strips of
 // columns. Sums are kept in double.
-#include "kernels.h"
+#include "activation/kernels.h"
 #include "softmax_rows.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -53,4 +55,4 @@ void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Ten
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diopi_cpu/clones.h"
-#include "diopi_cpu/vector_math.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/vector_math.h"
+#include "diopi_core/words.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // Independent running values, so that sums do not wait for each other and are the same on every machine.
 constexpr int kSoftmaxLanes = 16;

@@ -2,10 +2,10 @@
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_BACKWARD_FROM_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_BACKWARD_FROM_H_
 
-#include "flash_attention.h"
+#include "attention/flash_attention.h"
 #include "tiles.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 template <typename GetNormal>
 void backward_from(const Problem& problem, const Scoring& scoring, const Operands& operands,
@@ -28,6 +28,6 @@ void backward_from(const Problem& problem, const Scoring& scoring, const Operand
     grad_v.store();
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention
 
 #endif  // DIOPI_CPU_FUNCTIONS_ATTENTION_BACKWARD_FROM_H_

@@ -1,13 +1,13 @@
 #include <cmath>
 
-#include "decoding.h"
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
-#include "diopi_cpu/words.h"
-#include "kernels.h"
+#include "attention/decoding.h"
+#include "attention/kernels.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/reduction.h"
+#include "diopi_core/words.h"
 #include "tiles.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 namespace {
 
@@ -113,4 +113,4 @@ void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor
     sums.store();
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

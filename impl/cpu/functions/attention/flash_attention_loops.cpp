@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "backward_from.h"
-#include "diopi_cpu/strided.h"
+#include "diopi_core/strided.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 namespace {
 
@@ -107,4 +107,4 @@ void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, 
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

@@ -1,9 +1,9 @@
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/dense.h"
-#include "kernels.h"
-#include "operands.h"
+#include "attention/kernels.h"
+#include "attention/operands.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/dense.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 void require_positive(const Tensor& numbers, const char* message) {
     const Input<double> values(numbers);
@@ -36,4 +36,4 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

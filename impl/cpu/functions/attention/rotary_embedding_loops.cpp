@@ -1,9 +1,9 @@
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
-#include "diopi_cpu/words.h"
-#include "kernels.h"
+#include "attention/kernels.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/reduction.h"
+#include "diopi_core/words.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 namespace {
 
@@ -74,4 +74,4 @@ void rotate_halves(const Tensor& heads_tensor, const Tensor& cos, const Tensor& 
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

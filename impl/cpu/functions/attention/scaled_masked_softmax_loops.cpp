@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
-#include "kernels.h"
+#include "attention/kernels.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/reduction.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 namespace {
 
@@ -101,4 +101,4 @@ void masked_softmax_gradient(const Tensor& grad_in, const Tensor& grad_out, cons
     results.store();
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

@@ -5,11 +5,11 @@
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_TILES_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_TILES_H_
 
-#include "attention.h"
-#include "diopi_cpu/gemm.h"
+#include "attention/attention.h"
+#include "diopi_core/gemm.h"
 #include "rows.h"
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 constexpr int64_t kTileQueries = 128;
 constexpr int64_t kTileKeys = 256;  // the scores of a tile stay in the second-level cache
@@ -269,6 +269,6 @@ void backward(const Problem& problem, const Scoring& scoring, const T* q, const 
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention
 
 #endif  // DIOPI_CPU_FUNCTIONS_ATTENTION_TILES_H_

@@ -1,12 +1,12 @@
 // Equal: whether two tensors have one shape and equal elements. The loops.
 #include <atomic>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/promotion.h"
-#include "diopi_cpu/threads.h"
-#include "kernels.h"
+#include "comparison_logical/kernels.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/promotion.h"
+#include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
     dispatch_compute<kAny>(promote({input_tensor, other_tensor}), [&](auto sample) {
@@ -26,4 +26,4 @@ void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_t
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,14 +1,16 @@
-#include "convolution.h"
+#include "conv_pool_resample/convolution.h"
 
 #include <algorithm>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/gemm.h"
-#include "diopi_cpu/threads.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/gemm.h"
+#include "diopi_core/threads.h"
 #include "onednn_convolution.h"
 #include "skip_padding.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -199,4 +201,4 @@ void sum_channels(const Tensor& sums, const Tensor& tensor) {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

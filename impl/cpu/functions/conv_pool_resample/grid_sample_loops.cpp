@@ -1,9 +1,9 @@
 #include <vector>
 
-#include "diopi_cpu/threads.h"
-#include "grid_sample.h"
+#include "conv_pool_resample/grid_sample.h"
+#include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -68,4 +68,4 @@ void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,11 +1,11 @@
 // Im2Col and Col2Im. The loops.
 #include <algorithm>
 
-#include "diopi_cpu/dense.h"
-#include "kernels.h"
-#include "unfold.h"
+#include "conv_pool_resample/kernels.h"
+#include "conv_pool_resample/unfold.h"
+#include "diopi_core/dense.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void unfold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sliding& sliding, int64_t channels) {
     dispatch<kFloating | kComplex | kBool>(input_tensor.dtype, [&](auto sample) {
@@ -38,4 +38,4 @@ void fold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sli
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,8 +1,8 @@
 #include "onednn_convolution.h"
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/threads.h"
 #include "diopi_cpu/finite.h"
-#include "diopi_cpu/threads.h"
 
 #ifdef DIOPI_CPU_ONEDNN
 #include <dnnl.hpp>

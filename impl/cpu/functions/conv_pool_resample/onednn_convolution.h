@@ -4,9 +4,11 @@
 #ifndef DIOPI_CPU_ONEDNN_CONVOLUTION_H_
 #define DIOPI_CPU_ONEDNN_CONVOLUTION_H_
 
-#include "convolution.h"
+#include "conv_pool_resample/convolution.h"
 
 namespace diopi::cpu::onednn {
+
+using namespace core;
 
 // As the functions of the same names in convolution.h. `bias` may be null.
 bool respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,

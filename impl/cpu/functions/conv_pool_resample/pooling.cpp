@@ -1,16 +1,18 @@
-#include "pooling.h"
+#include "conv_pool_resample/pooling.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/threads.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
+#include "diopi_core/threads.h"
 #include "window_rows.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -320,4 +322,4 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

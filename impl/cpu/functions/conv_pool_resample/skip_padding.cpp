@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "diopi_cpu/threads.h"
+#include "diopi_core/threads.h"
 
 namespace diopi::cpu {
 

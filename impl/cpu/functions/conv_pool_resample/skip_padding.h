@@ -3,9 +3,11 @@
 #ifndef DIOPI_CPU_SKIP_PADDING_H_
 #define DIOPI_CPU_SKIP_PADDING_H_
 
-#include "convolution.h"
+#include "conv_pool_resample/convolution.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // Computes again, in double and without the padding, the elements of `responses` (of `weights`) that are not finite.
 // All three are row-major. For float and double.

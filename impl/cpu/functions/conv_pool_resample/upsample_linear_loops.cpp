@@ -5,13 +5,13 @@
 #include <cstring>
 #include <vector>
 
-#include "cubic.h"
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/threads.h"
-#include "kernels.h"
-#include "resize.h"
+#include "conv_pool_resample/cubic.h"
+#include "conv_pool_resample/kernels.h"
+#include "conv_pool_resample/resize.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -115,4 +115,4 @@ void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -4,12 +4,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/threads.h"
-#include "kernels.h"
-#include "resize.h"
+#include "conv_pool_resample/kernels.h"
+#include "conv_pool_resample/resize.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -62,4 +62,4 @@ void add_nearest(const Tensor& gradient, const Tensor& grad_out, const Resize& r
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

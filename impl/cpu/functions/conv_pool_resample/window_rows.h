@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "diopi_cpu/clones.h"
-#include "diopi_cpu/math.h"
-#include "pooling.h"
+#include "conv_pool_resample/pooling.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/math.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // Calls `visit(source, first, count)` for every element of the windows of row `row` (of windows[0] * windows[1]), in
 // the order of a window: windows [first, first + count) of the row have the plane's elements source, source + step,

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels.h"
+#include "detection/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t& found) {
     const Input<double> corners(boxes);
@@ -31,4 +31,4 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     return rows;
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

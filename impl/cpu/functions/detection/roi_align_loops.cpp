@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "diopi_cpu/threads.h"
-#include "kernels.h"
+#include "detection/kernels.h"
+#include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -102,4 +102,4 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,9 +1,11 @@
 // ForeachnormScalar: the norm of every tensor of a list, in double. The loops.
 #include "diopi_cpu/chunks.h"
 #include "diopi_cpu/vector_norm.h"
-#include "kernels.h"
+#include "foreach/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order) {
     dispatch_compute<kFloating | kComplex>(vector.dtype, [&](auto sample) {
@@ -21,4 +23,4 @@ void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,9 +1,9 @@
 #include <cstring>
 
-#include "advanced.h"
-#include "positions.h"
+#include "indexing/advanced.h"
+#include "indexing/positions.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -115,4 +115,4 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

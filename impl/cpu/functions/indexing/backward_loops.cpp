@@ -1,8 +1,8 @@
 // Gradients of IndexSelect and Embedding, which add slices up. The loops.
-#include "kernels.h"
-#include "positions.h"
+#include "indexing/kernels.h"
+#include "indexing/positions.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place) {
     dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
@@ -45,4 +45,4 @@ void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Posi
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,7 +1,9 @@
-#include "chosen.h"
+#include "indexing/chosen.h"
 #include "mask.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -96,4 +98,4 @@ void Chosen::put(const Tensor& to, const Tensor& from) const {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

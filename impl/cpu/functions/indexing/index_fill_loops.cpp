@@ -1,8 +1,8 @@
 // IndexFill: slices at given positions set to one value, given as a number or as a 0-d tensor. The loops.
-#include "kernels.h"
-#include "positions.h"
+#include "indexing/kernels.h"
+#include "indexing/positions.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -43,4 +43,4 @@ void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& 
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

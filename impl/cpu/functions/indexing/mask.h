@@ -7,11 +7,13 @@
 #include <numeric>
 #include <vector>
 
-#include "chosen.h"
-#include "diopi_cpu/clones.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/words.h"
+#include "indexing/chosen.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 class Mask {
   public:

@@ -1,6 +1,6 @@
-#include "kernels.h"
+#include "indexing/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 int64_t largest_class(const Tensor& classes) {
     const Input<Int64> numbers(classes);
@@ -30,4 +30,4 @@ void mark_classes(const Tensor& out, const Positions& positions) {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

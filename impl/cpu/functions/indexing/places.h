@@ -4,9 +4,11 @@
 
 #include <vector>
 
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // How the elements of an index tensor are in a row-major target that is at least as large outside of one dimension.
 class Places {

@@ -1,8 +1,8 @@
 #include <atomic>
 
-#include "positions.h"
+#include "indexing/positions.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end) {
     std::atomic<bool> is_wrong{false};
@@ -18,4 +18,4 @@ void check_positions(const Tensor& index, const Input<Int64>& values, int64_t le
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels.h"
+#include "indexing/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -62,4 +62,4 @@ void cut_rows(const Tensor& table, const Positions& positions, double max_norm, 
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

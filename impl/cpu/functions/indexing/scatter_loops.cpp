@@ -1,9 +1,11 @@
 // What Scatter and the gradient of Gather change. Elements along the dimension are taken in rising order by one thread,
 // so that sums do not depend on the number of threads and the last of repeated positions stays.
-#include "kernels.h"
+#include "indexing/kernels.h"
 #include "places.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -68,4 +70,4 @@ void gather_gradient(const Tensor& result, const Tensor& gradient, const Positio
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

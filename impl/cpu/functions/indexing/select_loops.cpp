@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels.h"
+#include "indexing/kernels.h"
 #include "places.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -85,4 +87,4 @@ void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

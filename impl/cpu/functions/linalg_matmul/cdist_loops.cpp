@@ -1,10 +1,12 @@
 #include <cmath>
 
-#include "batches.h"
 #include "diopi_cpu/vector_norm.h"
-#include "kernels.h"
+#include "linalg_matmul/batches.h"
+#include "linalg_matmul/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -89,4 +91,4 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,10 +1,12 @@
 #include <cmath>
 
-#include "batches.h"
-#include "kernels.h"
+#include "linalg_matmul/batches.h"
+#include "linalg_matmul/kernels.h"
 #include "triangular.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -128,4 +130,4 @@ void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

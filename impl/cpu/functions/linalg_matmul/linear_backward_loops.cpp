@@ -1,8 +1,8 @@
 // Gradients of Linear: the leading dimensions of the input count as rows. The loops.
-#include "batches.h"
-#include "kernels.h"
+#include "linalg_matmul/batches.h"
+#include "linalg_matmul/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void sum_rows(const Tensor& sums, const Tensor& tensor) {
     const int64_t columns = sums.numel;
@@ -29,4 +29,4 @@ void sum_rows(const Tensor& sums, const Tensor& tensor) {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,9 +1,9 @@
 #include <cmath>
 
-#include "batches.h"
-#include "kernels.h"
+#include "linalg_matmul/batches.h"
+#include "linalg_matmul/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -100,4 +100,4 @@ void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -6,6 +6,8 @@
 
 namespace diopi::cpu {
 
+using namespace core;
+
 // A triangular matrix over row-major elements, possibly seen transposed; the other triangle is not read.
 template <typename A>
 struct Triangle {

@@ -1,8 +1,10 @@
-#include "batches.h"
-#include "kernels.h"
+#include "linalg_matmul/batches.h"
+#include "linalg_matmul/kernels.h"
 #include "triangular.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -75,4 +77,4 @@ void solve_gradients(const SolveGradients& to, const Tensor& x, const Tensor& b,
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

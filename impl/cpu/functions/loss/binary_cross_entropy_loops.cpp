@@ -1,9 +1,9 @@
 // BCELoss and BCEWithLogits with their gradients. Logits go through softplus, so that nothing overflows and nothing
 // large is taken from something large; logarithms of probabilities are cut off at -100, as PyTorch does. The loops.
-#include "elementwise.h"
-#include "kernels.h"
+#include "loss/elementwise.h"
+#include "loss/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -93,4 +93,4 @@ void logit_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

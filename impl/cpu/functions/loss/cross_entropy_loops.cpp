@@ -3,11 +3,13 @@
 #include <cmath>
 
 #include "../activation/softmax_rows.h"
-#include "classes.h"
-#include "diopi_cpu/reduction.h"
-#include "kernels.h"
+#include "diopi_core/reduction.h"
+#include "loss/classes.h"
+#include "loss/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -179,4 +181,4 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

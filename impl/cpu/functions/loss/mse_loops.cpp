@@ -1,8 +1,8 @@
 // MSELoss and its gradient: sums in double. The loops.
-#include "elementwise.h"
-#include "kernels.h"
+#include "loss/elementwise.h"
+#include "loss/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                 diopiReduction_t reduction) {
@@ -28,4 +28,4 @@ void mse_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor,
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

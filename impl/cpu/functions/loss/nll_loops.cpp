@@ -1,10 +1,10 @@
 // NLLLoss and NLLLossV2 with their gradients: sums in double. The mean divides by the weights of the samples that
 // count. The loops.
-#include "classes.h"
-#include "diopi_cpu/reduction.h"
-#include "kernels.h"
+#include "diopi_core/reduction.h"
+#include "loss/classes.h"
+#include "loss/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void nll_losses(const Tensor& out, const Tensor& total_weight, const Tensor& input, const Tensor& target,
                 const Tensor& weight, const Classes& sizes, diopiReduction_t reduction, int64_t ignored) {
@@ -68,4 +68,4 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

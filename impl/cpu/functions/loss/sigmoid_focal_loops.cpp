@@ -1,9 +1,9 @@
 // SigmoidFocalLoss and its gradient (Lin et al., 2017): cross entropy times the probability of the wrong label to the
 // power of gamma. The loops.
-#include "elementwise.h"
-#include "kernels.h"
+#include "loss/elementwise.h"
+#include "loss/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                   diopiReduction_t reduction, const Focus& focus) {
@@ -26,4 +26,4 @@ void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

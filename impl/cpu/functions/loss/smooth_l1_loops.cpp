@@ -1,9 +1,9 @@
 // SmoothL1Loss and its gradient. The linear part begins at |difference| = beta; with beta = 0 there is no other. The
 // loops.
-#include "elementwise.h"
-#include "kernels.h"
+#include "loss/elementwise.h"
+#include "loss/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                       diopiReduction_t reduction, double beta) {
@@ -31,4 +31,4 @@ void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_t
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

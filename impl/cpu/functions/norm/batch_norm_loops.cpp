@@ -1,8 +1,8 @@
 // BatchNorm and its gradient: statistics per channel, in double. The loops.
-#include "kernels.h"
-#include "statistics.h"
+#include "norm/kernels.h"
+#include "norm/statistics.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                         const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
@@ -104,4 +104,4 @@ void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

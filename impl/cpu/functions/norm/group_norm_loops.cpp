@@ -1,8 +1,8 @@
 // GroupNorm and its gradient, with statistics in double. The loops.
-#include "group_norm.h"
-#include "kernels.h"
+#include "norm/group_norm.h"
+#include "norm/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                       const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
@@ -41,4 +41,4 @@ void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, 
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,9 +1,9 @@
 // InstanceNorm and its gradient: each channel of each sample is normalised by itself. The channels' dimension is moved
 // behind the samples'; then it is group normalisation with one channel to a group. The loops.
-#include "group_norm.h"
-#include "kernels.h"
+#include "norm/group_norm.h"
+#include "norm/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -48,4 +48,4 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,8 +1,8 @@
 // LayerNorm and LayerNormGB with their gradients: statistics over the trailing dimensions, in double. The loops.
-#include "kernels.h"
-#include "trailing.h"
+#include "norm/kernels.h"
+#include "norm/trailing.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void normalise_rows(const Tensor& out, const Tensor& mean, const Tensor& invstd, const Tensor& input,
                     const Tensor& weight, const Tensor& bias, const Trailing& parts, double eps) {
@@ -54,4 +54,4 @@ void row_gradients(const Tensor& grad_input, const Tensor& grad_weight, const Te
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,10 +1,10 @@
 // Normalize and its gradient: vectors along one dimension over their p-norm, in double. The loops.
 #include <limits>
 
-#include "kernels.h"
-#include "statistics.h"
+#include "norm/kernels.h"
+#include "norm/statistics.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -96,4 +96,4 @@ void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_ou
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,8 +1,8 @@
-#include "spans.h"
+#include "norm/spans.h"
 
-#include "diopi_cpu/clones.h"
+#include "diopi_core/clones.h"
 
-namespace diopi::cpu::spans {
+namespace diopi::core::spans {
 
 namespace {
 
@@ -163,4 +163,4 @@ DIOPI_CPU_SPANS(float)
 DIOPI_CPU_SPANS(double)
 #undef DIOPI_CPU_SPANS
 
-}  // namespace diopi::cpu::spans
+}  // namespace diopi::core::spans

@@ -1,9 +1,9 @@
 // The pieces of batch normalisation over several devices (torch.nn.SyncBatchNorm): statistics of one part of a batch,
 // their union, and the gradient from sums that were joined. All in double. The loops.
-#include "kernels.h"
-#include "statistics.h"
+#include "norm/kernels.h"
+#include "norm/statistics.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void channel_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& input_tensor,
                         const Channels& channels, double eps) {
@@ -170,4 +170,4 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_t
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

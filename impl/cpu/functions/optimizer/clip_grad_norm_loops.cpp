@@ -1,12 +1,14 @@
 // ClipGradNorm: the joint norm of all gradients in double, then one factor on all of them. The loops.
 #include <cmath>
 
+#include "diopi_core/words.h"
 #include "diopi_cpu/chunks.h"
 #include "diopi_cpu/vector_norm.h"
-#include "diopi_cpu/words.h"
-#include "kernels.h"
+#include "optimizer/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 double joint_norm(const std::vector<Tensor>& tensors, double order) {
     int64_t count = 0;
@@ -50,4 +52,4 @@ void scale_all(const std::vector<Tensor>& gradients, double factor) {
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

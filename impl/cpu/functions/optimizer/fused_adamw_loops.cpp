@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/elementwise.h"
-#include "kernels.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/elementwise.h"
+#include "optimizer/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -70,4 +70,4 @@ void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     call.run(loops<Step, kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -2,11 +2,11 @@
 #include <atomic>
 #include <cmath>
 
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
-#include "kernels.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
+#include "optimizer/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, const Tensor& found_tensor,
                   double scale_growth_factor, double scale_backoff_factor, int32_t growth_interval) {
@@ -55,4 +55,4 @@ void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, c
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

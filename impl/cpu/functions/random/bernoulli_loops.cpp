@@ -1,9 +1,9 @@
 // Bernoulli in its three forms: 1 where a number drawn from [0, 1) is below the probability, so that 0 never and 1
 // always gives 1. The loops.
-#include "draw.h"
-#include "kernels.h"
+#include "random/draw.h"
+#include "random/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void draw_coins(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule) {
     const Input<double> chance(chances);
@@ -15,4 +15,4 @@ void draw_coins(const Tensor& target, double p, diopiGeneratorHandle_t generator
     draw<Bool>(target, generator, [p](int64_t, const Words& words) { return Bool(unit(words, 0) < p); });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -3,11 +3,11 @@
 #include <numeric>
 #include <vector>
 
-#include "diopi_cpu/reduction.h"
-#include "draw.h"
-#include "kernels.h"
+#include "diopi_core/reduction.h"
+#include "random/draw.h"
+#include "random/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -97,4 +97,4 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
     result.store();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

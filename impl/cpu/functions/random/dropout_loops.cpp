@@ -1,8 +1,8 @@
 // Dropout and DropoutInp. A mask with sizes of 1 shares its draws along those dimensions. The loops.
-#include "draw.h"
-#include "kernels.h"
+#include "random/draw.h"
+#include "random/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -44,4 +44,4 @@ void drop_out(const Tensor& out, const Tensor& mask, const Tensor& input, double
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

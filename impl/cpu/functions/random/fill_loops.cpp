@@ -1,10 +1,10 @@
 // RandomInp and UniformInp. The loops.
 #include <limits>
 
-#include "draw.h"
-#include "kernels.h"
+#include "random/draw.h"
+#include "random/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void draw_integers(const Tensor& target, int64_t from, uint64_t range, diopiGeneratorHandle_t generator) {
     draw<Int64>(target, generator, [from, range](int64_t, const Words& words) {
@@ -17,4 +17,4 @@ void draw_uniform(const Tensor& target, double from, double to, diopiGeneratorHa
                  [from, to](int64_t, const Words& words) { return from + (to - from) * unit(words, 0); });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

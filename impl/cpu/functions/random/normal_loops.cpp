@@ -1,8 +1,8 @@
 // Normal draws by Box and Muller's method.
-#include "draw.h"
-#include "kernels.h"
+#include "random/draw.h"
+#include "random/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void draw_normal_numbers(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator) {
     if (is_complex(target.dtype)) {
@@ -27,4 +27,4 @@ void draw_normal_elements(const Tensor& out, const Tensor& means_tensor, const T
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

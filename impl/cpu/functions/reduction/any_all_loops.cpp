@@ -1,8 +1,10 @@
 // Any and All: whether elements differ from zero (NaN does). The loops.
 #include "diopi_cpu/fold.h"
-#include "kernels.h"
+#include "reduction/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -37,4 +39,4 @@ void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool i
     is_any ? search<Any>(out, input, rows) : search<All>(out, input, rows);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,10 +1,10 @@
 // Cumsum and its gradient, which runs from the end. Sums are kept in double, complex<double> or int64 (which wraps).
 // The loops.
-#include "diopi_cpu/clones.h"
-#include "diopi_cpu/words.h"
-#include "kernels.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/words.h"
+#include "reduction/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -64,4 +64,4 @@ void running_sums(const Tensor& out, const Tensor& input, const Around& place, b
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,9 +1,11 @@
 // The largest and smallest elements and where they stand: Amax, Max, Min, MaxAll, MinAll, Argmax, Argmin. NaN counts as
 // more extreme than every number; of several equal elements the first counts. The loops.
 #include "extremes.h"
-#include "kernels.h"
+#include "reduction/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -45,4 +47,4 @@ void extreme_places(const Tensor& values, const Tensor& places, const Tensor& in
     is_largest ? search<Largest>(values, places, input, rows) : search<Smallest>(values, places, input, rows);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

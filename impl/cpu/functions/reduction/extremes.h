@@ -7,10 +7,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "diopi_core/math.h"
 #include "diopi_cpu/fold.h"
-#include "diopi_cpu/math.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // The ends of a type: infinities where it has them.
 template <typename T>

@@ -3,9 +3,11 @@
 
 #include "diopi_cpu/fold.h"
 #include "diopi_cpu/vector_norm.h"
-#include "kernels.h"
+#include "reduction/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -82,4 +84,4 @@ void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_t
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

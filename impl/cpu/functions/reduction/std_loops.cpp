@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "diopi_cpu/fold.h"
-#include "kernels.h"
+#include "reduction/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -98,9 +100,9 @@ struct MomentsFold {
                 State own;
                 own.count = static_cast<double>(length);
                 own.origin = cast<A>(block[0]);
-                detail::fold_row(Total<S, A>{own.origin}, own.mean, block, length);
+                cpu::detail::fold_row(Total<S, A>{own.origin}, own.mean, block, length);
                 own.mean = own.mean / A(own.count);
-                detail::fold_row(Distances<S, A>{own.origin, own.mean}, own.squares, block, length);
+                cpu::detail::fold_row(Distances<S, A>{own.origin, own.mean}, own.squares, block, length);
                 out[r] = joined(out[r], own);
             }
         }
@@ -134,4 +136,4 @@ void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

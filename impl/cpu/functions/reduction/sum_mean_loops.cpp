@@ -1,8 +1,10 @@
 // Sum, Mean, Prod. Accumulated in double, complex<double> or int64 (which wraps). The loops.
 #include "diopi_cpu/fold.h"
-#include "kernels.h"
+#include "reduction/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -48,4 +50,4 @@ void fold_product(const Tensor& out, const Tensor& input, const Rows& rows) {
     reduce<Multiply, kAny>(out, input, rows, [](auto product) { return product; });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

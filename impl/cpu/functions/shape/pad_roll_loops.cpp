@@ -1,9 +1,9 @@
 // Gathering by tables, in runs of neighbours.
 #include <algorithm>
 
-#include "kernels.h"
+#include "shape/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -67,4 +67,4 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

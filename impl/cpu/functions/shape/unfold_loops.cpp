@@ -1,8 +1,8 @@
 // Unfold, a copy of overlapping views, and its gradient, a sum over them. The loops.
-#include "diopi_cpu/words.h"
-#include "kernels.h"
+#include "diopi_core/words.h"
+#include "shape/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& place, int64_t count, int64_t size,
                     int64_t step) {
@@ -27,4 +27,4 @@ void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& 
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

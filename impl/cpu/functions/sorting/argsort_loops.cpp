@@ -1,8 +1,8 @@
 // Argsort. The order of equals is kept in any case. The loops.
-#include "kernels.h"
-#include "sorted_rows.h"
+#include "sorting/kernels.h"
+#include "sorting/sorted_rows.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Rows& rows, bool descending) {
     dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
@@ -20,4 +20,4 @@ void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Row
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "sort_words.h"
+#include "sorting/sort_words.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 inline uint32_t key_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 inline uint64_t key_of(const LongWord& word) { return word.key; }

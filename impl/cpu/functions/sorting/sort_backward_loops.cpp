@@ -1,8 +1,8 @@
 // The gradient of operators that pick elements along one dimension. Of repeated positions the last stays. The loops.
-#include "../indexing/positions.h"
-#include "kernels.h"
+#include "indexing/positions.h"
+#include "sorting/kernels.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place,
                    int64_t count) {
@@ -25,4 +25,4 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,9 +1,9 @@
 // Sort: vectors of values and positions along one dimension. The loops.
-#include "kernels.h"
-#include "pick.h"
-#include "sorted_rows.h"
+#include "sorting/kernels.h"
+#include "sorting/pick.h"
+#include "sorting/sorted_rows.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
                   bool descending) {
@@ -27,4 +27,4 @@ void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tenso
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

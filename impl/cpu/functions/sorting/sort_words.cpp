@@ -1,10 +1,10 @@
-#include "sort_words.h"
+#include "sorting/sort_words.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/threads.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/threads.h"
 
 #if defined(DIOPI_CPU_HIGHWAY)
 #include <hwy/contrib/sort/vqsort.h>
@@ -12,7 +12,11 @@
 #include "radix_sort.h"
 #endif
 
-namespace diopi::cpu {
+namespace diopi::cpu {}
+
+namespace diopi::core {
+
+using namespace cpu;
 
 namespace {
 
@@ -131,4 +135,4 @@ void sort_words(LongWord* words, int64_t count) { sort_by_this_thread(words, cou
 void sort_words_together(uint64_t* words, int64_t count) { sort_together(words, count); }
 void sort_words_together(LongWord* words, int64_t count) { sort_together(words, count); }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,10 +1,10 @@
 // Topk: the first elements of each row in order, without sorting the others. Of equal elements the first are taken. The
 // loops.
-#include "kernels.h"
-#include "pick.h"
-#include "sorted_rows.h"
+#include "sorting/kernels.h"
+#include "sorting/pick.h"
+#include "sorting/sorted_rows.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -153,4 +153,4 @@ void pick_rows_of(const Tensor& values, const Tensor& places_tensor, const Tenso
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -2,12 +2,12 @@
 #include <numeric>
 #include <vector>
 
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
-#include "distinct.h"
-#include "sorted_rows.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
+#include "sorting/distinct.h"
+#include "sorting/sorted_rows.h"
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 namespace {
 
@@ -146,4 +146,4 @@ void Distinct::store_groups(const Tensor& to) const { store(to, found_->groups.g
 
 void Distinct::store_sizes(const Tensor& to) const { store(to, found_->groups.counts); }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

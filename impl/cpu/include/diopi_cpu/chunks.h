@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "diopi_cpu/reduction.h"
-#include "diopi_cpu/threads.h"
+#include "diopi_core/reduction.h"
+#include "diopi_core/threads.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // Folds elements [first, first + count) with `add(value, i)`, in several running values so that the additions do not
 // wait for each other. `join(a, b)` merges two of them.

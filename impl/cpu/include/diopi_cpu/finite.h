@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
-#include "diopi_cpu/half.h"
+#include "diopi_core/half.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // Whether none of `count` contiguous numbers is infinite or NaN. Spread over the threads.
 bool are_finite(const float* values, int64_t count);

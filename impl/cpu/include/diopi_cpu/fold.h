@@ -17,11 +17,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/clones.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/clones.h"
 #include "diopi_cpu/fold_layout.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // The type that elements are computed with: float for the halves.
 template <typename S>

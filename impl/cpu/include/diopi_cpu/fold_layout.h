@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
-#include "diopi_cpu/tensor.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/reduction.h"
+#include "diopi_core/tensor.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 struct Axis {
     int64_t size;

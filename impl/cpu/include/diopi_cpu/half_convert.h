@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
-#include "diopi_cpu/half.h"
+#include "diopi_core/half.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // Whether this machine has the instructions; the functions below need them.
 bool has_half_instructions();

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <limits>
 
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
 
 namespace diopi::cpu {
+
+using namespace core;
 
 // The absolute value in double, without overflow on the way.
 template <typename T>

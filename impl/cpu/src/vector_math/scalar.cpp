@@ -2,15 +2,15 @@
 #if defined(DIOPI_CPU_VECTOR_MATH)
 
 #define DIOPI_CPU_VECTOR_MATH_DEFINITIONS
-#include "diopi_cpu/vector_math.h"
+#include "diopi_core/vector_math.h"
 
 #define DIOPI_CPU_DEFINE_UNARY(name)                                    \
     float diopi_cpu_##name##f(float value) { return std::name(value); } \
     double diopi_cpu_##name(double value) { return std::name(value); }
 DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_DEFINE_UNARY)
 
-float diopi_cpu_powf(float first, float second) { return diopi::cpu::scalar_power(first, second); }
-double diopi_cpu_pow(double first, double second) { return diopi::cpu::scalar_power(first, second); }
+float diopi_cpu_powf(float first, float second) { return diopi::core::scalar_power(first, second); }
+double diopi_cpu_pow(double first, double second) { return diopi::core::scalar_power(first, second); }
 
 #define DIOPI_CPU_DEFINE_BINARY(name)                                                         \
     float diopi_cpu_##name##f(float first, float second) { return std::name(first, second); } \

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <type_traits>
 
-#include "diopi_cpu/half.h"
+#include "diopi_core/half.h"
 #include "emulation/launch.h"
 
 struct cublasLtMatmulDescOpaque {
@@ -32,8 +32,8 @@ struct cublasLtMatmulPreferenceOpaque {
 
 namespace {
 
-using diopi::cpu::Bfloat16;
-using diopi::cpu::Half;
+using diopi::core::Bfloat16;
+using diopi::core::Half;
 using diopi::cuda::emulation::submit;
 
 // The element as the type that is added up in.

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "diopi_cpu/half.h"
+#include "diopi_core/half.h"
 #include "emulation/launch.h"
 
 // Sizes as [batch, channels, depth, height, width], or [filters, channels of a group, ...].
@@ -39,8 +39,8 @@ struct cudnnConvolutionStruct {
 
 namespace {
 
-using diopi::cpu::Bfloat16;
-using diopi::cpu::Half;
+using diopi::core::Bfloat16;
+using diopi::core::Half;
 using diopi::cuda::emulation::submit;
 
 // That of the one handle there is.

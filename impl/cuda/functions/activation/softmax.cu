@@ -195,7 +195,7 @@ template void exponentials_of_rows(Exponentials*, const Bfloat16*, int64_t, int6
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const Around& place) {
     const bool is_log = kind == SoftmaxKind::kLogSoftmax || kind == SoftmaxKind::kLogSoftmaxGradient;
@@ -225,4 +225,4 @@ void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Ten
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

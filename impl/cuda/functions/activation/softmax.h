@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/rows.h"
 
 namespace diopi::cuda {

@@ -4,7 +4,7 @@
 
 #include "backward.h"
 #include "block_gradients.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "passes.h"
 
 namespace diopi::cuda {

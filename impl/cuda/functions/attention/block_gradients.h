@@ -25,14 +25,14 @@ struct Lift<Half> {
     // For gradients of scores, which are at most `factor` times the largest of grad_output and the largest
     // value, whose bits `largest` holds: they stay below 32768.
     DIOPI_DEVICE static float of_slopes(const int64_t* largest, float factor) {
-        const float bound = factor * cpu::float_of(static_cast<uint32_t>(largest[0])) *
-                            cpu::float_of(static_cast<uint32_t>(largest[1]));
-        const int exponent = static_cast<int>(cpu::bits_of(bound) >> 23) - 127;
+        const float bound = factor * core::float_of(static_cast<uint32_t>(largest[0])) *
+                            core::float_of(static_cast<uint32_t>(largest[1]));
+        const int exponent = static_cast<int>(core::bits_of(bound) >> 23) - 127;
         if (!(bound > 0) || exponent > 127) {
             return 1;
         }
         const int lift = 14 - exponent;
-        return cpu::float_of(static_cast<uint32_t>((lift > 100 ? 100 : lift < -100 ? -100 : lift) + 127) << 23);
+        return core::float_of(static_cast<uint32_t>((lift > 100 ? 100 : lift < -100 ? -100 : lift) + 127) << 23);
     }
 };
 
@@ -44,7 +44,7 @@ void find_largest(const P* values, int64_t count, int64_t* largest) {
         const int64_t end = (part + 1) * kPart < count ? (part + 1) * kPart : count;
         int64_t own = 0;
         for (int64_t i = part * kPart + group.thread(); i < end; i += group.size()) {
-            const int64_t bits = cpu::bits_of(static_cast<float>(values[i])) & 0x7fffffffu;
+            const int64_t bits = core::bits_of(static_cast<float>(values[i])) & 0x7fffffffu;
             own = bits > own ? bits : own;
         }
         own = group.reduce(own, [](int64_t a, int64_t b) { return b > a ? b : a; });

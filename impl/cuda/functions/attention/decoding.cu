@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attention/decoding.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/sent.h"
 #include "forward.h"
@@ -137,7 +137,7 @@ class Cache {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 namespace {
 
@@ -212,4 +212,4 @@ void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor
     sums.store();
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

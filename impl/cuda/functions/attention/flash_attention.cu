@@ -3,7 +3,7 @@
 
 #include "attention/customized_flash_attention.h"
 #include "backward.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/launch.h"
 #include "forward.h"
 
@@ -33,7 +33,7 @@ void record(const DeviceProblem& problem, const attention::Dropout& dropout, Boo
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 std::vector<int64_t> indices(const Tensor& tensor) {
     std::vector<int64_t> values(static_cast<size_t>(tensor.numel));
@@ -95,4 +95,4 @@ void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, 
     cuda::record(sent.problem(), dropout, mask, longest_q, longest_k);
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

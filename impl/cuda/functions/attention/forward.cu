@@ -3,7 +3,7 @@
 #include <string>
 
 #include "block_kernels.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/sent.h"
 #include "forward.h"
 #include "passes.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention/operands.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/pack.h"
 #include "problem.h"
 
@@ -83,7 +83,7 @@ DIOPI_DEVICE inline int64_t probability_at(const Sequence& own, int64_t head, in
 template <typename T>
 DIOPI_DEVICE void draw_four(const attention::Dropout& dropout, int64_t first, int count, T factor, T* factors) {
     if (dropout.recorded == nullptr && (first & 3) == 0) {
-        const auto words = cpu::philox(dropout.seed, static_cast<uint64_t>(first / 4), dropout.offset);
+        const auto words = core::philox(dropout.seed, static_cast<uint64_t>(first / 4), dropout.offset);
         const double least = dropout.probability * 0x1p32;
         DIOPI_UNROLL
         for (int e = 0; e < 4; ++e) {

@@ -1,7 +1,7 @@
 // ScaledMaskedSoftmax: rows that fit in registers are read once; longer ones three times, by a group each.
 #include "attention/kernels.h"
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/rows.h"
 
@@ -185,7 +185,7 @@ int64_t row_count(const Tensor& scores) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 void masked_softmax(const Tensor& out, const Tensor& in, const Tensor& mask, double scale, bool is_triangle) {
     const cuda::Hidden hidden(mask, in, is_triangle);
@@ -235,4 +235,4 @@ void masked_softmax_gradient(const Tensor& grad_in, const Tensor& grad_out, cons
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

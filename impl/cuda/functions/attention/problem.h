@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "attention/attention.h"
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/group.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {
 
-namespace attention = cpu::attention;
+namespace attention = core::attention;
 using attention::Problem;
 using attention::Sequence;
 

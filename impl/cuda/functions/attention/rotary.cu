@@ -1,6 +1,6 @@
 // RotaryEmbedding: pairs of elements turned by angles, several pairs by one access where they are laid out so.
 #include "attention/kernels.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/pack.h"
 
@@ -131,7 +131,7 @@ void rotate_halves(P* heads, const P* cosines, const P* sines, int64_t tokens, i
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 void rotate_pairs(const Tensor& out, const Tensor& x, const Tensor& cos, const Tensor& sin, bool conj,
                   bool interleaved) {
@@ -175,4 +175,4 @@ void rotate_halves(const Tensor& heads_tensor, const Tensor& cos, const Tensor& 
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

@@ -13,7 +13,7 @@
 
 namespace diopi::cuda {
 
-namespace attention = cpu::attention;
+namespace attention = core::attention;
 using attention::Problem;
 using attention::Scoring;
 using attention::Sequence;

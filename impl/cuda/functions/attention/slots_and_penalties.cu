@@ -2,7 +2,7 @@
 #include <map>
 
 #include "attention/kernels.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"
 #include "diopi_cuda/sent.h"
@@ -78,7 +78,7 @@ void penalise(T* logits, int64_t row_step, int64_t token_step, int64_t vocabular
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu::attention {
+namespace diopi::core::attention {
 
 void copy_to_slots(const Tensor& cache, const Tensor& tokens, const std::vector<int64_t>& slots) {
     std::map<int64_t, int64_t> last;
@@ -136,4 +136,4 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     });
 }
 
-}  // namespace diopi::cpu::attention
+}  // namespace diopi::core::attention

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/blas.h"
 
 namespace diopi::cuda {

@@ -1,6 +1,6 @@
 // Equal: one answer for all elements, for which the call waits.
 #include "comparison_logical/kernels.h"
-#include "diopi_cpu/promotion.h"
+#include "diopi_core/promotion.h"
 #include "diopi_cuda/flag.h"
 #include "diopi_cuda/launch.h"
 
@@ -21,7 +21,7 @@ void mark_difference(const T* left, const T* right, int64_t count, int* flag) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
     const cuda::Flag differs;
@@ -34,4 +34,4 @@ void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_t
     *out = !differs.is_raised();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

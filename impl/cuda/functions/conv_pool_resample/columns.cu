@@ -1,6 +1,6 @@
 // Im2Col and Col2Im: a thread for each element of what is written.
 #include "conv_pool_resample/kernels.h"
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 #include "windows_of.h"
 
@@ -40,7 +40,7 @@ void fold(const WindowsOf& windows, T* images, const T* columns, int64_t planes)
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void unfold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sliding& sliding, int64_t channels) {
     const int64_t images = input_tensor.rank == 4 ? input_tensor.shape[0] : 1;
@@ -65,4 +65,4 @@ void fold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sli
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

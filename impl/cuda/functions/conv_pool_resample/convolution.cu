@@ -1,7 +1,7 @@
 // Convolution by cuDNN where it takes it, else a thread for each element of what is written, a group for each element
 // of a weight's gradient. Sums are kept in the type that is computed in.
 #include "conv_pool_resample/convolution.h"
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/dnn.h"
 #include "diopi_cuda/launch.h"
 #include "windows_of.h"
@@ -94,7 +94,7 @@ void sum_channels(T* sums, const T* x, int64_t samples, int64_t channels, int64_
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution) {
@@ -159,4 +159,4 @@ void sum_channels(const Tensor& sums, const Tensor& tensor) {
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,6 +1,6 @@
 // GridSample: a thread for each element of the result.
 #include "conv_pool_resample/grid_sample.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/launch.h"
 
 namespace diopi::cuda {
@@ -52,7 +52,7 @@ void sample(T* results, const T* values, const T* grid, int64_t count, int64_t c
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const Plane& plane) {
     const int64_t batch = input.shape[0];
@@ -68,4 +68,4 @@ void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

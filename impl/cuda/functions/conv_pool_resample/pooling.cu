@@ -1,8 +1,8 @@
 // Pooling: a thread for each window, or a group where windows are large, and in the gradients a thread for each
 // element, which asks the windows that it may be in. So nothing is added up by two threads. Halves are read where they
 // lie.
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/launch.h"
 #include "planes.h"
 
@@ -35,7 +35,7 @@ void find_maxima(const Layout<I>& layout, S* maxima, Int64* positions, const S* 
         using T = Compared<S>;
         const I plane = static_cast<I>(at) / layout.plane_windows();
         const Place<I> place(layout, static_cast<I>(at) % layout.plane_windows());
-        T largest = cpu::lowest<T>();
+        T largest = core::lowest<T>();
         I position = -1;
         for_elements(layout, place, x + plane * layout.plane_size(), [&](T value, I own) {
             if (position < 0 || value > largest || value != value) {
@@ -151,7 +151,7 @@ DeviceDivisor on_device(const Divisor& divisor) { return {divisor.has_padding, d
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, const Pooling& pooling) {
     dispatch<kNumber>(input.dtype, [&](auto sample) {
@@ -213,4 +213,4 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,7 +1,7 @@
 // Resampling: along each dimension an element of what is written is a weighted sum of some elements of what is read.
 // Gradients are the same with the sums transposed, so that nothing is added up by two threads.
 #include "conv_pool_resample/kernels.h"
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 #include "shape/kernels.h"
 
@@ -151,7 +151,7 @@ void resample(const Tensor& result, const Tensor& source, int64_t planes, const 
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void copy_nearest(const Tensor& out_tensor, const Tensor& input_tensor, const Resize& resize, const Sources& source) {
     // Not a sum of one term, which would lose the sign of zero.
@@ -177,4 +177,4 @@ void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize
                    cuda::transposed(cuda::axes_of(taps), resize.from));
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -7,7 +7,7 @@
 
 namespace diopi::cuda {
 
-using cpu::kSpace;
+using core::kSpace;
 
 struct WindowsOf {
     int64_t size[kSpace];
@@ -17,7 +17,7 @@ struct WindowsOf {
     int64_t pad[kSpace];
     int64_t spread[kSpace];
 
-    explicit WindowsOf(const cpu::Sliding& sliding) {
+    explicit WindowsOf(const core::Sliding& sliding) {
         for (int k = 0; k < kSpace; ++k) {
             size[k] = sliding.size[k];
             positions[k] = sliding.positions[k];
@@ -67,7 +67,7 @@ struct Shape : WindowsOf {
     int64_t depth;          // channels of a group
     int64_t group_filters;  // filters of a group
 
-    explicit Shape(const cpu::Convolution& convolution)
+    explicit Shape(const core::Convolution& convolution)
         : WindowsOf(convolution.sliding),
           batch(convolution.batch),
           channels(convolution.channels),

@@ -61,7 +61,7 @@ void keep(int64_t* kept, uint64_t* gone, const uint64_t* words, const int64_t* o
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t& found) {
     constexpr int64_t kBytes = sizeof(uint64_t);
@@ -88,4 +88,4 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     return kept;
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

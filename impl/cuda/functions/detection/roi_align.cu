@@ -14,9 +14,9 @@ DIOPI_DEVICE void for_shares(const Grid& grid, const Region& region, int64_t row
     const int64_t count = region.vertical.samples * region.horizontal.samples;
     const double part = 1.0 / static_cast<double>(count > 1 ? count : 1);
     for (int64_t i = 0; i < region.vertical.samples; ++i) {
-        const Between y = cpu::sample(region.vertical, row, i, grid.height);
+        const Between y = core::sample(region.vertical, row, i, grid.height);
         for (int64_t k = 0; y.is_inside && k < region.horizontal.samples; ++k) {
-            const Between x = cpu::sample(region.horizontal, column, k, grid.width);
+            const Between x = core::sample(region.horizontal, column, k, grid.width);
             if (x.is_inside) {
                 add(y.low * grid.width + x.low, (1 - y.rest) * (1 - x.rest) * part);
                 add(y.low * grid.width + x.high, (1 - y.rest) * x.rest * part);
@@ -69,7 +69,7 @@ void round(T* results, const double* sums, int64_t count) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 std::vector<double> numbers_of(const Tensor& tensor) {
     const Input<double> values(tensor);
@@ -109,4 +109,4 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,6 +1,6 @@
 // The slices are sorted by their positions, so that those of one position are adjacent and one thread adds them up.
 #include "add_slices.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/primitives.h"
 #include "places.h"
 #include "slices.h"

@@ -45,7 +45,7 @@ void put(void* target, const void* source, const int64_t* positions, const int64
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 Buffer zero_positions(int64_t count) {
     Buffer positions;
@@ -117,4 +117,4 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     changed.store();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -55,7 +55,7 @@ void put(W* to, const W* from, const Uint8* mask, const int64_t* numbers, int64_
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 struct Chosen::Found {
     View view;
@@ -120,4 +120,4 @@ Buffer Chosen::places() const {
     return places;
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

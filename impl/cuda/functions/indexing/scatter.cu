@@ -2,7 +2,7 @@
 // order, and the last of repeated positions stays: a thread takes a column where there are many. Where there are few
 // but long ones, the elements are sorted by their places, and a thread takes those of one place.
 #include "add_slices.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/atomic.h"
 #include "diopi_cuda/primitives.h"
 #include "diopi_cuda/splitter.h"
@@ -106,7 +106,7 @@ void divide_rows(T* sums, const int* times, int64_t rows, int64_t width) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 using cuda::DevicePlaces;
 
@@ -192,4 +192,4 @@ void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Posi
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

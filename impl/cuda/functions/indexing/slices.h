@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/splitter.h"
 

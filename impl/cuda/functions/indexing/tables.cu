@@ -1,5 +1,5 @@
 // OneHot and EmbeddingRenorm_.
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/atomic.h"
 #include "diopi_cuda/order_norm.h"
 #include "diopi_cuda/splitter.h"
@@ -66,7 +66,7 @@ void cut_marked(const Dims& dims, const Operand& table, const int* marks, int64_
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 int64_t largest_class(const Tensor& classes) {
     const Input<Int64> numbers(classes);
@@ -101,4 +101,4 @@ void cut_rows(const Tensor& table, const Positions& positions, double max_norm, 
     cuda::cut_marked(dims, operand, static_cast<const int*>(marks.data()), rows, table.shape[1], max_norm, {order});
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

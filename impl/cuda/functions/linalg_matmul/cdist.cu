@@ -69,7 +69,7 @@ void find_gradient(T* result, const Points<T>& given, int64_t count, int64_t row
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void find_distances(const Tensor& out, const Tensor& first, const Tensor& second, double order) {
     const Matrices a(first);
@@ -102,4 +102,4 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -116,7 +116,7 @@ void look_for_failures(const Finding& found, const Int32* failures, int64_t coun
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void factorize(const Tensor& out, const Tensor& info, const Tensor& mat, bool upper, bool is_checked) {
     const Matrices matrices(mat);
@@ -162,4 +162,4 @@ void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -18,7 +18,7 @@ void conjugate(T* to, const T* from, int64_t count) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 Conjugated::Conjugated(const Tensor& tensor) {
     if (!is_complex(tensor.dtype)) {
@@ -45,4 +45,4 @@ void sum_rows(const Tensor& sums, const Tensor& tensor) {
     fold_sum(sums, tensor, rows);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -59,11 +59,11 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const N
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Number alpha, Number beta,
                       const Tensor& added) {
     cuda::multiply_batch(out, a, b, alpha, beta, added);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "diopi_cpu/gemm.h"
+#include "diopi_core/gemm.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/pack.h"
 

@@ -87,7 +87,7 @@ void reflect(E* q, E* r, E* left, E* reflections, const Sizes& sizes) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool wants_q) {
     const Matrices matrices(input);
@@ -111,4 +111,4 @@ void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -2,13 +2,13 @@
 #ifndef DIOPI_CUDA_LINALG_TRIANGLES_H_
 #define DIOPI_CUDA_LINALG_TRIANGLES_H_
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
 #include "linalg_matmul/kernels.h"
 
 namespace diopi::cuda {
 
-using namespace diopi::cpu;  // NOLINT
+using namespace diopi::core;  // NOLINT
 
 // A triangular matrix over row-major elements, seen as `seen` says and conjugated where `is_conjugated` holds.
 template <typename A>

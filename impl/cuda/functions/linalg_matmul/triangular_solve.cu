@@ -47,7 +47,7 @@ void find_matrix(A* matrices, const A* sides, const A* solutions, const A* clone
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void solve_triangular(const Tensor& out, const Tensor& b, const Tensor& mat, const TriangleSeen& how) {
     const Matrices right(b);
@@ -84,4 +84,4 @@ void solve_gradients(const SolveGradients& to, const Tensor& x, const Tensor& b,
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

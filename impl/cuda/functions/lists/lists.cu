@@ -2,8 +2,8 @@
 #include <cmath>
 #include <vector>
 
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/launch.h"
 #include "foreach/kernels.h"
 #include "optimizer/kernels.h"
@@ -50,7 +50,7 @@ Rows all_of(const Tensor& tensor) { return rows_over(tensor, "input", diopiSize_
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order) {
     vector_norms(result_tensor, vector, cuda::all_of(vector), order);
@@ -123,4 +123,4 @@ void scale_all(const std::vector<Tensor>& gradients, double factor) {
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -203,7 +203,7 @@ void write_slopes(const SlopeJob<S>& job, const Around& place) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& problem) {
     dispatch<kFloating>(problem.input.dtype, [&](auto sample) {
@@ -263,4 +263,4 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,5 +1,5 @@
 // CTCLoss and its gradient: one group for each sample goes through the steps, with a thread for each state.
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/sent.h"
 #include "loss/ctc.h"
@@ -179,7 +179,7 @@ void find_gradient(T* gradient, const CtcGradient<T>& given, const DeviceSequenc
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const Sequences& all,
                      diopiReduction_t reduction, bool zero_infinity) {
@@ -223,4 +223,4 @@ void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_ten
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -145,7 +145,7 @@ class LossInputs {
 
 template <typename Formula>
 void losses(const Tensor& out, const LossTensors& tensors, diopiReduction_t reduction, const Formula& formula) {
-    dispatch<kFloating>(cpu::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
+    dispatch<kFloating>(core::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
         using S = decltype(sample);
         const LossInputs<S> inputs(tensors);
         const Output<S> result(out);
@@ -170,7 +170,7 @@ void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTens
     const double share = reduction == ReductionMean ? 1.0 / static_cast<double>(gradient.numel) : 1.0;
     const bool is_single = grad_output.numel == 1;
     const View grad_out_view = expanded(grad_output, is_single ? shape_of(grad_output) : shape_of(gradient));
-    dispatch<kFloating>(cpu::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
+    dispatch<kFloating>(core::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
         using S = decltype(sample);
         const LossInputs<S> inputs(tensors);
         const Input<S> grad_out(grad_out_view.tensor());
@@ -216,7 +216,7 @@ const Tensor kNone;
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 using cuda::kNone;
 
@@ -277,4 +277,4 @@ void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
                     cuda::Focal{focus});
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CUDA_LOSS_FORMULAS_H_
 #define DIOPI_CUDA_LOSS_FORMULAS_H_
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
 #include "loss/focus.h"
 
@@ -25,7 +25,7 @@ struct SmoothL1 {
     double beta;
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T, T) const {
-        const T distance = cpu::numeric::abs(x - y);
+        const T distance = core::numeric::abs(x - y);
         const T edge = static_cast<T>(beta);
         return distance < edge ? T(0.5) * distance * distance / edge : distance - T(0.5) * edge;
     }
@@ -47,8 +47,8 @@ DIOPI_DEVICE T at_least(T least, T x) {
 struct Bce {
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T weight, T) const {
-        const T hit = at_least(T(-100), cpu::numeric::log(x));
-        const T miss = at_least(T(-100), cpu::numeric::log1p(-x));
+        const T hit = at_least(T(-100), core::numeric::log(x));
+        const T miss = at_least(T(-100), core::numeric::log1p(-x));
         return ((y - 1) * miss - y * hit) * weight;
     }
     template <typename T>
@@ -67,9 +67,9 @@ struct Odds {
     T not_q;  // log(1 + exp(x))
 
     DIOPI_DEVICE explicit Odds(T x) {
-        const T small = cpu::numeric::exp(-cpu::numeric::abs(x));
+        const T small = core::numeric::exp(-core::numeric::abs(x));
         const T share = T(1) / (1 + small);
-        const T least = cpu::numeric::log1p(small);
+        const T least = core::numeric::log1p(small);
         p = x < 0 ? small * share : share;
         q = x < 0 ? share : small * share;
         not_p = least + (x < 0 ? -x : x > 0 ? T(0) : x);
@@ -91,7 +91,7 @@ struct Logits {
 };
 
 struct Focal {
-    cpu::Focus focus;
+    core::Focus focus;
 
     template <typename T>
     DIOPI_DEVICE T loss(T x, T y, T, T) const {
@@ -123,7 +123,7 @@ struct Focal {
     template <typename T>
     DIOPI_DEVICE T power(T wrong, T less) const {
         const T gamma = static_cast<T>(focus.gamma);
-        return gamma == 2 ? (less == 0 ? wrong * wrong : wrong) : cpu::numeric::pow(wrong, gamma - less);
+        return gamma == 2 ? (less == 0 ? wrong * wrong : wrong) : core::numeric::pow(wrong, gamma - less);
     }
 };
 

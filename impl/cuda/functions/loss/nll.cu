@@ -69,7 +69,7 @@ void require_indices(const Int64* target, const Sizes& sizes, int64_t ignored, c
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 using cuda::Sizes;
 
@@ -122,4 +122,4 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

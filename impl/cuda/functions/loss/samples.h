@@ -3,7 +3,7 @@
 #ifndef DIOPI_CUDA_LOSS_SAMPLES_H_
 #define DIOPI_CUDA_LOSS_SAMPLES_H_
 
-#include "diopi_cpu/cast.h"
+#include "diopi_core/cast.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/pack.h"
 #include "loss/kernels.h"

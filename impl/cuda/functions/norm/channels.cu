@@ -42,7 +42,7 @@ void slopes_of_channels(const Channels& channels, S* to, const S* g, const S* x,
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 using cuda::InputValues;
 using cuda::OutputValues;
@@ -224,4 +224,4 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_t
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

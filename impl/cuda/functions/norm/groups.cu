@@ -138,7 +138,7 @@ void normalise(const Groups& groups, const Tensor& out, const Tensor& mean, cons
     const GroupSizes sizes(groups);
     const OutputValues means(mean);
     const OutputValues invstds(invstd);
-    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &bias}), [&](auto sample) {
+    dispatch<kFloating>(core::dtype_with_factors(input, {&weight, &bias}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> scale(weight);
@@ -174,7 +174,7 @@ void propagate(const Groups& groups, const Tensor& input_gradient, const Tensor&
                const Tensor& bias_gradient, const Tensor& grad_out, const Tensor& input, const Tensor& weight,
                const Values& means, const Values& invstds) {
     const GroupSizes sizes(groups);
-    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
+    dispatch<kFloating>(core::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> g(grad_out);
@@ -211,7 +211,7 @@ void propagate(const Groups& groups, const Tensor& input_gradient, const Tensor&
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                       const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
@@ -261,4 +261,4 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
                     scale_tensor, mean_values, invstd_values);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

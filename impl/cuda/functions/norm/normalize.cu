@@ -1,7 +1,7 @@
 // Normalize and its gradient: a row over its p-norm, each by one group.
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/pack.h"
 #include "norm/kernels.h"
 
@@ -92,7 +92,7 @@ void divided_gradients(S* gradient, const S* grad_out, const S* x, int64_t rows,
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void normalise_by_norm(const Tensor& to_tensor, const Tensor& from_tensor, int64_t length, double p, double eps) {
     dispatch<kFloating>(from_tensor.dtype, [&](auto sample) {
@@ -117,4 +117,4 @@ void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_ou
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

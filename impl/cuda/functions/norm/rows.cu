@@ -144,7 +144,7 @@ void normalise(const Trailing& parts, const Tensor& out, const Tensor& mean, con
                const Tensor& weight, const Tensor& bias, double eps, bool is_centred) {
     const OutputValues means(mean);
     const OutputValues invstds(invstd);
-    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &bias}), [&](auto sample) {
+    dispatch<kFloating>(core::dtype_with_factors(input, {&weight, &bias}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> scale(weight);
@@ -163,7 +163,7 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
                const Tensor& mean, const Tensor& invstd) {
     const InputValues means(mean);
     const InputValues invstds(invstd);
-    dispatch<kFloating>(cpu::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
+    dispatch<kFloating>(core::dtype_with_factors(input, {&weight, &weight_gradient, &bias_gradient}), [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
         const Input<S> g(grad_out);
@@ -194,7 +194,7 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void normalise_rows(const Tensor& out, const Tensor& mean, const Tensor& invstd, const Tensor& input,
                     const Tensor& weight, const Tensor& bias, const Trailing& parts, double eps) {
@@ -219,4 +219,4 @@ void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
                     Tensor(), inverse_tensor);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/pack.h"
 #include "diopi_cuda/parts.h"
 

@@ -3,8 +3,8 @@
 #ifndef DIOPI_CUDA_NORM_VALUES_H_
 #define DIOPI_CUDA_NORM_VALUES_H_
 
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/dense.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 
 namespace diopi::cuda {
@@ -56,7 +56,7 @@ class InputValues {
     explicit InputValues(const Tensor& tensor) {
         if (!tensor.is_null()) {
             const Dtype dtype = is_floating(tensor.dtype) ? tensor.dtype : Dtype::kFloat64;
-            values_ = {cpu::detail::dense_input(tensor, dtype, memory_), dtype};
+            values_ = {core::detail::dense_input(tensor, dtype, memory_), dtype};
         }
     }
     const Values& values() const { return values_; }
@@ -71,13 +71,13 @@ class OutputValues {
   public:
     explicit OutputValues(const Tensor& tensor) : tensor_(tensor) {
         if (!tensor.is_null()) {
-            values_ = {cpu::detail::dense_output(tensor, tensor.dtype, memory_), tensor.dtype};
+            values_ = {core::detail::dense_output(tensor, tensor.dtype, memory_), tensor.dtype};
         }
     }
     const Values& values() const { return values_; }
     void store() const {
         if (!tensor_.is_null() && values_.data != tensor_.data) {
-            cpu::detail::store_dense(tensor_, tensor_.dtype, values_.data);
+            core::detail::store_dense(tensor_, tensor_.dtype, values_.data);
         }
     }
 

@@ -1,7 +1,7 @@
 // FusedAdamW. What depends on the number of the step is computed on the device, so that nothing waits for it.
 #include <cmath>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/elementwise.h"
 #include "optimizer/kernels.h"
 
@@ -41,7 +41,7 @@ void find_corrections(T* found, const double* step, const AdamWSettings& setting
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     const Dtype dtype = operands.weight.dtype;
@@ -80,4 +80,4 @@ void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     call.run(cuda::launches<cuda::StepLoop, kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,8 +1,8 @@
 // Randperm and Multinomial, with the numbers of the CPU library.
 #include <vector>
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/launch.h"
 #include "generator.h"
 #include "random/kernels.h"
@@ -111,7 +111,7 @@ void draw_first(Int64* chosen, double* times, const double* weights, int64_t row
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 // Fisher and Yates swap one element after the other, which is the host's work: a GPU would do it no faster.
 void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) {
@@ -151,4 +151,4 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
     result.store();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

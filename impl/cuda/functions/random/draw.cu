@@ -1,8 +1,8 @@
 // Random numbers: element i, in row-major order, by a thread of its own from the words of Philox for (i, offset). So
 // they are those of the CPU library.
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/operand.h"
 #include "generator.h"
 #include "random/kernels.h"
@@ -97,7 +97,7 @@ void keep(T* y, const T* x, const Uint8* kept, double scale, int64_t count) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 using cuda::Draws;
 
@@ -160,4 +160,4 @@ void drop_out(const Tensor& out, const Tensor& mask, const Tensor& input, double
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

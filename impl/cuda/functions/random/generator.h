@@ -2,13 +2,13 @@
 #ifndef DIOPI_CUDA_RANDOM_GENERATOR_H_
 #define DIOPI_CUDA_RANDOM_GENERATOR_H_
 
-#include "diopi_cpu/words.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/group.h"
 #include "random/words_of_element.h"
 
 namespace diopi::cuda {
 
-using cpu::FourWords;
+using core::FourWords;
 
 struct Draws {
     uint64_t seed = 0;
@@ -18,15 +18,15 @@ struct Draws {
     static Draws of(diopiGeneratorHandle_t generator) {
         constexpr uint64_t kWordsPerElement = 4;
         Draws draws;
-        cpu::require(diopiGeneratorGetSeedAndOffset(generator, &draws.seed, &draws.offset) == diopiSuccess,
-                     "parameter 'generator' gives no seed");
-        cpu::require(
+        core::require(diopiGeneratorGetSeedAndOffset(generator, &draws.seed, &draws.offset) == diopiSuccess,
+                      "parameter 'generator' gives no seed");
+        core::require(
             diopiGeneratorSetSeedAndOffset(generator, draws.seed, draws.offset + kWordsPerElement) == diopiSuccess,
             "parameter 'generator' takes no offset");
         return draws;
     }
 
-    DIOPI_SHARED FourWords operator()(int64_t i) const { return cpu::philox(seed, static_cast<uint64_t>(i), offset); }
+    DIOPI_SHARED FourWords operator()(int64_t i) const { return core::philox(seed, static_cast<uint64_t>(i), offset); }
 };
 
 }  // namespace diopi::cuda

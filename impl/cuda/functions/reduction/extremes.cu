@@ -1,5 +1,5 @@
 // The largest and smallest elements and where they stand.
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/fold.h"
 #include "reduction/kernels.h"
 
@@ -95,7 +95,7 @@ void search(const Tensor& values, const Tensor& places, const Tensor& input, con
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows, bool is_largest) {
     cuda::search(values, Tensor(), input, rows, is_largest);
@@ -106,4 +106,4 @@ void extreme_places(const Tensor& values, const Tensor& places, const Tensor& in
     cuda::search(values, places, input, rows, is_largest);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,5 +1,5 @@
 // Norms of vectors with their gradient, and deviations from the mean. All is summed in double.
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/fold.h"
 #include "diopi_cuda/size.h"
 #include "diopi_cuda/splitter.h"
@@ -172,7 +172,7 @@ void norms_of(const Tensor& out, const Tensor& input, const Rows& rows, double o
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void vector_norms(const Tensor& out, const Tensor& input, const Rows& rows, double order) {
     is_complex(input.dtype) ? cuda::norms_of<Complex128>(out, input, rows, order)
@@ -206,4 +206,4 @@ void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

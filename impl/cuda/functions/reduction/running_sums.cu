@@ -177,7 +177,7 @@ void run(R* to, const T* from, const Around& place, bool is_forward) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void running_sums(const Tensor& out, const Tensor& input, const Around& place, bool is_forward) {
     dispatch_compute<kAny>(input.dtype, [&](auto sample) {
@@ -191,4 +191,4 @@ void running_sums(const Tensor& out, const Tensor& input, const Around& place, b
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,5 +1,5 @@
 // Sum, Mean, Prod, Any, All.
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/fold.h"
 #include "reduction/kernels.h"
 
@@ -62,7 +62,7 @@ void dispatch_accumulator(Dtype dtype, Body&& body) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 using namespace diopi::cuda;  // NOLINT
 
@@ -91,4 +91,4 @@ void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool i
     reduce_rows<Bool>(out, input, rows, Truth(is_any));
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

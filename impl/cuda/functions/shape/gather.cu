@@ -49,7 +49,7 @@ void add_up_windows(T* sums, const T* source, const Around& place, int64_t count
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int64_t>& input_shape,
                    const Tables& tables) {
@@ -86,4 +86,4 @@ void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& 
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/group.h"
 #include "sorting/order_keys.h"
 
 namespace diopi::cuda {
 
-using namespace diopi::cpu;  // NOLINT
+using namespace diopi::core;  // NOLINT
 
 // The keys of a dtype's elements: as many bits as the elements have, 32 for the halves, which are floats on the way.
 struct KeyRange {

@@ -1,5 +1,5 @@
 // Sort, Argsort and Topk: all elements are sorted by keys in their order, then by the rows that they are in.
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
 #include "key_range.h"
@@ -78,7 +78,7 @@ void return_slices(W* to, const W* from, const Int64* positions, const Around& p
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
                   bool descending) {
@@ -111,4 +111,4 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

@@ -1,7 +1,7 @@
 // Groups of equal slices: slices are sorted by their last elements, then by those before, and so on, which leaves them
 // in the order of all; equal ones are then adjacent, the first of them first.
-#include "diopi_cpu/math.h"
-#include "diopi_cpu/words.h"
+#include "diopi_core/math.h"
+#include "diopi_core/words.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
 #include "key_range.h"
@@ -64,7 +64,7 @@ void list_sizes(Int64* sizes, const int64_t* starts, int64_t count) {
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 struct Distinct::Found {
     int64_t slices;
@@ -128,4 +128,4 @@ void Distinct::store_sizes(const Tensor& to) const {
     sizes.store();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

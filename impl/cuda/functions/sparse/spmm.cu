@@ -40,7 +40,7 @@ void multiply(T* result, const T* values, const T* dense, const Int64* starts, c
 
 }  // namespace diopi::cuda
 
-namespace diopi::cpu {
+namespace diopi::core {
 
 void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored) {
     const cuda::Check check([](int64_t fault) { return text_of(static_cast<CsrFault>(fault)); });
@@ -61,4 +61,4 @@ void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tenso
     });
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopi::core

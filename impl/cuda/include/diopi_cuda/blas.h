@@ -3,7 +3,7 @@
 #ifndef DIOPI_CUDA_BLAS_H_
 #define DIOPI_CUDA_BLAS_H_
 
-#include "diopi_cpu/gemm.h"
+#include "diopi_core/gemm.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {
@@ -13,8 +13,8 @@ namespace diopi::cuda {
 bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
                       const Tensor& added);
 
-// `multiply_tensors` (diopi_cpu/gemm.h), which also takes float16 or bfloat16 factors with floats in `out` and `added`.
-// The step from one matrix of a factor to the next may be 0.
+// `multiply_tensors` (diopi_core/gemm.h), which also takes float16 or bfloat16 factors with floats in `out` and
+// `added`. The step from one matrix of a factor to the next may be 0.
 void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
                     const Tensor& added);
 

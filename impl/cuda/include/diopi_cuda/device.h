@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "diopi_cpu/error.h"
+#include "diopi_core/error.h"
 
 namespace diopi::cuda {
 

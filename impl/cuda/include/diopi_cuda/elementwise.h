@@ -10,7 +10,7 @@
 #ifndef DIOPI_CUDA_ELEMENTWISE_H_
 #define DIOPI_CUDA_ELEMENTWISE_H_
 
-#include "diopi_cpu/elementwise.h"
+#include "diopi_core/elementwise.h"
 #include "diopi_cuda/operand.h"
 
 namespace diopi::cuda {
@@ -148,9 +148,9 @@ struct Launches {
     Launch halves[2] = {};             // computed in float, operands in float16 and bfloat16
 };
 
-class KernelCall : public cpu::Elementwise {
+class KernelCall : public core::Elementwise {
   public:
-    using cpu::Elementwise::Elementwise;
+    using core::Elementwise::Elementwise;
     void run(const Launches& launches) const;
 
   private:

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CUDA_ELEMENTWISE_KERNELS_H_
 #define DIOPI_CUDA_ELEMENTWISE_KERNELS_H_
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/elementwise_general.h"
 #include "diopi_cuda/elementwise_vectors.h"
 

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CUDA_FLAG_H_
 #define DIOPI_CUDA_FLAG_H_
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {

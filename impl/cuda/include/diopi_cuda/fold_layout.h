@@ -2,8 +2,8 @@
 #ifndef DIOPI_CUDA_FOLD_LAYOUT_H_
 #define DIOPI_CUDA_FOLD_LAYOUT_H_
 
-#include "diopi_cpu/dense.h"
-#include "diopi_cpu/reduction.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/reduction.h"
 #include "diopi_cuda/operand.h"
 
 namespace diopi::cuda {

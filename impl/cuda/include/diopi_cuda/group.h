@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "diopi_cpu/shared.h"
+#include "diopi_core/shared.h"
 
 #if defined(__CUDACC__)
 #define DIOPI_DEVICE __device__

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "diopi_cpu/cast.h"
-#include "diopi_cpu/tensor.h"
+#include "diopi_core/cast.h"
+#include "diopi_core/tensor.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/pack.h"
 

@@ -2,12 +2,12 @@
 #ifndef DIOPI_CUDA_ORDER_NORM_H_
 #define DIOPI_CUDA_ORDER_NORM_H_
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
 
 namespace diopi::cuda {
 
-using namespace diopi::cpu;  // NOLINT
+using namespace diopi::core;  // NOLINT
 
 struct OrderNorm {
     double order;

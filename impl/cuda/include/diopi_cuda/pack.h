@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "diopi_cpu/dtype.h"
+#include "diopi_core/dtype.h"
 #include "diopi_cuda/launch.h"
 
 // A loop over registers: they have no addresses, so that it must be laid out in full.

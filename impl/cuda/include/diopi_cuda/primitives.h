@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {

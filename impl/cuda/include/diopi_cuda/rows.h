@@ -3,7 +3,7 @@
 #ifndef DIOPI_CUDA_ROWS_H_
 #define DIOPI_CUDA_ROWS_H_
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/pack.h"
 
 namespace diopi::cuda {

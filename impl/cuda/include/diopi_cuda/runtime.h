@@ -6,12 +6,12 @@
 
 #include <cuda_runtime.h>
 
-#include "diopi_cpu/error.h"
+#include "diopi_core/error.h"
 
 namespace diopi::cuda {
 
 // What checks arguments and converts values is that of the CPU library.
-using namespace diopi::cpu;  // NOLINT
+using namespace diopi::core;  // NOLINT
 
 // Throws an Error with CUDA's text where `status` is one.
 void check(cudaError_t status, const char* what);

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diopi_cpu/dense.h"
+#include "diopi_core/dense.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {

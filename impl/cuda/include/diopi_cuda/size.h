@@ -2,15 +2,15 @@
 #ifndef DIOPI_CUDA_SIZE_H_
 #define DIOPI_CUDA_SIZE_H_
 
-#include "diopi_cpu/math.h"
+#include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
 
 namespace diopi::cuda {
 
-DIOPI_DEVICE inline double size_of_element(double x) { return cpu::absolute(x); }
-DIOPI_DEVICE inline double size_of_element(const cpu::Complex128& x) { return cpu::absolute(x); }
+DIOPI_DEVICE inline double size_of_element(double x) { return core::absolute(x); }
+DIOPI_DEVICE inline double size_of_element(const core::Complex128& x) { return core::absolute(x); }
 DIOPI_DEVICE inline double square_of_size(double x) { return x * x; }
-DIOPI_DEVICE inline double square_of_size(const cpu::Complex128& x) {
+DIOPI_DEVICE inline double square_of_size(const core::Complex128& x) {
     return x.real() * x.real() + x.imag() * x.imag();
 }
 

@@ -16,11 +16,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "diopi_cpu/threads.h"
+#include "diopi_core/threads.h"
 
 namespace diopi::cuda::emulation {
 
-using cpu::FunctionRef;
+using core::FunctionRef;
 
 // Opens the memory of a device to this process while it lives; without a number, that of the device whose work runs.
 class Access {

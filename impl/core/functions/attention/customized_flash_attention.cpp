@@ -1,0 +1,165 @@
+// CustomizedFlashAttention and its form for joined sequences, with their gradients. The mask comes from the caller; the
+// statistics for the gradient are tensors that the library allocates: maximum and sum of each query, one copy each, and
+// one byte per probability of what dropout kept. Probabilities themselves are not kept.
+#include "customized_flash_attention.h"
+
+#include "attention_llm_ext.h"
+
+using namespace diopi::core;
+using namespace diopi::core::attention;
+
+namespace {
+
+// The batch that arrays of a layout hold.
+template <typename Args>
+Problem problem_of_layout(const Args& args) {
+    const auto place = [&](char letter) { return args.input_layout.find(letter); };
+    const int64_t rank = args.q.rank;
+    const int64_t* q_shape = args.q.shape;
+    const int64_t* k_shape = args.k.shape;
+    for (int64_t i = 0; i < rank; ++i) {
+        require_countable({q_shape[i], k_shape[i]});
+    }
+    const int64_t heads = args.head_num;
+    const int64_t batch = q_shape[place('B')];
+    const int64_t queries = q_shape[place('S')];
+    const int64_t keys = k_shape[place('S')];
+    Problem problem;
+    problem.heads = heads;
+    if (rank == 4) {
+        problem.kv_heads = k_shape[place('N')];
+        problem.size = q_shape[3];
+    } else {
+        problem.size = q_shape[2] / heads;
+        require(problem.size > 0 || k_shape[2] == 0, "C3: the number of key heads divides head_num");
+        problem.kv_heads = problem.size == 0 ? heads : k_shape[2] / problem.size;
+    }
+    // Where the rows of a sequence of `tokens` tokens are among `count` heads, and where each sequence starts.
+    const auto rows = [&](int64_t tokens, int64_t count) -> RowStrides {
+        if (place('N') == 1 && rank == 4) {
+            return {problem.size, tokens * problem.size};
+        }
+        return {(place('S') == 0 ? batch : 1) * count * problem.size, problem.size};
+    };
+    const auto start = [&](int64_t b, int64_t tokens, int64_t count) {
+        return b * (place('S') == 0 ? 1 : tokens) * count * problem.size;
+    };
+    problem.query_rows = rows(queries, heads);
+    problem.key_rows = rows(keys, problem.kv_heads);
+    for (int64_t b = 0; b < batch; ++b) {
+        problem.sequences.push_back({queries, keys, start(b, queries, heads), start(b, keys, problem.kv_heads)});
+    }
+    number_rows(problem);
+    return problem;
+}
+
+// The sequences between the rows that the host names.
+template <typename Args>
+Problem problem_of_ends(const Args& args) {
+    const auto entries = [](diopiSize_t list) { return std::vector<int64_t>(list.data, list.data + list.len); };
+    return joined_problem({args.q, args.k, args.v}, entries(args.cum_seq_q), entries(args.cum_seq_kv));
+}
+
+// A mask [rows, columns] that all sequences and heads use.
+void set_shared_mask(Scoring& scoring, const Tensor& mask) {
+    if (!mask.is_null()) {
+        scoring.mask = static_cast<const uint8_t*>(mask.data);
+        scoring.mask_strides[2] = mask.strides[0];
+        scoring.mask_strides[3] = mask.strides[1];
+    }
+}
+
+template <typename Args>
+Scoring scoring_of(const Args& args) {
+    Scoring scoring;
+    scoring.scale = static_cast<double>(args.softmax_scale);
+    set_window(scoring, args.is_causal, args.window_size_left, args.window_size_right);
+    return scoring;
+}
+
+// `shape` is that of the statistics.
+template <typename Args>
+void run_forward(const Args& args, const Problem& problem, Scoring scoring, const std::vector<int64_t>& shape,
+                 const StatisticsLayout& layout) {
+    const Draws draws(args.gen, static_cast<double>(args.p_dropout));
+    const Input<float> slopes(args.alibi_slopes);
+    set_slopes(scoring, args.alibi_slopes, slopes);
+    const int64_t kept = draws.dropout().is_active() ? probability_count(problem) : 0;
+    const Tensor mask = new_tensor(args.ctx, "dropout_mask", {kept}, Dtype::kUint8, args.q);
+    const Tensor maxima = new_tensor(args.ctx, "softmax_max", shape, Dtype::kFloat32, args.q);
+    const Tensor sums = new_tensor(args.ctx, "softmax_sum", shape, Dtype::kFloat32, args.q);
+    const Tensor probabilities = new_tensor(args.ctx, "softmax_out", {0}, Dtype::kFloat32, args.q);
+    record_kept(mask, draws.dropout());
+    scoring.dropout = draws.dropout();
+    scoring.dropout.recorded = static_cast<const uint8_t*>(mask.data);
+    forward_with_statistics(problem, scoring, {args.q, args.k, args.v}, args.attention_out, maxima, sums, layout);
+    draws.advance();
+    *args.dropout_mask = mask.handle;
+    *args.softmax_max = maxima.handle;
+    *args.softmax_sum = sums.handle;
+    *args.softmax_out = probabilities.handle;
+}
+
+// `kept` is the constraint that the tensors of the forward call come back.
+template <typename Args>
+void run_backward(const Args& args, const Problem& problem, Scoring scoring, const StatisticsLayout& layout,
+                  const char* kept) {
+    require(args.p_dropout <= 0 || args.dropout_mask.numel == probability_count(problem), kept);
+    const Input<float> slopes(args.alibi_slopes);
+    set_slopes(scoring, args.alibi_slopes, slopes);
+    const Input<Uint8> recorded(args.dropout_mask);
+    scoring.dropout.probability = static_cast<double>(args.p_dropout);
+    scoring.dropout.recorded = reinterpret_cast<const uint8_t*>(recorded.data());
+    backward_from_statistics(problem, scoring, {args.q, args.k, args.v},
+                             {args.grad_q, args.grad_k, args.grad_v, args.attention_out, args.grad_output},
+                             args.softmax_max, args.softmax_sum, layout);
+}
+
+template <typename Args>
+void require_separate_gradients(const Args& args) {
+    require_separate(
+        {&args.grad_q, &args.grad_k, &args.grad_v},
+        {&args.q, &args.k, &args.v, &args.attention_out, &args.grad_output, &args.alibi_slopes, &args.attention_mask,
+         &args.dropout_mask, &args.softmax_max, &args.softmax_sum, &args.softmax_out});
+}
+
+template <typename Args>
+int64_t queries_of(const Args& args) {
+    return args.q.shape[args.input_layout.find('S')];
+}
+
+}  // namespace
+
+void diopi::kernels::customized_flash_attention(const CustomizedFlashAttentionArgs& args) {
+    require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
+    const Problem problem = problem_of_layout(args);
+    const auto batch = static_cast<int64_t>(problem.sequences.size());
+    Scoring scoring = scoring_of(args);
+    set_mask(scoring, args.attention_mask);
+    run_forward(args, problem, scoring, {batch, problem.heads, queries_of(args), 1}, {false, queries_of(args)});
+}
+
+void diopi::kernels::customized_flash_attention_backward(const CustomizedFlashAttentionBackwardArgs& args) {
+    require_separate_gradients(args);
+    Scoring scoring = scoring_of(args);
+    set_mask(scoring, args.attention_mask);
+    run_backward(args, problem_of_layout(args), scoring, {false, queries_of(args)},
+                 "C10: dropout_mask is that of the forward call, with one byte for each probability");
+}
+
+void diopi::kernels::customized_flash_attention_var_len(const CustomizedFlashAttentionVarLenArgs& args) {
+    require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
+    const Problem problem = problem_of_ends(args);
+    Scoring scoring = scoring_of(args);
+    set_shared_mask(scoring, args.attention_mask);
+    run_forward(args, problem, scoring, {args.q.shape[0], problem.heads, 1}, {true, 0});
+}
+
+void diopi::kernels::customized_flash_attention_var_len_backward(
+    const CustomizedFlashAttentionVarLenBackwardArgs& args) {
+    require_separate_gradients(args);
+    Scoring scoring = scoring_of(args);
+    set_shared_mask(scoring, args.attention_mask);
+    run_backward(args, problem_of_ends(args), scoring, {true, 0},
+                 "C9: dropout_mask is that of the forward call, with one byte for each probability");
+}

@@ -1,0 +1,52 @@
+// RotaryEmbedding and RotaryEmbeddingV2 (RoFormer): pairs of elements of each head are rotated by the angle of their
+// position.
+#include "attention_llm_ext.h"
+#include "kernels.h"
+#include "operands.h"
+
+using namespace diopi::core;
+using namespace diopi::core::attention;
+
+namespace {
+
+// [..., positions, heads, head_dim]: what has fewer dimensions is [positions, head_dim] or [head_dim].
+struct Heads {
+    explicit Heads(const Tensor& x) : shape(shape_of(x)), missing(x.rank < 3 ? static_cast<size_t>(3 - x.rank) : 0) {
+        // One head between positions and elements, and one position before it.
+        shape.insert(shape.end() - 1, missing > 0 ? 1 : 0, 1);
+        shape.insert(shape.begin(), missing > 1 ? 1 : 0, 1);
+    }
+    View of(const Tensor& tensor) const {
+        std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.rank);
+        strides.insert(strides.end() - 1, missing > 0 ? 1 : 0, 0);
+        strides.insert(strides.begin(), missing > 1 ? 1 : 0, 0);
+        return View(tensor, shape, std::move(strides));
+    }
+
+    std::vector<int64_t> shape;
+    size_t missing;
+};
+
+}  // namespace
+
+void diopi::kernels::rotary_embedding(const RotaryEmbeddingArgs& args) {
+    const Tensor& x = args.x;
+    require_rank(x, 1);
+    const Heads view(x);
+    const int64_t positions = view.shape[view.shape.size() - 3];
+    const int64_t half = view.shape.back() / 2;
+    for (const Tensor* angle : {&args.cos, &args.sin}) {
+        // Where x has one head or one position without a dimension for it, so may the angles.
+        const std::vector<int64_t> own = x.rank == 1 ? std::vector<int64_t>{half} : std::vector{positions, half};
+        require_shape(*angle, x.rank < 3 && shape_of(*angle) == own ? own : std::vector{positions, int64_t{1}, half});
+        require_disjoint(args.out, *angle);
+    }
+    rotate_pairs(view.of(args.out).tensor(), view.of(x).tensor(), args.cos, args.sin, args.conj, args.interleaved);
+}
+
+void diopi::kernels::rotary_embedding_v2(const RotaryEmbeddingV2Args& args) {
+    require_separate({&args.query, &args.key}, {&args.cos, &args.sin});
+    for (const Tensor* target : {&args.query, &args.key}) {
+        rotate_halves(*target, args.cos, args.sin, args.dim);
+    }
+}

@@ -1,0 +1,21 @@
+// ScaledMaskedSoftmax (Megatron-LM) and its gradient: the last dimension of [batch, heads, queries, keys]; a hidden
+// score counts as -10000.
+#include "attention_llm_ext.h"
+#include "diopi_core/free_dtype.h"
+#include "kernels.h"
+
+using namespace diopi::core;
+using namespace diopi::core::attention;
+
+void diopi::kernels::scaled_masked_softmax(const ScaledMaskedSoftmaxArgs& args) {
+    require_dtype_in(args.mask, kMask);
+    require_disjoint(args.output, args.mask);
+    masked_softmax(args.output, args.input, args.mask, args.scale, args.fixed_triu_mask);
+}
+
+void diopi::kernels::scaled_masked_softmax_backward(const ScaledMaskedSoftmaxBackwardArgs& args) {
+    require_dtype_in(args.mask, kMask);
+    require_disjoint(args.grad_input, args.mask);
+    masked_softmax_gradient(args.grad_input, args.grad_output, args.output, args.mask, args.scale,
+                            args.fixed_triu_mask);
+}

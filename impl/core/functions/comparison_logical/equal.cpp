@@ -1,0 +1,13 @@
+// Equal: whether two tensors have one shape and equal elements.
+#include "comparison_logical.h"
+#include "kernels.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::equal(const EqualArgs& args) {
+    if (!is_same_shape(args.input, args.other)) {
+        *args.out = false;
+        return;
+    }
+    equal_elements(args.out, args.input, args.other);
+}

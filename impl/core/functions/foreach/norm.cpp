@@ -1,0 +1,16 @@
+// ForeachnormScalar: the norm of every tensor of a list, in double.
+#include "foreach.h"
+#include "kernels.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::foreachnorm_scalar(const ForeachnormScalarArgs& args) {
+    for (const Tensor& input : args.inputs) {
+        for (const Tensor& out : args.outs) {
+            require_disjoint(out, input);
+        }
+    }
+    for (size_t k = 0; k < args.inputs.size(); ++k) {
+        norm_of_all(args.outs[k], args.inputs[k], args.ord.value());
+    }
+}

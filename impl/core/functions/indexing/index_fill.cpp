@@ -1,0 +1,41 @@
+// IndexFill: slices at given positions set to one value, given as a number or as a 0-d tensor.
+#include "diopi_core/arguments.h"
+#include "indexing_scatter_gather.h"
+#include "kernels.h"
+#include "positions.h"
+
+using namespace diopi::core;
+
+namespace {
+
+// target = input, then the slices at `index` become the value. In place where both are the same.
+void fill_with(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Number& value) {
+    require_disjoint(target, index);
+    const Around place = around(input, dim);
+    fill_slices_at(target, input, Positions(index, place.size, Negative::kFromEnd), place, value);
+}
+
+void fill_with(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value) {
+    require_disjoint(target, index);
+    require_disjoint(target, value);
+    const Around place = around(input, dim);
+    fill_slices_with(target, input, Positions(index, place.size, Negative::kFromEnd), place, value);
+}
+
+}  // namespace
+
+void diopi::kernels::index_fill_scalar(const IndexFillScalarArgs& args) {
+    fill_with(args.out, args.input, args.dim, args.index, args.value);
+}
+
+void diopi::kernels::index_fill_inp_scalar(const IndexFillInpScalarArgs& args) {
+    fill_with(args.input, args.input, args.dim, args.index, args.value);
+}
+
+void diopi::kernels::index_fill(const IndexFillArgs& args) {
+    fill_with(args.out, args.input, args.dim, args.index, args.value);
+}
+
+void diopi::kernels::index_fill_inp(const IndexFillInpArgs& args) {
+    fill_with(args.input, args.input, args.dim, args.index, args.value);
+}

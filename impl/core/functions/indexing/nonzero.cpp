@@ -1,0 +1,37 @@
+// Nonzero and MaskedSelect: outputs whose size follows from the data, allocated through the host.
+#include "chosen.h"
+#include "indexing_scatter_gather.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::nonzero(const NonzeroArgs& args) {
+    // What is no bool yet is converted; a bool's bytes are used as they are.
+    const bool is_truth = args.input.dtype == Dtype::kBool || args.input.dtype == Dtype::kUint8;
+    Buffer bools;
+    Tensor source = args.input;
+    const std::vector<int64_t> shape = shape_of(args.input);
+    std::vector<int64_t> strides(shape.size());
+    if (!is_truth) {
+        bools.allocate(args.input.numel);
+        source.data = bools.data();
+        source.dtype = Dtype::kBool;
+        source.strides = strides.data();
+        for (int64_t d = args.input.rank, step = 1; d-- > 0; step *= shape[d]) {
+            strides[d] = step;
+        }
+        copy_elements(source, args.input);
+    }
+    const Chosen chosen(source, shape);
+    const Tensor result = new_tensor(args.ctx, "out", {chosen.count(), args.input.rank}, Dtype::kInt64, args.input);
+    chosen.store_coordinates(result, shape);
+    *args.out = result.handle;
+}
+
+void diopi::kernels::masked_select(const MaskedSelectArgs& args) {
+    const std::vector<int64_t> shape = broadcast_shape(args.input, args.mask);
+    const View input = expanded(args.input, shape);
+    const Chosen chosen(args.mask, shape);
+    const Tensor result = new_tensor(args.ctx, "out", {chosen.count()}, args.input.dtype, args.input);
+    chosen.take(result, input.tensor());
+    *args.out = result.handle;
+}

@@ -1,0 +1,12 @@
+// EmbeddingRenorm_: rows of a table cut to a norm.
+#include "indexing_scatter_gather.h"
+#include "kernels.h"
+#include "positions.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::embedding_renorm(const EmbeddingRenormArgs& args) {
+    require_disjoint(args.inout, args.indices);
+    const Positions positions(args.indices, args.inout.shape[0]);
+    cut_rows(args.inout, positions, args.max_norm, args.norm_type);
+}

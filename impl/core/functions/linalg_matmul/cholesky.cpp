@@ -1,0 +1,24 @@
+// Cholesky and its gradient, computed in double or complex<double>.
+#include "batches.h"
+#include "diopi_core/arguments.h"
+#include "kernels.h"
+#include "linalg_matmul.h"
+
+using namespace diopi::core;
+
+std::string diopi::core::indefinite_text(int64_t matrix, int64_t order) {
+    return "parameter 'mat' holds a matrix that is not positive definite: matrix " + std::to_string(matrix) +
+           ", leading minor of order " + std::to_string(order);
+}
+
+void diopi::kernels::cholesky(const CholeskyArgs& args) {
+    require_shape(args.info, Matrices(args.mat).batch);
+    require_apart(args.out, {&args.mat, &args.info});
+    require_apart(args.info, {&args.mat});
+    factorize(args.out, args.info, args.mat, args.upper, args.checkerror);
+}
+
+void diopi::kernels::cholesky_backward(const CholeskyBackwardArgs& args) {
+    require_apart(args.grad_mat, {&args.grad_output, &args.L});
+    factor_gradient(args.grad_mat, args.grad_output, args.L, args.upper);
+}

@@ -1,0 +1,81 @@
+// Products of matrices: Mm, Bmm, Baddbmm, Addmm and Linear.
+#include "batches.h"
+#include "diopi_core/arguments.h"
+#include "linalg_matmul.h"
+
+using namespace diopi::core;
+
+namespace {
+
+// out = beta * input + alpha * batch1 batch2. `input` broadcasts to `out` or is `out`.
+void add_batch(const Tensor& out, const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
+               double alpha) {
+    require_apart(out, {&batch1, &batch2});
+    multiply_tensors(out, batch1, batch2, Number::of(alpha), Number::of(beta), input);
+}
+
+}  // namespace
+
+void diopi::kernels::mm(const MmArgs& args) {
+    require_apart(args.out, {&args.input, &args.mat2});
+    const View result = as_batch(args.out);
+    const View left = as_batch(args.input);
+    const View right = as_batch(args.mat2);
+    multiply_tensors(result.tensor(), left.tensor(), right.tensor());
+}
+
+void diopi::kernels::bmm(const BmmArgs& args) {
+    require_apart(args.out, {&args.input, &args.mat2});
+    multiply_tensors(args.out, args.input, args.mat2);
+}
+
+void diopi::kernels::baddbmm(const BaddbmmArgs& args) {
+    add_batch(args.out, args.input, args.batch1, args.batch2, args.beta, args.alpha);
+}
+
+void diopi::kernels::baddbmm_inp(const BaddbmmInpArgs& args) {
+    add_batch(args.input, args.input, args.batch1, args.batch2, args.beta, args.alpha);
+}
+
+void diopi::kernels::addmm(const AddmmArgs& args) {
+    require_apart(args.out, {&args.mat1, &args.mat2});
+    const View result = as_batch(args.out);
+    const View left = as_batch(args.mat1);
+    const View right = as_batch(args.mat2);
+    multiply_tensors(result.tensor(), left.tensor(), right.tensor(), args.alpha, args.beta, args.input);
+}
+
+// The contract leaves the shapes of weight and bias to the library.
+void diopi::kernels::linear(const LinearArgs& args) {
+    require_rank(args.input, 1);
+    require_rank(args.weight, 1, 2);
+    const int64_t inner = args.input.shape[args.input.rank - 1];
+    std::vector<int64_t> shape = shape_of(args.input);
+    shape.pop_back();
+    // A vector is one output feature, for which the result has no dimension.
+    const bool is_vector = args.weight.rank == 1;
+    const int64_t columns = is_vector ? 1 : args.weight.shape[0];
+    if (is_vector) {
+        require_shape(args.weight, {inner});
+    } else {
+        require_shape(args.weight, {columns, inner});
+        shape.push_back(columns);
+    }
+    require_shape(args.out, shape);
+    if (args.bias.numel != 1) {
+        require_shape(args.bias, {columns});
+    }
+    require_apart(args.out, {&args.input, &args.weight, &args.bias});
+    std::vector<int64_t> strides(args.out.strides, args.out.strides + args.out.rank);
+    if (is_vector) {
+        shape.push_back(1);
+        strides.resize(shape.size(), 0);
+    }
+    const View results(args.out, shape, strides);
+    const AsMatrix result(results.tensor(), false);
+    const AsMatrix left(args.input);
+    const View turned(args.weight, {1, inner, columns},
+                      {0, args.weight.strides[is_vector ? 0 : 1], is_vector ? 0 : args.weight.strides[0]});
+    multiply_tensors(result.tensor(), left.tensor(), turned.tensor(), Number::of(1), Number::of(1), args.bias);
+    result.store();
+}

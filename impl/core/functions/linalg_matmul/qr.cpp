@@ -1,0 +1,14 @@
+// LinalgQR by Householder reflections, with the signs of LAPACK's geqrf; in double or complex<double>.
+#include "batches.h"
+#include "diopi_core/arguments.h"
+#include "kernels.h"
+#include "linalg_matmul.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::linalg_qr(const LinalgQRArgs& args) {
+    const bool wants_q = args.mode != "r";
+    require_apart(args.Q, {&args.A, &args.R});
+    require_apart(args.R, {&args.A});
+    reflect(args.Q, args.R, args.A, wants_q);
+}

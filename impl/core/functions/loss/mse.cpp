@@ -1,0 +1,16 @@
+// MSELoss and its gradient: sums in double.
+#include "elementwise.h"
+#include "kernels.h"
+#include "loss.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::mse_loss(const MSELossArgs& args) {
+    check_loss(args.out, args.input, {&args.target});
+    mse_losses(args.out, args.input, args.target, args.reduction);
+}
+
+void diopi::kernels::mse_loss_backward(const MSELossBackwardArgs& args) {
+    check_gradient(args.grad_input, args.grad_output, args.target, {});
+    mse_gradients(args.grad_input, args.grad_output, args.input, args.target, args.reduction);
+}

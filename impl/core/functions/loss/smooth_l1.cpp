@@ -1,0 +1,16 @@
+// SmoothL1Loss and its gradient. The linear part begins at |difference| = beta; with beta = 0 there is no other.
+#include "elementwise.h"
+#include "kernels.h"
+#include "loss.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::smooth_l1_loss(const SmoothL1LossArgs& args) {
+    check_loss(args.out, args.input, {&args.target});
+    smooth_l1_losses(args.out, args.input, args.target, args.reduction, args.beta);
+}
+
+void diopi::kernels::smooth_l1_loss_backward(const SmoothL1LossBackwardArgs& args) {
+    check_gradient(args.grad_input, args.grad_output, args.target, {});
+    smooth_l1_gradients(args.grad_input, args.grad_output, args.input, args.target, args.reduction, args.beta);
+}

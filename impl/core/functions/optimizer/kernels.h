@@ -1,0 +1,50 @@
+// What optimizers do to elements, in addition to the kernels of the spec.
+// Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
+#ifndef DIOPI_CORE_FUNCTIONS_OPTIMIZER_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_OPTIMIZER_KERNELS_H_
+
+#include <vector>
+
+#include "diopi_core/tensor.h"
+
+namespace diopi::core {
+
+// ---- Mixed precision: tensors of one element say what is found and by what to multiply. ----
+
+void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, const Tensor& found_tensor,
+                  double scale_growth_factor, double scale_backoff_factor, int32_t growth_interval);
+void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, const Tensor& scale_tensor);
+
+// ---- ClipGradNorm. ----
+
+// The norm of all elements of all tensors; the call waits for it.
+double joint_norm(const std::vector<Tensor>& tensors, double order);
+void scale_all(const std::vector<Tensor>& gradients, double factor);
+
+// ---- FusedAdamW. ----
+
+// A parameter with its state; `step` holds one number. `largest` is null where there is no AMSGrad.
+struct AdamWStep {
+    const Tensor& weight;
+    const Tensor& gradient;
+    const Tensor& mean;
+    const Tensor& square;
+    const Tensor& largest;
+    const Tensor& step;
+};
+
+struct AdamWSettings {
+    double lr;
+    double beta1;
+    double beta2;
+    double eps;
+    double weight_decay;
+    bool amsgrad;
+    bool maximize;
+};
+
+void take_step(const AdamWStep& operands, const AdamWSettings& settings);
+
+}  // namespace diopi::core
+
+#endif  // DIOPI_CORE_FUNCTIONS_OPTIMIZER_KERNELS_H_

@@ -1,0 +1,19 @@
+// Randperm (Fisher and Yates) and Multinomial.
+#include "diopi_core/dense.h"
+#include "kernels.h"
+#include "random.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::randperm(const RandpermArgs& args) { permute(args.out, args.n, args.generator); }
+
+void diopi::kernels::multinomial(const MultinomialArgs& args) {
+    const Tensor& weights = args.input;
+    std::vector<int64_t> shape = shape_of(weights);
+    shape.back() = args.num_samples;
+    require_shape(args.out, shape);
+    require_disjoint(args.out, weights);
+    const int64_t rows = weights.rank == 2 ? weights.shape[0] : 1;
+    choose(args.out, weights, rows, weights.shape[weights.rank - 1], args.num_samples, args.replacement,
+           args.generator);
+}

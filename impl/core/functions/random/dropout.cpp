@@ -1,0 +1,34 @@
+// Dropout and DropoutInp. A mask with sizes of 1 shares its draws along those dimensions.
+#include "diopi_core/dense.h"
+#include "diopi_core/kernel_checks.h"
+#include "kernels.h"
+#include "random.h"
+
+using namespace diopi::core;
+
+namespace {
+
+// Nobody wants a null mask; one is made where there is something to draw.
+template <typename Args>
+void thin_out(const Args& args, const Tensor& out) {
+    const Tensor& input = args.input;
+    if (args.mask.is_null() && !args.train) {
+        if (out.data != input.data) {
+            copy_elements(out, input);
+        }
+        return;
+    }
+    if (args.mask.is_null()) {
+        const Temporary mask(shape_of(input), Dtype::kBool, input);
+        drop_out(out, mask.tensor(), input, args.p, args.train, args.generator);
+        return;
+    }
+    require_separate({&args.mask}, {&out, &input});
+    drop_out(out, args.mask, input, args.p, args.train, args.generator);
+}
+
+}  // namespace
+
+void diopi::kernels::dropout(const DropoutArgs& args) { thin_out(args, args.out); }
+
+void diopi::kernels::dropout_inp(const DropoutInpArgs& args) { thin_out(args, args.input); }

@@ -1,0 +1,16 @@
+// Any and All: whether elements differ from zero (NaN does).
+#include "diopi_core/arguments.h"
+#include "kernels.h"
+#include "reduction.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::any(const AnyArgs& args) {
+    require_disjoint(args.out, args.input);
+    find_truth(args.out, args.input, rows_over(args.input, args.dim), true);
+}
+
+void diopi::kernels::all(const AllArgs& args) {
+    require_disjoint(args.out, args.input);
+    find_truth(args.out, args.input, rows_over(args.input, args.dim), false);
+}

@@ -1,0 +1,14 @@
+// Cumsum and its gradient, which runs from the end. Sums are kept in double, complex<double> or int64 (which wraps).
+#include "diopi_core/arguments.h"
+#include "kernels.h"
+#include "reduction.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::cumsum(const CumsumArgs& args) {
+    running_sums(args.out, args.input, around(args.input, args.dim), true);
+}
+
+void diopi::kernels::cumsum_backward(const CumsumBackwardArgs& args) {
+    running_sums(args.grad_input, args.grad_output, around(args.grad_output, args.dim), false);
+}

@@ -1,0 +1,49 @@
+// The largest and smallest elements and where they stand: Amax, Max, Min, MaxAll, MinAll, Argmax, Argmin. NaN counts as
+// more extreme than every number; of several equal elements the first counts.
+#include "diopi_core/arguments.h"
+#include "kernels.h"
+#include "reduction.h"
+
+using namespace diopi::core;
+
+namespace {
+
+void extremes_along(const Tensor& values, const Tensor& places, const Tensor& input, int64_t dim, bool is_largest) {
+    require_disjoint(values, input);
+    require_disjoint(places, input);
+    extreme_places(values, places, input, rows_over(input, dim), is_largest);
+}
+
+void extreme_of_all(const Tensor& value, const Tensor& input, bool is_largest) {
+    require_disjoint(value, input);
+    extreme_values(value, input, rows_over(input, std::nullopt), is_largest);
+}
+
+void positions(const Tensor& out, const Tensor& input, std::optional<int64_t> dim, bool is_largest) {
+    require_dtype_of(input, kNumber | kBool);
+    require_disjoint(out, input);
+    extreme_places(Tensor(), out, input, rows_over(input, dim), is_largest);
+}
+
+}  // namespace
+
+void diopi::kernels::amax(const AmaxArgs& args) {
+    require_disjoint(args.out, args.self);
+    extreme_values(args.out, args.self, rows_over(args.self, args.dim), true);
+}
+
+void diopi::kernels::max(const MaxArgs& args) {
+    extremes_along(args.max, args.max_indices, args.input, args.dim, true);
+}
+
+void diopi::kernels::min(const MinArgs& args) {
+    extremes_along(args.min, args.min_indices, args.input, args.dim, false);
+}
+
+void diopi::kernels::max_all(const MaxAllArgs& args) { extreme_of_all(args.max, args.input, true); }
+
+void diopi::kernels::min_all(const MinAllArgs& args) { extreme_of_all(args.min, args.input, false); }
+
+void diopi::kernels::argmax(const ArgmaxArgs& args) { positions(args.out, args.input, args.dim, true); }
+
+void diopi::kernels::argmin(const ArgminArgs& args) { positions(args.out, args.input, args.dim, false); }

@@ -1,0 +1,15 @@
+// Argsort. The order of equal elements is kept in any case.
+#include "diopi_core/arguments.h"
+#include "kernels.h"
+#include "sorted_rows.h"
+#include "sorting.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::argsort(const ArgsortArgs& args) {
+    require_disjoint(args.out, args.input);
+    const Rows rows = rows_over(args.input, args.dim.value_or(-1));
+    const View from = permuted(args.input, rows.order());
+    const View to = permuted(args.out, rows.order());
+    argsort_rows_of(to.tensor(), from.tensor(), rows, args.descending);
+}

@@ -1,0 +1,171 @@
+// Element types as C++ types. Compute types are those that kernels calculate in; storage types add half and bfloat16.
+#ifndef DIOPI_CORE_DTYPE_H_
+#define DIOPI_CORE_DTYPE_H_
+
+#include <diopi/diopirt.h>
+
+#include <complex>
+#include <cstdint>
+
+#include "diopi_core/half.h"
+#include "diopi_core/integer.h"
+
+namespace diopi::core {
+
+// Dense numbering of the dtypes that this library works with; tables are indexed by it. The order is that of
+// `kDtypeTable` in dtype.cpp.
+enum class Dtype : uint8_t {
+    kBool,
+    kUint8,
+    kInt8,
+    kInt16,
+    kInt32,
+    kInt64,
+    kFloat16,
+    kBfloat16,
+    kFloat32,
+    kFloat64,
+    kComplex64,
+    kComplex128,
+    kUnsupported,
+};
+
+constexpr int kDtypeCount = static_cast<int>(Dtype::kUnsupported);
+
+// A set of dtypes: one bit each.
+using DtypeSet = uint32_t;
+
+constexpr DtypeSet set_of(Dtype dtype) { return DtypeSet{1} << static_cast<int>(dtype); }
+
+constexpr DtypeSet kBool = set_of(Dtype::kBool);
+constexpr DtypeSet kUint8 = set_of(Dtype::kUint8);
+constexpr DtypeSet kInt8 = set_of(Dtype::kInt8);
+constexpr DtypeSet kInt16 = set_of(Dtype::kInt16);
+constexpr DtypeSet kInt32 = set_of(Dtype::kInt32);
+constexpr DtypeSet kInt64 = set_of(Dtype::kInt64);
+constexpr DtypeSet kFloat16 = set_of(Dtype::kFloat16);
+constexpr DtypeSet kBfloat16 = set_of(Dtype::kBfloat16);
+constexpr DtypeSet kFloat32 = set_of(Dtype::kFloat32);
+constexpr DtypeSet kFloat64 = set_of(Dtype::kFloat64);
+constexpr DtypeSet kComplex64 = set_of(Dtype::kComplex64);
+constexpr DtypeSet kComplex128 = set_of(Dtype::kComplex128);
+
+// The named sets of the spec.
+constexpr DtypeSet kFloating = kFloat16 | kBfloat16 | kFloat32 | kFloat64;
+constexpr DtypeSet kIntegral = kUint8 | kInt8 | kInt16 | kInt32 | kInt64;
+constexpr DtypeSet kNumber = kIntegral | kFloating;
+constexpr DtypeSet kComplex = kComplex64 | kComplex128;
+constexpr DtypeSet kIndex = kInt32 | kInt64;
+constexpr DtypeSet kMask = kBool | kUint8;
+constexpr DtypeSet kAny = kBool | kNumber | kComplex;
+
+constexpr bool contains(DtypeSet set, Dtype dtype) { return dtype != Dtype::kUnsupported && (set & set_of(dtype)); }
+constexpr bool is_floating(Dtype dtype) { return contains(kFloating, dtype); }
+constexpr bool is_complex(Dtype dtype) { return contains(kComplex, dtype); }
+constexpr bool is_integral(Dtype dtype) { return contains(kIntegral, dtype); }
+constexpr bool is_half(Dtype dtype) { return contains(kFloat16 | kBfloat16, dtype); }
+
+// bool, integral, floating, complex in rising order: a value may be cast to a dtype of no lower category.
+int category(Dtype dtype);
+
+Dtype from_public(diopiDtype_t dtype);
+diopiDtype_t to_public(Dtype dtype);
+const char* name_of(Dtype dtype);
+int64_t size_of(Dtype dtype);
+
+// The dtype that kernels calculate in: float32 for the halves, else the dtype itself.
+constexpr Dtype compute_of(Dtype dtype) { return is_half(dtype) ? Dtype::kFloat32 : dtype; }
+// The dtype itself where it is floating or complex, else float32.
+constexpr Dtype to_float(Dtype dtype) { return is_floating(dtype) || is_complex(dtype) ? dtype : Dtype::kFloat32; }
+// The dtype of the real part.
+constexpr Dtype to_real(Dtype dtype) {
+    return dtype == Dtype::kComplex64 ? Dtype::kFloat32 : dtype == Dtype::kComplex128 ? Dtype::kFloat64 : dtype;
+}
+// The complex dtype whose real part has this dtype.
+constexpr Dtype to_complex(Dtype dtype) {
+    return dtype == Dtype::kFloat32 ? Dtype::kComplex64 : dtype == Dtype::kFloat64 ? Dtype::kComplex128 : dtype;
+}
+
+// The smallest dtype that holds both, as torch.promote_types.
+Dtype promote(Dtype left, Dtype right);
+
+using Complex64 = numeric::complex<float>;
+using Complex128 = numeric::complex<double>;
+
+// The dtype of a C++ type.
+template <typename T>
+constexpr Dtype dtype_of = Dtype::kUnsupported;
+template <>
+inline constexpr Dtype dtype_of<Bool> = Dtype::kBool;
+template <>
+inline constexpr Dtype dtype_of<Uint8> = Dtype::kUint8;
+template <>
+inline constexpr Dtype dtype_of<Int8> = Dtype::kInt8;
+template <>
+inline constexpr Dtype dtype_of<Int16> = Dtype::kInt16;
+template <>
+inline constexpr Dtype dtype_of<Int32> = Dtype::kInt32;
+template <>
+inline constexpr Dtype dtype_of<Int64> = Dtype::kInt64;
+template <>
+inline constexpr Dtype dtype_of<Half> = Dtype::kFloat16;
+template <>
+inline constexpr Dtype dtype_of<Bfloat16> = Dtype::kBfloat16;
+template <>
+inline constexpr Dtype dtype_of<float> = Dtype::kFloat32;
+template <>
+inline constexpr Dtype dtype_of<double> = Dtype::kFloat64;
+template <>
+inline constexpr Dtype dtype_of<Complex64> = Dtype::kComplex64;
+template <>
+inline constexpr Dtype dtype_of<Complex128> = Dtype::kComplex128;
+
+template <typename T>
+constexpr bool is_complex_type = false;
+template <typename T>
+constexpr bool is_complex_type<numeric::complex<T>> = true;
+
+template <typename T>
+struct RealOf {
+    using type = T;
+};
+template <typename T>
+struct RealOf<numeric::complex<T>> {
+    using type = T;
+};
+// The type of the real part.
+template <typename T>
+using Real = typename RealOf<T>::type;
+
+// Calls `body(T{})` with the C++ type of a dtype of `set`; dtypes outside `set` are not instantiated. Returns whether
+// it was called.
+template <DtypeSet set, typename Body>
+bool dispatch(Dtype dtype, Body&& body) {
+    bool done = false;
+    const auto attempt = [&](auto sample) {
+        using T = decltype(sample);
+        if constexpr (contains(set, dtype_of<T>)) {
+            if (dtype == dtype_of<T>) {
+                body(sample);
+                done = true;
+            }
+        }
+    };
+    attempt(Bool{});
+    attempt(Uint8{});
+    attempt(Int8{});
+    attempt(Int16{});
+    attempt(Int32{});
+    attempt(Int64{});
+    attempt(Half{});
+    attempt(Bfloat16{});
+    attempt(float{});
+    attempt(double{});
+    attempt(Complex64{});
+    attempt(Complex128{});
+    return done;
+}
+
+}  // namespace diopi::core
+
+#endif  // DIOPI_CORE_DTYPE_H_

@@ -1,0 +1,27 @@
+// Type promotion by PyTorch's rules: tensors with dimensions decide before 0-d tensors, those before scalars; the lower
+// ones count only where their category (bool, integral, floating, complex) is higher.
+#ifndef DIOPI_CORE_PROMOTION_H_
+#define DIOPI_CORE_PROMOTION_H_
+
+#include <initializer_list>
+
+#include "diopi_core/tensor.h"
+
+namespace diopi::core {
+
+// An operand as promotion sees it; a null tensor does not count.
+struct Promoted {
+    Promoted(const Tensor& tensor)  // NOLINT: implicit, so that operands can be listed
+        : dtype(tensor.is_null() ? Dtype::kUnsupported : tensor.dtype), level(tensor.rank > 0 ? 0 : 1) {}
+    Promoted(const Number& number);  // NOLINT
+
+    Dtype dtype;
+    int level;
+};
+
+// The dtype that the operands are computed in, as torch.result_type.
+Dtype promote(std::initializer_list<Promoted> operands);
+
+}  // namespace diopi::core
+
+#endif  // DIOPI_CORE_PROMOTION_H_

@@ -1,0 +1,27 @@
+// Functions that kernels of a GPU call as well: a compiler for CUDA builds them for both sides.
+#ifndef DIOPI_CORE_SHARED_H_
+#define DIOPI_CORE_SHARED_H_
+
+#include <cmath>
+#include <complex>
+
+#if defined(__CUDACC__)
+#include <cuda/std/cmath>
+#include <cuda/std/complex>
+#define DIOPI_SHARED __host__ __device__
+#else
+#define DIOPI_SHARED
+#endif
+
+namespace diopi::core {
+
+// Where the functions of floats and complex numbers come from: the C++ library, or its form for both sides.
+#if defined(__CUDACC__)
+namespace numeric = ::cuda::std;
+#else
+namespace numeric = ::std;
+#endif
+
+}  // namespace diopi::core
+
+#endif  // DIOPI_CORE_SHARED_H_

@@ -1,0 +1,37 @@
+#include "diopi_core/promotion.h"
+
+namespace diopi::core {
+
+// A number counts as the default dtype of its category.
+Promoted::Promoted(const Number& number)
+    : dtype(number.is_real                 ? Dtype::kFloat32
+            : number.dtype == Dtype::kBool ? Dtype::kBool
+                                           : Dtype::kInt64),
+      level(2) {}
+
+Dtype promote(std::initializer_list<Promoted> operands) {
+    Dtype result = Dtype::kUnsupported;
+    for (int level = 0; level < 3; ++level) {
+        Dtype own = Dtype::kUnsupported;
+        for (const Promoted& operand : operands) {
+            if (operand.level == level && operand.dtype != Dtype::kUnsupported) {
+                own = own == Dtype::kUnsupported ? operand.dtype : promote(own, operand.dtype);
+            }
+        }
+        if (own == Dtype::kUnsupported) {
+            continue;
+        }
+        if (result == Dtype::kUnsupported) {
+            result = own;
+        } else if (category(own) > category(result)) {
+            // A lower level raises the category, but does not widen what is floating already.
+            const bool keeps_width = is_complex(own) && result == Dtype::kFloat64;
+            result = keeps_width                              ? Dtype::kComplex128
+                     : is_complex(own) && is_floating(result) ? Dtype::kComplex64
+                                                              : own;
+        }
+    }
+    return result;
+}
+
+}  // namespace diopi::core
