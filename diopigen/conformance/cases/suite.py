@@ -168,12 +168,19 @@ def _recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapp
     for number, recipe in enumerate(recipes, 1):
         fixed = fixed_dtype(function, recipe)
         for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
-            try:
-                arguments = resolver.resolve(recipe, Choice(dtype, step + number - 1))
-            except Unfit:
-                continue
-            case_id = f"{function.name}/{dtype}/recipe-{number}"
-            yield Case(case_id, function.name, function.family, dtype, "recipe", arguments)
+            yield from _resolved(function, resolver, recipe, Choice(dtype, step + number - 1), "recipe", number)
+
+
+def _resolved(
+    function: Function, resolver: Resolver, recipe: Mapping[str, Argument], choice: Choice, axis: str, number: int
+) -> Iterator[Case]:
+    """The case of a recipe in a dtype; none where it does not fit the dtype."""
+    try:
+        arguments = resolver.resolve(recipe, choice)
+    except Unfit:
+        return
+    case_id = f"{function.name}/{choice.dtype}/{axis}-{number}"
+    yield Case(case_id, function.name, function.family, choice.dtype, axis, arguments)
 
 
 def _carried_over(
@@ -191,13 +198,9 @@ def _carried_over(
                     exchanged[param.name] = math.ceil(value) if math.isfinite(value) else 2
             if any(not storable(v, dtype) for v in exchanged.values() if type(v) is int and category(dtype) < 2):
                 continue
-            try:
-                arguments = resolver.resolve(exchanged, Choice(dtype, step))
-            except Unfit:
-                continue
-            case_id = f"{function.name}/{dtype}/recipe-{number}"
-            yield Case(case_id, function.name, function.family, dtype, "recipe", arguments)
-            break
+            if case := next(_resolved(function, resolver, exchanged, Choice(dtype, step), "recipe", number), None):
+                yield case
+                break
 
 
 def _exchanged(value: Argument, old: str | None, new: str) -> Argument:
@@ -220,12 +223,7 @@ def _distribution_cases(
         larger = {name: _enlarged(value) for name, value in recipe.items()}
         fixed = fixed_dtype(function, recipe)
         for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
-            try:
-                arguments = resolver.resolve(larger, Choice(dtype, step))
-            except Unfit:
-                continue
-            case_id = f"{function.name}/{dtype}/distribution-{number}"
-            yield Case(case_id, function.name, function.family, dtype, "distribution", arguments)
+            yield from _resolved(function, resolver, larger, Choice(dtype, step), "distribution", number)
 
 
 def _enlarged(value: Argument) -> Argument:
