@@ -45,14 +45,16 @@ def _by_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
+def _translated_call(function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return function(*(translated(one) for one in arguments), **{name: translated(one) for name, one in options.items()})
+
+
 def _everywhere(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with all arguments translated."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        return function(
-            *(translated(one) for one in arguments), **{name: translated(one) for name, one in options.items()}
-        )
+        return _translated_call(function, arguments, options)
 
     return call
 
@@ -71,9 +73,7 @@ def _class(original: Any) -> Any:
             return getattr(original, name)
 
         def __call__(cls, *arguments: Any, **options: Any) -> Any:
-            return original(
-                *(translated(one) for one in arguments), **{name: translated(one) for name, one in options.items()}
-            )
+            return _translated_call(original, arguments, options)
 
     names = {"__doc__": original.__doc__, "__module__": "torch", "__qualname__": original.__name__}
     return Meta(original.__name__, (), names)
@@ -85,11 +85,6 @@ def _takes_a_device(name: str) -> bool:
         for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}")
         for argument in schema.arguments
     )
-
-
-def _replace(owner: Any, name: str, value: Any) -> None:
-    if hasattr(owner, name):
-        setattr(owner, name, value)
 
 
 def _without_counterpart(name: str, reason: str) -> Any:
@@ -131,7 +126,7 @@ def _replace_constructors() -> None:
         if isinstance(function, types.BuiltinFunctionType) and _takes_a_device(name):
             setattr(torch, name, _by_name(function, "device"))
     for name in ("tensor", "as_tensor", "asarray", "from_file", "sparse_coo_tensor"):
-        _replace(torch, name, _by_name(getattr(torch, name), "device"))
+        setattr(torch, name, _by_name(getattr(torch, name), "device"))
     for name in ("device", "Generator", "Stream", "Event"):
         setattr(torch, name, _class(getattr(torch, name)))
     torch.set_default_device = _everywhere(torch.set_default_device)
@@ -182,7 +177,7 @@ def _replace_precision() -> None:
         (torch.amp.autocast_mode, ("custom_bwd", "custom_fwd", "is_autocast_available")),
     ):
         for name in names:
-            _replace(owner, name, _everywhere(getattr(owner, name)))
+            setattr(owner, name, _everywhere(getattr(owner, name)))
     enabled = torch.is_autocast_enabled
     torch.is_autocast_enabled = lambda device_type="cuda": enabled(translated(device_type))
     torch.get_autocast_gpu_dtype = lambda: torch.get_autocast_dtype(_NAME)
