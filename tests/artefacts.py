@@ -11,7 +11,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/tests"
-SOURCES = ("CMakeLists.txt", "CMakePresets.json", "runtime", "impl", "generated", "tests", "examples/droplet")
+SOURCES = (
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "runtime",
+    "impl",
+    "generated",
+    "tests",
+    "third_party",
+    "examples/droplet",
+)
 COMPILED = (".c", ".cpp", ".cu", ".h", ".map", ".cmake", ".txt", ".json")
 """What a build reads. Python that writes sources for it is looked at by CMake (tests/write_sources.py)."""
 

@@ -19,7 +19,7 @@ def main() -> int:
         text=True,
     )
     files = [name for name in listed.stdout.splitlines() if Path(name).suffix in SUFFIXES and (root / name).exists()]
-    files = [name for name in files if "/data/" not in name]
+    files = [name for name in files if "/data/" not in name and not name.startswith("third_party/")]
     if not files:
         return 0
     formatter = Path(sys.executable).parent / "clang-format"

@@ -7,26 +7,28 @@
 
 #include "scope.h"
 
+TEST_SUITE_BEGIN("context");
+
 using check::ContextScope;
 using fake::Function;
 
-TEST(context, the_stream_is_made_once_and_on_demand) {
+TEST_CASE_FIXTURE(check::FakeDevice, "the_stream_is_made_once_and_on_demand") {
     const ContextScope context;
     CHECK_OK(diopiHostSynchronize(context));
-    CHECK_EQUAL(fake::liveStreams(), 0);
+    CHECK_EQ(fake::liveStreams(), 0);
     auto first = reinterpret_cast<diopiStreamHandle_t>(uintptr_t{5});
     diopiStreamHandle_t second = nullptr;
     CHECK_OK(diopiGetStream(context, &first));
     // The fake's first stream is a null handle; it must not be taken for "no stream yet".
     CHECK(first == nullptr);
     CHECK_OK(diopiGetStream(context, &second));
-    CHECK_EQUAL(second, first);
-    CHECK_EQUAL(fake::calls(Function::createStream), 1);
+    CHECK_EQ(second, first);
+    CHECK_EQ(fake::calls(Function::createStream), 1);
     CHECK_OK(diopiHostSynchronize(context));
-    CHECK_EQUAL(fake::calls(Function::synchronizeStream), 1);
+    CHECK_EQ(fake::calls(Function::synchronizeStream), 1);
 }
 
-TEST(context, each_context_has_its_own_stream) {
+TEST_CASE_FIXTURE(check::FakeDevice, "each_context_has_its_own_stream") {
     const ContextScope one;
     const ContextScope other;
     diopiStreamHandle_t first = nullptr;
@@ -34,10 +36,10 @@ TEST(context, each_context_has_its_own_stream) {
     CHECK_OK(diopiGetStream(one, &first));
     CHECK_OK(diopiGetStream(other, &second));
     CHECK(first != second);
-    CHECK_EQUAL(fake::liveStreams(), 2);
+    CHECK_EQ(fake::liveStreams(), 2);
 }
 
-TEST(context, temporaries_die_with_the_context) {
+TEST_CASE_FIXTURE(check::FakeDevice, "temporaries_die_with_the_context") {
     diopiContextHandle_t context = nullptr;
     CHECK_OK(diopiHostCreateContext(&context));
     const std::vector<int64_t> ten = {10};
@@ -49,15 +51,15 @@ TEST(context, temporaries_die_with_the_context) {
     }
     int64_t count = 0;
     CHECK_OK(diopiHostGetTemporaryCount(context, &count));
-    CHECK_EQUAL(count, 6);
-    CHECK_EQUAL(fake::liveAllocations(), 3);
+    CHECK_EQ(count, 6);
+    CHECK_EQ(fake::liveAllocations(), 3);
     CHECK_OK(diopiHostDestroyContext(context));
-    CHECK_EQUAL(fake::liveAllocations(), 0);
+    CHECK_EQ(fake::liveAllocations(), 0);
     // No stream was ever asked for.
-    CHECK_EQUAL(fake::calls(Function::createStream), 0);
+    CHECK_EQ(fake::calls(Function::createStream), 0);
 }
 
-TEST(context, buffers_are_bytes) {
+TEST_CASE_FIXTURE(check::FakeDevice, "buffers_are_bytes") {
     const ContextScope context;
     diopiTensorHandle_t buffer = nullptr;
     CHECK_OK(diopiRequireBuffer(context, &buffer, 100, diopi_device));
@@ -67,23 +69,23 @@ TEST(context, buffers_are_bytes) {
     CHECK_OK(diopiGetTensorNumel(buffer, &numel));
     CHECK_OK(diopiGetTensorElemSize(buffer, &elementSize));
     CHECK_OK(diopiGetTensorStorageNbytes(buffer, &bytes));
-    CHECK_EQUAL(numel, 100);
-    CHECK_EQUAL(elementSize, 1);
-    CHECK_EQUAL(bytes, 100u);
+    CHECK_EQ(numel, 100);
+    CHECK_EQ(elementSize, 1);
+    CHECK_EQ(bytes, 100u);
     CHECK_OK(diopiRequireBuffer(context, &buffer, 0, diopi_device));
     CHECK_OK(diopiGetTensorNumel(buffer, &numel));
-    CHECK_EQUAL(numel, 0);
+    CHECK_EQ(numel, 0);
 }
 
-TEST(context, release_of_one_temporary) {
+TEST_CASE_FIXTURE(check::FakeDevice, "release_of_one_temporary") {
     const ContextScope context;
     const ContextScope other;
     const diopiTensorHandle_t kept = context.temporary({4}, diopi_dtype_int32, diopi_device);
     const diopiTensorHandle_t released = context.temporary({4}, diopi_dtype_int32, diopi_device);
     const diopiTensorHandle_t made = context.tensor({4}, diopi_dtype_int32, diopi_device);
     CHECK_OK(diopiHostReleaseTemporary(context, released));
-    CHECK_EQUAL(context.temporaryCount(), 1);
-    CHECK_EQUAL(fake::liveAllocations(), 2);
+    CHECK_EQ(context.temporaryCount(), 1);
+    CHECK_EQ(fake::liveAllocations(), 2);
     CHECK_FAILS(diopiHostReleaseTemporary(other, kept), diopiErrorOccurred,
                 "diopiHostReleaseTemporary: parameter 'tensor' is not a temporary of this context");
     CHECK_FAILS(diopiHostReleaseTemporary(context, made), diopiErrorOccurred,
@@ -94,7 +96,7 @@ TEST(context, release_of_one_temporary) {
     CHECK_OK(diopiHostDestroyTensor(made));
 }
 
-TEST(context, memory_is_freed_after_the_work_that_uses_it) {
+TEST_CASE_FIXTURE(check::FakeDevice, "memory_is_freed_after_the_work_that_uses_it") {
     const ContextScope context;
     diopiStreamHandle_t stream = nullptr;
     CHECK_OK(diopiGetStream(context, &stream));
@@ -116,12 +118,12 @@ TEST(context, memory_is_freed_after_the_work_that_uses_it) {
         fill(tensor);
         CHECK_OK(diopiHostDestroyTensor(tensor));
     }
-    CHECK_EQUAL(done, 4);
+    CHECK_EQ(done, 4);
     fill(context.temporary({16}, diopi_dtype_uint8, diopi_device));
     // The context ends with work pending: main() checks that nothing was freed or ended too early.
 }
 
-TEST(context, tensors_of_the_host_outlive_their_context) {
+TEST_CASE_FIXTURE(check::FakeDevice, "tensors_of_the_host_outlive_their_context") {
     diopiContextHandle_t context = nullptr;
     CHECK_OK(diopiHostCreateContext(&context));
     const std::vector<int64_t> two = {2};
@@ -135,19 +137,19 @@ TEST(context, tensors_of_the_host_outlive_their_context) {
     const float written[2] = {1, 2};
     CHECK_OK(diopiHostCopyToStorage(context, tensor, written, sizeof(written)));
     CHECK_OK(diopiHostDestroyContext(context));
-    CHECK_EQUAL(fake::liveStreams(), 0);
-    CHECK_EQUAL(fake::liveAllocations(), 2);
+    CHECK_EQ(fake::liveStreams(), 0);
+    CHECK_EQ(fake::liveAllocations(), 2);
 
     const ContextScope next;
     float read[2] = {};
     CHECK_OK(diopiHostCopyFromStorage(next, tensor, read, sizeof(read)));
-    CHECK_EQUAL(read[1], 2.0f);
+    CHECK_EQ(read[1], 2.0f);
     CHECK_OK(diopiHostDestroyTensor(tensor));
     CHECK_OK(diopiHostDestroyTensor(view));
-    CHECK_EQUAL(fake::liveAllocations(), 0);
+    CHECK_EQ(fake::liveAllocations(), 0);
 }
 
-TEST(context, copies_between_all_sides) {
+TEST_CASE_FIXTURE(check::FakeDevice, "copies_between_all_sides") {
     const ContextScope context;
     const int32_t written[3] = {1, -2, 3};
     int32_t read[3] = {};
@@ -160,19 +162,19 @@ TEST(context, copies_between_all_sides) {
     CHECK_OK(diopiHostCopyStorage(context, device, otherHost));
     CHECK_OK(diopiHostCopyStorage(context, otherDevice, device));
     CHECK_OK(diopiHostCopyFromStorage(context, otherDevice, read, sizeof(read)));
-    CHECK_EQUAL(std::memcmp(read, written, sizeof(read)), 0);
-    CHECK_EQUAL(fake::calls(Function::copyHostToDevice), 1);
-    CHECK_EQUAL(fake::calls(Function::copyDeviceToDevice), 1);
-    CHECK_EQUAL(fake::calls(Function::copyDeviceToHost), 1);
+    CHECK_EQ(std::memcmp(read, written, sizeof(read)), 0);
+    CHECK_EQ(fake::calls(Function::copyHostToDevice), 1);
+    CHECK_EQ(fake::calls(Function::copyDeviceToDevice), 1);
+    CHECK_EQ(fake::calls(Function::copyDeviceToHost), 1);
 
     const int32_t second[3] = {7, 8, 9};
     CHECK_OK(diopiHostCopyToStorage(context, device, second, sizeof(second)));
     CHECK_OK(diopiHostCopyStorage(context, host, device));
     CHECK_OK(diopiHostCopyFromStorage(context, host, read, sizeof(read)));
-    CHECK_EQUAL(std::memcmp(read, second, sizeof(read)), 0);
+    CHECK_EQ(std::memcmp(read, second, sizeof(read)), 0);
 }
 
-TEST(context, host_copies_wait_for_the_stream) {
+TEST_CASE_FIXTURE(check::FakeDevice, "host_copies_wait_for_the_stream") {
     const ContextScope context;
     const diopiTensorHandle_t host = context.temporary({1}, diopi_dtype_uint8, diopi_host);
     diopiStreamHandle_t stream = nullptr;
@@ -183,10 +185,10 @@ TEST(context, host_copies_wait_for_the_stream) {
     fake::launch(stream, [data] { *static_cast<unsigned char*>(data) = 42; });
     unsigned char read = 0;
     CHECK_OK(diopiHostCopyFromStorage(context, host, &read, 1));
-    CHECK_EQUAL(static_cast<int>(read), 42);
+    CHECK_EQ(static_cast<int>(read), 42);
 }
 
-TEST(context, wrong_copies) {
+TEST_CASE_FIXTURE(check::FakeDevice, "wrong_copies") {
     const ContextScope context;
     const diopiTensorHandle_t tensor = context.temporary({3}, diopi_dtype_int32, diopi_device);
     const diopiTensorHandle_t smaller = context.temporary({2}, diopi_dtype_int32, diopi_device);
@@ -218,10 +220,10 @@ TEST(context, wrong_copies) {
                 "diopiHostCopyStorage: parameter 'source' is null");
     CHECK_FAILS(diopiHostCopyStorage(nullptr, tensor, smaller), diopiErrorOccurred,
                 "diopiHostCopyStorage: parameter 'ctx' is null");
-    CHECK_EQUAL(fake::liveStreams(), 0);
+    CHECK_EQ(fake::liveStreams(), 0);
 }
 
-TEST(context, null_arguments) {
+TEST_CASE_FIXTURE(check::FakeDevice, "null_arguments_of_contexts") {
     const ContextScope context;
     const std::vector<int64_t> one = {1};
     const diopiSize_t size = check::sizeOf(one);
@@ -250,6 +252,8 @@ TEST(context, null_arguments) {
                 "diopiHostReleaseTemporary: parameter 'ctx' is null");
     CHECK_FAILS(diopiHostReleaseTemporary(context, nullptr), diopiErrorOccurred,
                 "diopiHostReleaseTemporary: parameter 'tensor' is null");
-    CHECK_EQUAL(diopiHostGetLastErrorText(nullptr), diopiErrorOccurred);
-    CHECK_EQUAL(check::lastError(), "diopiHostGetLastErrorText: parameter 'text' is null");
+    CHECK_EQ(diopiHostGetLastErrorText(nullptr), diopiErrorOccurred);
+    CHECK_EQ(check::lastError(), "diopiHostGetLastErrorText: parameter 'text' is null");
 }
+
+TEST_SUITE_END();

@@ -8,6 +8,8 @@
 
 #include "scope.h"
 
+TEST_SUITE_BEGIN("generator");
+
 using check::ContextScope;
 
 namespace {
@@ -24,8 +26,8 @@ class GeneratorScope {
         uint64_t actualSeed = ~seed;
         uint64_t actualOffset = ~offset;
         CHECK_OK(diopiGeneratorGetSeedAndOffset(handle_, &actualSeed, &actualOffset));
-        CHECK_EQUAL(actualSeed, seed);
-        CHECK_EQUAL(actualOffset, offset);
+        CHECK_EQ(actualSeed, seed);
+        CHECK_EQ(actualOffset, offset);
     }
 
   private:
@@ -36,7 +38,7 @@ constexpr uint64_t largest = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
-TEST(generator, seed_and_offset) {
+TEST_CASE_FIXTURE(check::FakeDevice, "seed_and_offset") {
     const GeneratorScope generator(42, 7);
     generator.checkIs(42, 7);
     CHECK_OK(diopiGeneratorSetSeedAndOffset(generator, largest, 0));
@@ -45,13 +47,13 @@ TEST(generator, seed_and_offset) {
     generator.checkIs(0, largest);
 }
 
-TEST(generator, state_goes_to_a_tensor_and_back) {
+TEST_CASE_FIXTURE(check::FakeDevice, "state_goes_to_a_tensor_and_back") {
     const ContextScope context;
     const GeneratorScope source(0x0102030405060708, 99);
     const GeneratorScope target(1, 1);
     diopiTensorHandle_t state = nullptr;
     CHECK_OK(diopiGeneratorGetState(context, source, &state));
-    CHECK_EQUAL(context.temporaryCount(), 1);
+    CHECK_EQ(context.temporaryCount(), 1);
 
     diopiDtype_t dtype{};
     diopiDevice_t device{};
@@ -61,13 +63,13 @@ TEST(generator, state_goes_to_a_tensor_and_back) {
     CHECK_OK(diopiGetTensorDevice(state, &device));
     CHECK_OK(diopiGetTensorShape(state, &size));
     CHECK_OK(diopiGetTensorDataConst(state, &data));
-    CHECK_EQUAL(dtype, diopi_dtype_uint8);
-    CHECK_EQUAL(device, diopi_host);
+    CHECK_EQ(dtype, diopi_dtype_uint8);
+    CHECK_EQ(device, diopi_host);
     CHECK(check::valuesOf(size) == std::vector<int64_t>({16}));
     uint64_t words[2] = {};
     std::memcpy(words, data, sizeof(words));
-    CHECK_EQUAL(words[0], 0x0102030405060708u);
-    CHECK_EQUAL(words[1], 99u);
+    CHECK_EQ(words[0], 0x0102030405060708u);
+    CHECK_EQ(words[1], 99u);
 
     // The tensor is a copy: what happens to the source later does not show in it.
     CHECK_OK(diopiGeneratorSetSeedAndOffset(source, 5, 5));
@@ -76,7 +78,7 @@ TEST(generator, state_goes_to_a_tensor_and_back) {
     source.checkIs(5, 5);
 }
 
-TEST(generator, state_may_be_a_view) {
+TEST_CASE_FIXTURE(check::FakeDevice, "state_may_be_a_view") {
     const ContextScope context;
     const GeneratorScope generator(0, 0);
     const diopiTensorHandle_t base = context.temporary({20}, diopi_dtype_uint8, diopi_host);
@@ -93,7 +95,7 @@ TEST(generator, state_may_be_a_view) {
     CHECK_OK(diopiHostDestroyTensor(view));
 }
 
-TEST(generator, other_tensors_are_no_state) {
+TEST_CASE_FIXTURE(check::FakeDevice, "other_tensors_are_no_state") {
     const ContextScope context;
     const GeneratorScope generator(3, 4);
     const char* const text =
@@ -117,7 +119,7 @@ TEST(generator, other_tensors_are_no_state) {
     generator.checkIs(3, 4);
 }
 
-TEST(generator, null_arguments) {
+TEST_CASE_FIXTURE(check::FakeDevice, "null_arguments_of_generators") {
     const ContextScope context;
     const GeneratorScope generator(3, 4);
     const diopiTensorHandle_t state = context.temporary({16}, diopi_dtype_uint8, diopi_host);
@@ -145,5 +147,7 @@ TEST(generator, null_arguments) {
                 "diopiHostCreateGenerator: parameter 'generator' is null");
     CHECK_FAILS(diopiHostDestroyGenerator(nullptr), diopiErrorOccurred,
                 "diopiHostDestroyGenerator: parameter 'generator' is null");
-    CHECK_EQUAL(context.temporaryCount(), 1);
+    CHECK_EQ(context.temporaryCount(), 1);
 }
+
+TEST_SUITE_END();

@@ -7,6 +7,8 @@
 
 #include "scope.h"
 
+TEST_SUITE_BEGIN("host_device");
+
 using check::ContextScope;
 
 namespace {
@@ -15,7 +17,7 @@ namespace {
 class HostDeviceScope {
   public:
     HostDeviceScope() {
-        CHECK_EQUAL(diopigenRegisterHostDevice(), 0);
+        CHECK_EQ(diopigenRegisterHostDevice(), 0);
         CHECK_OK(diopiHostCreateContext(&handle_));
     }
     ~HostDeviceScope() { CHECK_OK(diopiHostDestroyContext(handle_)); }
@@ -29,7 +31,7 @@ class HostDeviceScope {
 
 }  // namespace
 
-TEST(host_device, memory_and_copies) {
+TEST_CASE_FIXTURE(check::FakeDevice, "memory_and_copies") {
     const HostDeviceScope context;
     const int64_t length = 3;
     const diopiSize_t size{&length, 1};
@@ -39,18 +41,18 @@ TEST(host_device, memory_and_copies) {
     CHECK_OK(diopiRequireTensor(context, &second, &size, nullptr, diopi_dtype_int32, diopi_device));
     void* data = nullptr;
     CHECK_OK(diopiGetTensorData(first, &data));
-    CHECK_EQUAL(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+    CHECK_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
     const int32_t written[3] = {4, 5, 6};
     int32_t read[3] = {};
     CHECK_OK(diopiHostCopyToStorage(context, first, written, sizeof(written)));
-    CHECK_EQUAL(std::memcmp(data, written, sizeof(written)), 0);
+    CHECK_EQ(std::memcmp(data, written, sizeof(written)), 0);
     CHECK_OK(diopiHostCopyStorage(context, second, first));
     CHECK_OK(diopiHostCopyFromStorage(context, second, read, sizeof(read)));
-    CHECK_EQUAL(std::memcmp(read, written, sizeof(read)), 0);
-    CHECK_EQUAL(fake::calls(fake::Function::allocate), 0);
+    CHECK_EQ(std::memcmp(read, written, sizeof(read)), 0);
+    CHECK_EQ(fake::calls(fake::Function::allocate), 0);
 }
 
-TEST(host_device, streams_are_told_apart) {
+TEST_CASE_FIXTURE(check::FakeDevice, "streams_are_told_apart") {
     const HostDeviceScope one;
     const HostDeviceScope other;
     diopiStreamHandle_t first = nullptr;
@@ -62,12 +64,14 @@ TEST(host_device, streams_are_told_apart) {
     CHECK_OK(diopiHostSynchronize(one));
 }
 
-TEST(host_device, errors_have_a_text) {
+TEST_CASE_FIXTURE(check::FakeDevice, "errors_have_a_text") {
     const HostDeviceScope context;
     diopiTensorHandle_t tensor = nullptr;
     CHECK_FAILS(diopiRequireBuffer(context, &tensor, int64_t{1} << 60, diopi_device), diopiErrorOccurred,
                 "diopiRequireBuffer: out of device memory: 1152921504606846976 bytes: out of host memory");
     const char* text = nullptr;
     CHECK_OK(diopiHostGetDeviceErrorText(&text));
-    CHECK_EQUAL(std::string(text), "out of host memory");
+    CHECK_EQ(std::string(text), "out of host memory");
 }
+
+TEST_SUITE_END();

@@ -7,6 +7,8 @@
 
 #include "check.h"
 
+TEST_SUITE_BEGIN("record");
+
 namespace {
 
 int64_t recordCount() {
@@ -17,16 +19,16 @@ int64_t recordCount() {
 
 }  // namespace
 
-TEST(record, off_at_first) {
+TEST_CASE_FIXTURE(check::FakeDevice, "off_at_first") {
     int anything = 0;
     void* record = &anything;
     CHECK_OK(diopiRecordStart("diopiAdd", &record));
     CHECK(record == nullptr);
     CHECK_OK(diopiRecordEnd(&record));
-    CHECK_EQUAL(recordCount(), 0);
+    CHECK_EQ(recordCount(), 0);
 }
 
-TEST(record, name_and_time) {
+TEST_CASE_FIXTURE(check::FakeDevice, "name_and_time") {
     CHECK_OK(diopiHostEnableRecords(true));
     void* outer = nullptr;
     void* inner = nullptr;
@@ -46,37 +48,37 @@ TEST(record, name_and_time) {
     CHECK_OK(diopiRecordEnd(&outer));
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
 
-    CHECK_EQUAL(recordCount(), 2);
+    CHECK_EQ(recordCount(), 2);
     const char* name = nullptr;
     double innerSeconds = 0;
     double outerSeconds = 0;
     CHECK_OK(diopiHostGetRecord(0, &name, &innerSeconds));
-    CHECK_EQUAL(std::string(name), "diopiMul");
+    CHECK_EQ(std::string(name), "diopiMul");
     CHECK_OK(diopiHostGetRecord(1, &name, &outerSeconds));
-    CHECK_EQUAL(std::string(name), "diopiAdd");
+    CHECK_EQ(std::string(name), "diopiAdd");
     CHECK(innerSeconds >= 0.005);
     CHECK(outerSeconds >= innerSeconds);
     CHECK(outerSeconds <= elapsed);
 
     // Ending once more changes nothing.
     CHECK_OK(diopiRecordEnd(&outer));
-    CHECK_EQUAL(recordCount(), 2);
+    CHECK_EQ(recordCount(), 2);
     CHECK_OK(diopiHostClearRecords());
-    CHECK_EQUAL(recordCount(), 0);
+    CHECK_EQ(recordCount(), 0);
 }
 
-TEST(record, a_record_started_before_the_switch_ends_after_it) {
+TEST_CASE_FIXTURE(check::FakeDevice, "a_record_started_before_the_switch_ends_after_it") {
     CHECK_OK(diopiHostEnableRecords(true));
     void* record = nullptr;
     CHECK_OK(diopiRecordStart("diopiAdd", &record));
     CHECK_OK(diopiHostEnableRecords(false));
     CHECK_OK(diopiRecordEnd(&record));
-    CHECK_EQUAL(recordCount(), 1);
+    CHECK_EQ(recordCount(), 1);
     CHECK_OK(diopiHostReset());
-    CHECK_EQUAL(recordCount(), 0);
+    CHECK_EQ(recordCount(), 0);
 }
 
-TEST(record, reset_switches_off) {
+TEST_CASE_FIXTURE(check::FakeDevice, "reset_switches_off") {
     CHECK_OK(diopiHostEnableRecords(true));
     CHECK_OK(diopiHostReset());
     void* record = nullptr;
@@ -84,7 +86,7 @@ TEST(record, reset_switches_off) {
     CHECK(record == nullptr);
 }
 
-TEST(record, wrong_arguments) {
+TEST_CASE_FIXTURE(check::FakeDevice, "wrong_arguments") {
     CHECK_OK(diopiHostEnableRecords(true));
     void* record = nullptr;
     const char* name = "unchanged";
@@ -104,6 +106,8 @@ TEST(record, wrong_arguments) {
                 "diopiHostGetRecord: parameter 'index' is 0, there are 0 records");
     CHECK_FAILS(diopiHostGetRecord(-1, &name, &seconds), diopiErrorOccurred,
                 "diopiHostGetRecord: parameter 'index' is -1, there are 0 records");
-    CHECK_EQUAL(std::string(name), "unchanged");
-    CHECK_EQUAL(seconds, -1.0);
+    CHECK_EQ(std::string(name), "unchanged");
+    CHECK_EQ(seconds, -1.0);
 }
+
+TEST_SUITE_END();

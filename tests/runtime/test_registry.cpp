@@ -1,9 +1,12 @@
 // Registration, and what happens when each device function in turn is missing or fails.
 #include <diopigen/device.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "scope.h"
+
+TEST_SUITE_BEGIN("registry");
 
 using check::ContextScope;
 using fake::Function;
@@ -23,7 +26,7 @@ void makeStream(diopiContextHandle_t context) {
 
 }  // namespace
 
-TEST(registry, null_functions_are_refused_and_change_nothing) {
+TEST_CASE_FIXTURE(check::FakeDevice, "null_functions_are_refused_and_change_nothing") {
     CHECK(diopiRegisterDeviceMallocFunc(nullptr) != 0);
     CHECK(diopiRegisterDevMemFreeFunc(nullptr) != 0);
     CHECK(diopiRegisterStreamCreateFunc(nullptr) != 0);
@@ -37,32 +40,32 @@ TEST(registry, null_functions_are_refused_and_change_nothing) {
     const ContextScope context;
     makeStream(context);
     context.temporary({4}, diopi_dtype_float32, diopi_device);
-    CHECK_EQUAL(fake::liveAllocations(), 1);
+    CHECK_EQ(fake::liveAllocations(), 1);
 }
 
-TEST(registry, registration_succeeds_with_zero) {
-    CHECK_EQUAL(diopiRegisterDeviceMallocFunc([](uint64_t) -> void* { return nullptr; }), 0);
-    CHECK_EQUAL(diopiRegisterDevMemFreeFunc([](void*) {}), 0);
-    CHECK_EQUAL(diopiRegisterStreamCreateFunc([](diopiStreamHandle_t*) { return 0; }), 0);
-    CHECK_EQUAL(diopiRegisterStreamDestroyFunc([](diopiStreamHandle_t) { return 0; }), 0);
-    CHECK_EQUAL(diopiRegisterSynchronizeStreamFunc([](diopiStreamHandle_t) { return 0; }), 0);
+TEST_CASE_FIXTURE(check::FakeDevice, "registration_succeeds_with_zero") {
+    CHECK_EQ(diopiRegisterDeviceMallocFunc([](uint64_t) -> void* { return nullptr; }), 0);
+    CHECK_EQ(diopiRegisterDevMemFreeFunc([](void*) {}), 0);
+    CHECK_EQ(diopiRegisterStreamCreateFunc([](diopiStreamHandle_t*) { return 0; }), 0);
+    CHECK_EQ(diopiRegisterStreamDestroyFunc([](diopiStreamHandle_t) { return 0; }), 0);
+    CHECK_EQ(diopiRegisterSynchronizeStreamFunc([](diopiStreamHandle_t) { return 0; }), 0);
     const auto copy = [](diopiStreamHandle_t, void*, const void*, uint64_t) { return 0; };
-    CHECK_EQUAL(diopiRegisterMemcpyH2DAsyncFunc(copy), 0);
-    CHECK_EQUAL(diopiRegisterMemcpyD2HAsyncFunc(copy), 0);
-    CHECK_EQUAL(diopiRegisterMemcpyD2DAsyncFunc(copy), 0);
-    CHECK_EQUAL(diopiRegisterGetLastErrorFunc([]() -> const char* { return "text"; }), 0);
+    CHECK_EQ(diopiRegisterMemcpyH2DAsyncFunc(copy), 0);
+    CHECK_EQ(diopiRegisterMemcpyD2HAsyncFunc(copy), 0);
+    CHECK_EQ(diopiRegisterMemcpyD2DAsyncFunc(copy), 0);
+    CHECK_EQ(diopiRegisterGetLastErrorFunc([]() -> const char* { return "text"; }), 0);
 }
 
-TEST(registry, reset_forgets_functions_and_error_text) {
+TEST_CASE_FIXTURE(check::FakeDevice, "reset_forgets_functions_and_error_text") {
     const ContextScope context;
     CHECK(diopiGetStream(nullptr, nullptr) != diopiSuccess);
     CHECK_OK(diopiHostReset());
-    CHECK_EQUAL(check::lastError(), "");
+    CHECK_EQ(check::lastError(), "");
     diopiStreamHandle_t stream = nullptr;
-    CHECK_EQUAL(diopiGetStream(context, &stream), diopiNoRegisteredStreamCreateFunction);
+    CHECK_EQ(diopiGetStream(context, &stream), diopiNoRegisteredStreamCreateFunction);
 }
 
-TEST(registry, missing_stream_create) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_create") {
     const ContextScope context;
     const diopiTensorHandle_t tensor = context.temporary({2}, diopi_dtype_float32, diopi_device);
     fake::registerAllBut(Function::createStream);
@@ -73,22 +76,22 @@ TEST(registry, missing_stream_create) {
     float values[2] = {1, 2};
     CHECK_FAILS(diopiHostCopyToStorage(context, tensor, values, sizeof(values)), diopiNoRegisteredStreamCreateFunction,
                 "diopiHostCopyToStorage: no device function registered through diopiRegisterStreamCreateFunc");
-    CHECK_EQUAL(fake::calls(Function::copyHostToDevice), 0);
+    CHECK_EQ(fake::calls(Function::copyHostToDevice), 0);
 }
 
-TEST(registry, missing_stream_destroy) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_destroy") {
     const diopiContextHandle_t context = newContext();
     makeStream(context);
     fake::registerAllBut(Function::destroyStream);
     CHECK_FAILS(diopiHostDestroyContext(context), diopiNoRegisteredStreamDestoryFunction,
                 "diopiHostDestroyContext: no device function registered through diopiRegisterStreamDestroyFunc");
-    CHECK_EQUAL(fake::calls(Function::synchronizeStream), 0);
-    CHECK_EQUAL(fake::liveStreams(), 1);
+    CHECK_EQ(fake::calls(Function::synchronizeStream), 0);
+    CHECK_EQ(fake::liveStreams(), 1);
     fake::registerAll();
     CHECK_OK(diopiHostDestroyContext(context));
 }
 
-TEST(registry, missing_stream_synchronize) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_synchronize") {
     const ContextScope context;
     const diopiTensorHandle_t temporary = context.temporary({2}, diopi_dtype_float32, diopi_device);
     const diopiTensorHandle_t tensor = context.tensor({2}, diopi_dtype_float32, diopi_device);
@@ -97,7 +100,7 @@ TEST(registry, missing_stream_synchronize) {
     // Found before the stream is made for the copy.
     CHECK_FAILS(diopiHostCopyToStorage(context, tensor, values, sizeof(values)), diopiNoRegisteredStreamSyncFunction,
                 "diopiHostCopyToStorage: no device function registered through diopiRegisterSynchronizeStreamFunc");
-    CHECK_EQUAL(fake::liveStreams(), 0);
+    CHECK_EQ(fake::liveStreams(), 0);
     // Without a stream there is nothing to wait for.
     CHECK_OK(diopiHostSynchronize(context));
     makeStream(context);
@@ -109,14 +112,14 @@ TEST(registry, missing_stream_synchronize) {
                 "diopiHostDestroyTensor: no device function registered through diopiRegisterSynchronizeStreamFunc");
     CHECK_FAILS(diopiHostDestroyContext(context), diopiNoRegisteredStreamSyncFunction,
                 "diopiHostDestroyContext: no device function registered through diopiRegisterSynchronizeStreamFunc");
-    CHECK_EQUAL(context.temporaryCount(), 1);
-    CHECK_EQUAL(fake::liveAllocations(), 2);
-    CHECK_EQUAL(fake::liveStreams(), 1);
+    CHECK_EQ(context.temporaryCount(), 1);
+    CHECK_EQ(fake::liveAllocations(), 2);
+    CHECK_EQ(fake::liveStreams(), 1);
     fake::registerAll();
     CHECK_OK(diopiHostDestroyTensor(tensor));
 }
 
-TEST(registry, missing_malloc) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_malloc") {
     const ContextScope context;
     fake::registerAllBut(Function::allocate);
     const std::vector<int64_t> two = {2};
@@ -131,13 +134,13 @@ TEST(registry, missing_malloc) {
                 diopiNoRegisteredDeviceMemoryMallocFunction,
                 "diopiHostCreateTensor: no device function registered through diopiRegisterDeviceMallocFunc");
     CHECK(tensor == reinterpret_cast<diopiTensorHandle_t>(uintptr_t{8}));
-    CHECK_EQUAL(context.temporaryCount(), 0);
+    CHECK_EQ(context.temporaryCount(), 0);
     // The host's memory and empty tensors need no device.
     context.temporary({2}, diopi_dtype_float32, diopi_host);
     context.temporary({0}, diopi_dtype_float32, diopi_device);
 }
 
-TEST(registry, missing_free) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_free") {
     const ContextScope context;
     const diopiTensorHandle_t temporary = context.temporary({2}, diopi_dtype_float32, diopi_device);
     const diopiTensorHandle_t tensor = context.tensor({2}, diopi_dtype_float32, diopi_device);
@@ -149,14 +152,14 @@ TEST(registry, missing_free) {
                 "diopiHostDestroyTensor: no device function registered through diopiRegisterDevMemFreeFunc");
     CHECK_FAILS(diopiHostDestroyContext(context), diopiNoRegisteredDeviceMemoryFreeFunction,
                 "diopiHostDestroyContext: no device function registered through diopiRegisterDevMemFreeFunc");
-    CHECK_EQUAL(fake::calls(Function::synchronizeStream), 0);
-    CHECK_EQUAL(fake::calls(Function::destroyStream), 0);
-    CHECK_EQUAL(context.temporaryCount(), 1);
+    CHECK_EQ(fake::calls(Function::synchronizeStream), 0);
+    CHECK_EQ(fake::calls(Function::destroyStream), 0);
+    CHECK_EQ(context.temporaryCount(), 1);
     fake::registerAll();
     CHECK_OK(diopiHostDestroyTensor(tensor));
 }
 
-TEST(registry, missing_copies) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_copies") {
     const ContextScope context;
     const diopiTensorHandle_t device = context.temporary({2}, diopi_dtype_float32, diopi_device);
     const diopiTensorHandle_t other = context.temporary({2}, diopi_dtype_float32, diopi_device);
@@ -181,16 +184,16 @@ TEST(registry, missing_copies) {
     CHECK_FAILS(diopiHostCopyStorage(context, device, other), diopiNoRegisteredDevice2DdeviceMemoryCopyFunction,
                 "diopiHostCopyStorage: no device function registered through diopiRegisterMemcpyD2DAsyncFunc");
 
-    CHECK_EQUAL(fake::calls(Function::createStream), 0);
-    CHECK_EQUAL(values[0], 1.0f);
+    CHECK_EQ(fake::calls(Function::createStream), 0);
+    CHECK_EQ(values[0], 1.0f);
 }
 
-TEST(registry, missing_error_string) {
+TEST_CASE_FIXTURE(check::FakeDevice, "missing_error_string") {
     const char* text = "unchanged";
     fake::registerAllBut(Function::getLastErrorString);
     CHECK_FAILS(diopiHostGetDeviceErrorText(&text), diopiNoRegisteredGetLastErrorFunction,
                 "diopiHostGetDeviceErrorText: no device function registered through diopiRegisterGetLastErrorFunc");
-    CHECK_EQUAL(std::string(text), "unchanged");
+    CHECK_EQ(std::string(text), "unchanged");
     // A failure is then reported without the device's words.
     const ContextScope context;
     fake::breakFunction(Function::createStream, "not asked for");
@@ -199,18 +202,18 @@ TEST(registry, missing_error_string) {
                 "diopiGetStream: the device could not create a stream (code 7)");
 }
 
-TEST(registry, device_error_text) {
+TEST_CASE_FIXTURE(check::FakeDevice, "device_error_text") {
     const char* text = nullptr;
     CHECK_OK(diopiHostGetDeviceErrorText(&text));
-    CHECK_EQUAL(std::string(text), "");
+    CHECK_EQ(std::string(text), "");
     fake::breakFunction(Function::createStream, "no more queues");
     CHECK_OK(diopiHostGetDeviceErrorText(&text));
-    CHECK_EQUAL(std::string(text), "no more queues");
+    CHECK_EQ(std::string(text), "no more queues");
     CHECK_FAILS(diopiHostGetDeviceErrorText(nullptr), diopiErrorOccurred,
                 "diopiHostGetDeviceErrorText: parameter 'text' is null");
 }
 
-TEST(registry, failing_functions_are_quoted_and_leave_all_in_place) {
+TEST_CASE_FIXTURE(check::FakeDevice, "failing_functions_are_quoted_and_leave_all_in_place") {
     const ContextScope context;
     float values[2] = {1, 2};
     diopiTensorHandle_t tensor = nullptr;
@@ -220,7 +223,7 @@ TEST(registry, failing_functions_are_quoted_and_leave_all_in_place) {
     CHECK_FAILS(diopiRequireBuffer(context, &tensor, 16, diopi_device), diopiErrorOccurred,
                 "diopiRequireBuffer: out of device memory: 16 bytes: fragmented");
     CHECK(tensor == nullptr);
-    CHECK_EQUAL(context.temporaryCount(), 0);
+    CHECK_EQ(context.temporaryCount(), 0);
 
     fake::registerAll();
     tensor = context.temporary({2}, diopi_dtype_float32, diopi_device);
@@ -247,12 +250,12 @@ TEST(registry, failing_functions_are_quoted_and_leave_all_in_place) {
     fake::breakFunction(Function::destroyStream, "busy");
     CHECK_FAILS(diopiHostDestroyContext(context), diopiErrorOccurred,
                 "diopiHostDestroyContext: the device could not destroy a stream (code 7): busy");
-    CHECK_EQUAL(context.temporaryCount(), 1);
-    CHECK_EQUAL(fake::liveAllocations(), 1);
-    CHECK_EQUAL(fake::calls(Function::free), 0);
+    CHECK_EQ(context.temporaryCount(), 1);
+    CHECK_EQ(fake::liveAllocations(), 1);
+    CHECK_EQ(fake::calls(Function::free), 0);
 }
 
-TEST(registry, exceptions_of_a_device_become_a_status) {
+TEST_CASE_FIXTURE(check::FakeDevice, "exceptions_of_a_device_become_a_status") {
     const ContextScope context;
     diopiRegisterStreamCreateFunc([](diopiStreamHandle_t*) -> int32_t { throw std::string("boom"); });
     diopiRegisterDeviceMallocFunc([](uint64_t) -> void* { throw std::bad_alloc(); });
@@ -266,11 +269,13 @@ TEST(registry, exceptions_of_a_device_become_a_status) {
                 "diopiRequireBuffer: odd vendor");
 }
 
-TEST(registry, long_error_texts_are_cut) {
+TEST_CASE_FIXTURE(check::FakeDevice, "long_error_texts_are_cut") {
     diopiRegisterStreamCreateFunc(
         [](diopiStreamHandle_t*) -> int32_t { throw std::runtime_error(std::string(5000, 'x')); });
     const ContextScope context;
     diopiStreamHandle_t stream = nullptr;
-    CHECK_EQUAL(diopiGetStream(context, &stream), diopiErrorOccurred);
-    CHECK_EQUAL(check::lastError().size(), 1023u);
+    CHECK_EQ(diopiGetStream(context, &stream), diopiErrorOccurred);
+    CHECK_EQ(check::lastError().size(), 1023u);
 }
+
+TEST_SUITE_END();

@@ -13,23 +13,13 @@ from pathlib import Path
 
 import pytest
 from artefacts import artefact
+from doctest_programs import case_command, case_names, passed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RUNTIME = ROOT / "runtime"
 
-GROUPS = (
-    "context",
-    "description",
-    "generator",
-    "host_device",
-    "record",
-    "registry",
-    "sparse",
-    "tensor",
-    "threads",
-    "view",
-)
+PROGRAM = "runtime/runtime_tests"
 PUBLIC_HEADERS = ("diopigen/device.h", "diopigen/host.h", "diopigen/host_device.h")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
 
@@ -108,24 +98,21 @@ def build_shared_runtime(include_flags: Sequence[str], output: Path) -> Path:
 
 
 @pytest.mark.parametrize("preset", ["plain", pytest.param("address", marks=pytest.mark.sanitize)])
-@pytest.mark.parametrize("group", GROUPS)
-def test_group_of_checks(group: str, preset: str) -> None:
+@pytest.mark.parametrize("name", case_names(PROGRAM))
+def test_a_case(name: str, preset: str) -> None:
     # Too large an allocation must come back as null, as it does without the sanitizer.
     options = "allocator_may_return_null=1:detect_leaks=1"
-    printed = run_checked([artefact("runtime/runtime_tests", preset), group], ASAN_OPTIONS=options)
-    assert " checks, 0 failed" in printed
-
-
-def test_every_group_is_run() -> None:
-    assert tuple(run_checked([artefact("runtime/runtime_tests"), "--list"]).split()) == GROUPS
+    printed = run_checked(case_command(artefact(PROGRAM, preset), name), ASAN_OPTIONS=options)
+    assert passed(printed), printed
 
 
 @pytest.mark.sanitize
 @pytest.mark.slow
-def test_threads_under_thread_sanitizer() -> None:
+@pytest.mark.parametrize("name", case_names(PROGRAM, "--test-suite=threads"))
+def test_threads_under_thread_sanitizer(name: str) -> None:
     # It needs a layout of memory that some kernels randomise away.
-    program = artefact("runtime/runtime_tests", "thread")
-    assert " checks, 0 failed" in run_checked(["setarch", "-R", program, "threads"])
+    printed = run_checked(["setarch", "-R", *case_command(artefact(PROGRAM, "thread"), name)])
+    assert passed(printed), printed
 
 
 @pytest.mark.parametrize("header", PUBLIC_HEADERS)

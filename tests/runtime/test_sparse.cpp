@@ -6,6 +6,8 @@
 
 #include "scope.h"
 
+TEST_SUITE_BEGIN("sparse");
+
 using check::ContextScope;
 using check::sizeOf;
 using check::valuesOf;
@@ -40,7 +42,7 @@ diopiError_t create(diopiTensorHandle_t* tensor, const Values& size, diopiConstT
 
 }  // namespace
 
-TEST(sparse, accessors) {
+TEST_CASE_FIXTURE(check::FakeDevice, "accessors") {
     const ContextScope context;
     const Parts parts = makeParts(context);
     diopiTensorHandle_t tensor = nullptr;
@@ -49,7 +51,7 @@ TEST(sparse, accessors) {
     CHECK_OK(diopiGetTensorData(parts.crow, &crowData));
     // The storages live on in the sparse tensor.
     destroy(parts);
-    CHECK_EQUAL(fake::liveAllocations(), 3);
+    CHECK_EQ(fake::liveAllocations(), 3);
 
     bool sparse = false;
     diopiSize_t size{};
@@ -62,15 +64,15 @@ TEST(sparse, accessors) {
     CHECK_OK(diopiGetTensorShape(tensor, &size));
     CHECK(valuesOf(size) == Values({3, 4}));
     CHECK_OK(diopiGetTensorNumel(tensor, &number));
-    CHECK_EQUAL(number, 12);
+    CHECK_EQ(number, 12);
     CHECK_OK(diopiGetTensorElemSize(tensor, &number));
-    CHECK_EQUAL(number, 8);
+    CHECK_EQ(number, 8);
     CHECK_OK(diopiGetTensorDtype(tensor, &dtype));
-    CHECK_EQUAL(dtype, diopi_dtype_float64);
+    CHECK_EQ(dtype, diopi_dtype_float64);
     CHECK_OK(diopiGetTensorDevice(tensor, &device));
-    CHECK_EQUAL(device, diopi_device);
+    CHECK_EQ(device, diopi_device);
     CHECK_OK(diopiGetTensorDeviceIndex(tensor, &index));
-    CHECK_EQUAL(static_cast<int>(index), 0);
+    CHECK_EQ(static_cast<int>(index), 0);
 
     diopiConstTensorHandle_t crow = nullptr;
     diopiConstTensorHandle_t col = nullptr;
@@ -80,22 +82,22 @@ TEST(sparse, accessors) {
     CHECK_OK(diopiGetTensorValues(tensor, &values));
     const void* data = nullptr;
     CHECK_OK(diopiGetTensorDataConst(crow, &data));
-    CHECK_EQUAL(data, crowData);
+    CHECK_EQ(data, crowData);
     CHECK_OK(diopiGetTensorNumel(crow, &number));
-    CHECK_EQUAL(number, 4);
+    CHECK_EQ(number, 4);
     CHECK_OK(diopiGetTensorDtype(col, &dtype));
-    CHECK_EQUAL(dtype, diopi_dtype_int32);
+    CHECK_EQ(dtype, diopi_dtype_int32);
     CHECK_OK(diopiGetTensorDtype(values, &dtype));
-    CHECK_EQUAL(dtype, diopi_dtype_float64);
+    CHECK_EQ(dtype, diopi_dtype_float64);
 
     fake::registerAllBut(fake::Function::free);
-    CHECK_EQUAL(diopiHostDestroyTensor(tensor), diopiNoRegisteredDeviceMemoryFreeFunction);
+    CHECK_EQ(diopiHostDestroyTensor(tensor), diopiNoRegisteredDeviceMemoryFreeFunction);
     fake::registerAll();
     CHECK_OK(diopiHostDestroyTensor(tensor));
-    CHECK_EQUAL(fake::liveAllocations(), 0);
+    CHECK_EQ(fake::liveAllocations(), 0);
 }
 
-TEST(sparse, parts_are_freed_after_the_work_that_uses_them) {
+TEST_CASE_FIXTURE(check::FakeDevice, "parts_are_freed_after_the_work_that_uses_them") {
     const ContextScope context;
     const Parts parts = makeParts(context);
     diopiTensorHandle_t tensor = nullptr;
@@ -109,7 +111,7 @@ TEST(sparse, parts_are_freed_after_the_work_that_uses_them) {
     CHECK(done);
 }
 
-TEST(sparse, a_sparse_tensor_has_no_storage) {
+TEST_CASE_FIXTURE(check::FakeDevice, "a_sparse_tensor_has_no_storage") {
     const ContextScope context;
     const Parts parts = makeParts(context);
     diopiTensorHandle_t tensor = nullptr;
@@ -144,7 +146,7 @@ TEST(sparse, a_sparse_tensor_has_no_storage) {
     destroy(parts);
 }
 
-TEST(sparse, dense_tensors_have_no_parts) {
+TEST_CASE_FIXTURE(check::FakeDevice, "dense_tensors_have_no_parts") {
     const ContextScope context;
     const diopiTensorHandle_t dense = context.temporary({2, 2}, diopi_dtype_float32, diopi_host);
     diopiConstTensorHandle_t part = nullptr;
@@ -160,7 +162,7 @@ TEST(sparse, dense_tensors_have_no_parts) {
     CHECK(part == nullptr);
 }
 
-TEST(sparse, parts_that_do_not_fit) {
+TEST_CASE_FIXTURE(check::FakeDevice, "parts_that_do_not_fit") {
     const ContextScope context;
     const Parts parts = makeParts(context);
     const diopiTensorHandle_t matrix = context.temporary({5, 1}, diopi_dtype_int32, diopi_device);
@@ -196,7 +198,7 @@ TEST(sparse, parts_that_do_not_fit) {
     destroy(parts);
 }
 
-TEST(sparse, null_arguments) {
+TEST_CASE_FIXTURE(check::FakeDevice, "null_arguments_of_sparse_tensors") {
     const ContextScope context;
     const Parts parts = makeParts(context, diopi_host);
     diopiTensorHandle_t tensor = nullptr;
@@ -231,3 +233,5 @@ TEST(sparse, null_arguments) {
     CHECK_OK(diopiHostDestroyTensor(tensor));
     destroy(parts);
 }
+
+TEST_SUITE_END();

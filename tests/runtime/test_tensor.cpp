@@ -9,6 +9,8 @@
 #include "facts.h"
 #include "scope.h"
 
+TEST_SUITE_BEGIN("tensor");
+
 using check::ContextScope;
 using check::Facts;
 using check::factsOf;
@@ -30,73 +32,73 @@ diopiError_t create(diopiContextHandle_t context, diopiTensorHandle_t* tensor, c
 
 }  // namespace
 
-TEST(tensor, accessors_of_a_device_tensor) {
+TEST_CASE_FIXTURE(check::FakeDevice, "accessors_of_a_device_tensor") {
     const ContextScope context;
     const Facts facts = factsOf(context.temporary({2, 3, 4}, diopi_dtype_float32, diopi_device));
     CHECK(valuesOf(facts.size) == Values({2, 3, 4}));
     CHECK(valuesOf(facts.stride) == Values({12, 4, 1}));
-    CHECK_EQUAL(facts.dtype, diopi_dtype_float32);
-    CHECK_EQUAL(facts.device, diopi_device);
-    CHECK_EQUAL(static_cast<int>(facts.deviceIndex), 0);
-    CHECK_EQUAL(facts.numel, 24);
-    CHECK_EQUAL(facts.elementSize, 4);
-    CHECK_EQUAL(facts.offset, 0);
-    CHECK_EQUAL(facts.bytes, 96u);
+    CHECK_EQ(facts.dtype, diopi_dtype_float32);
+    CHECK_EQ(facts.device, diopi_device);
+    CHECK_EQ(static_cast<int>(facts.deviceIndex), 0);
+    CHECK_EQ(facts.numel, 24);
+    CHECK_EQ(facts.elementSize, 4);
+    CHECK_EQ(facts.offset, 0);
+    CHECK_EQ(facts.bytes, 96u);
     CHECK(facts.data != nullptr);
-    CHECK_EQUAL(facts.constData, facts.data);
-    CHECK_EQUAL(facts.storage, facts.data);
+    CHECK_EQ(facts.constData, facts.data);
+    CHECK_EQ(facts.storage, facts.data);
     CHECK(!facts.sparse);
 }
 
-TEST(tensor, host_tensors_are_aligned_and_have_no_device_number) {
+TEST_CASE_FIXTURE(check::FakeDevice, "host_tensors_are_aligned_and_have_no_device_number") {
     const ContextScope context;
     const Facts facts = factsOf(context.temporary({3}, diopi_dtype_int64, diopi_host));
-    CHECK_EQUAL(facts.device, diopi_host);
-    CHECK_EQUAL(static_cast<int>(facts.deviceIndex), -1);
-    CHECK_EQUAL(reinterpret_cast<uintptr_t>(facts.data) % 64, 0u);
+    CHECK_EQ(facts.device, diopi_host);
+    CHECK_EQ(static_cast<int>(facts.deviceIndex), -1);
+    CHECK_EQ(reinterpret_cast<uintptr_t>(facts.data) % 64, 0u);
     std::memset(facts.data, 1, facts.bytes);  // writable in its whole length: the sanitizer watches
-    CHECK_EQUAL(fake::liveAllocations(), 0);
+    CHECK_EQ(fake::liveAllocations(), 0);
 }
 
-TEST(tensor, no_dimensions) {
+TEST_CASE_FIXTURE(check::FakeDevice, "no_dimensions") {
     const ContextScope context;
     const Facts facts = factsOf(context.temporary({}, diopi_dtype_float64, diopi_host));
     CHECK(facts.size.data == nullptr);
-    CHECK_EQUAL(facts.size.len, 0);
+    CHECK_EQ(facts.size.len, 0);
     CHECK(facts.stride.data == nullptr);
-    CHECK_EQUAL(facts.stride.len, 0);
-    CHECK_EQUAL(facts.numel, 1);
-    CHECK_EQUAL(facts.bytes, 8u);
+    CHECK_EQ(facts.stride.len, 0);
+    CHECK_EQ(facts.numel, 1);
+    CHECK_EQ(facts.bytes, 8u);
     // Explicit strides of no dimensions, and a length of 0 with a pointer, say the same.
     const Values ignored = {1};
     const diopiSize_t none{ignored.data(), 0};
     diopiTensorHandle_t tensor = nullptr;
     CHECK_OK(diopiRequireTensor(context, &tensor, &none, &none, diopi_dtype_float64, diopi_host));
     CHECK(factsOf(tensor).size.data == nullptr);
-    CHECK_EQUAL(factsOf(tensor).numel, 1);
+    CHECK_EQ(factsOf(tensor).numel, 1);
 }
 
-TEST(tensor, empty_tensors) {
+TEST_CASE_FIXTURE(check::FakeDevice, "empty_tensors") {
     const ContextScope context;
     const Facts facts = factsOf(context.temporary({2, 0, 3}, diopi_dtype_float32, diopi_device));
     CHECK(valuesOf(facts.size) == Values({2, 0, 3}));
     CHECK(valuesOf(facts.stride) == Values({3, 3, 1}));
-    CHECK_EQUAL(facts.numel, 0);
-    CHECK_EQUAL(facts.bytes, 0u);
+    CHECK_EQ(facts.numel, 0);
+    CHECK_EQ(facts.bytes, 0u);
     CHECK(facts.data == nullptr);
     CHECK(facts.constData == nullptr);
     CHECK(facts.storage == nullptr);
-    CHECK_EQUAL(fake::calls(fake::Function::allocate), 0);
+    CHECK_EQ(fake::calls(fake::Function::allocate), 0);
     // Copies of nothing need neither bytes nor a device.
     const diopiTensorHandle_t first = context.temporary({0}, diopi_dtype_float32, diopi_device);
     const diopiTensorHandle_t second = context.temporary({0}, diopi_dtype_float32, diopi_host);
     CHECK_OK(diopiHostCopyToStorage(context, first, nullptr, 0));
     CHECK_OK(diopiHostCopyFromStorage(context, first, nullptr, 0));
     CHECK_OK(diopiHostCopyStorage(context, first, second));
-    CHECK_EQUAL(fake::calls(fake::Function::createStream), 0);
+    CHECK_EQ(fake::calls(fake::Function::createStream), 0);
 }
 
-TEST(tensor, element_sizes) {
+TEST_CASE_FIXTURE(check::FakeDevice, "element_sizes") {
     const struct {
         diopiDtype_t dtype;
         int64_t bytes;
@@ -110,13 +112,13 @@ TEST(tensor, element_sizes) {
     const ContextScope context;
     for (const auto& entry : expected) {
         const Facts facts = factsOf(context.temporary({3}, entry.dtype, diopi_host));
-        CHECK_EQUAL(facts.dtype, entry.dtype);
-        CHECK_EQUAL(facts.elementSize, entry.bytes);
-        CHECK_EQUAL(facts.bytes, static_cast<size_t>(3 * entry.bytes));
+        CHECK_EQ(facts.dtype, entry.dtype);
+        CHECK_EQ(facts.elementSize, entry.bytes);
+        CHECK_EQ(facts.bytes, static_cast<size_t>(3 * entry.bytes));
     }
 }
 
-TEST(tensor, unsupported_dtypes) {
+TEST_CASE_FIXTURE(check::FakeDevice, "unsupported_dtypes") {
     const ContextScope context;
     const Values two = {2};
     const diopiSize_t size = sizeOf(two);
@@ -128,42 +130,42 @@ TEST(tensor, unsupported_dtypes) {
     CHECK_FAILS(create(context, &tensor, {2}, {1}, 0, diopi_dtype_unsupported), diopiDtypeNotSupported,
                 "diopiHostCreateTensor: dtype 255 has no element size");
     CHECK(tensor == nullptr);
-    CHECK_EQUAL(fake::calls(fake::Function::allocate), 0);
+    CHECK_EQ(fake::calls(fake::Function::allocate), 0);
 }
 
-TEST(tensor, strides_and_offset_decide_the_storage) {
+TEST_CASE_FIXTURE(check::FakeDevice, "strides_and_offset_decide_the_storage") {
     const ContextScope context;
     diopiTensorHandle_t tensor = nullptr;
     // Channels last: {1, 2, 3, 4} with the channels innermost.
     CHECK_OK(create(context, &tensor, {1, 2, 3, 4}, {24, 1, 8, 2}, 0, diopi_dtype_float16));
-    CHECK_EQUAL(factsOf(tensor).bytes, 48u);
+    CHECK_EQ(factsOf(tensor).bytes, 48u);
     CHECK(valuesOf(factsOf(tensor).stride) == Values({24, 1, 8, 2}));
     CHECK_OK(diopiHostDestroyTensor(tensor));
 
     // Expanded: one row seen five times.
     CHECK_OK(create(context, &tensor, {5, 3}, {0, 1}, 0, diopi_dtype_float32));
-    CHECK_EQUAL(factsOf(tensor).numel, 15);
-    CHECK_EQUAL(factsOf(tensor).bytes, 12u);
+    CHECK_EQ(factsOf(tensor).numel, 15);
+    CHECK_EQ(factsOf(tensor).bytes, 12u);
     CHECK_OK(diopiHostDestroyTensor(tensor));
 
     // Every second element, from the fourth on: elements 3, 5, 7.
     CHECK_OK(create(context, &tensor, {3}, {2}, 3, diopi_dtype_int32));
     Facts facts = factsOf(tensor);
-    CHECK_EQUAL(facts.bytes, 32u);
-    CHECK_EQUAL(facts.offset, 3);
-    CHECK_EQUAL(static_cast<char*>(facts.data) - static_cast<char*>(facts.storage), 12);
-    CHECK_EQUAL(facts.constData, facts.data);
+    CHECK_EQ(facts.bytes, 32u);
+    CHECK_EQ(facts.offset, 3);
+    CHECK_EQ(static_cast<char*>(facts.data) - static_cast<char*>(facts.storage), 12);
+    CHECK_EQ(facts.constData, facts.data);
     CHECK_OK(diopiHostDestroyTensor(tensor));
 
     // An empty tensor reaches its offset and no further.
     CHECK_OK(create(context, &tensor, {0, 7}, {1, 1}, 3, diopi_dtype_int32));
     facts = factsOf(tensor);
-    CHECK_EQUAL(facts.bytes, 12u);
-    CHECK_EQUAL(static_cast<char*>(facts.data) - static_cast<char*>(facts.storage), 12);
+    CHECK_EQ(facts.bytes, 12u);
+    CHECK_EQ(static_cast<char*>(facts.data) - static_cast<char*>(facts.storage), 12);
     CHECK_OK(diopiHostDestroyTensor(tensor));
 }
 
-TEST(tensor, temporaries_take_strides_too) {
+TEST_CASE_FIXTURE(check::FakeDevice, "temporaries_take_strides_too") {
     const ContextScope context;
     const Values size = {2, 3};
     const Values stride = {1, 2};
@@ -172,10 +174,10 @@ TEST(tensor, temporaries_take_strides_too) {
     diopiTensorHandle_t tensor = nullptr;
     CHECK_OK(diopiRequireTensor(context, &tensor, &sizes, &strides, diopi_dtype_int16, diopi_device));
     CHECK(valuesOf(factsOf(tensor).stride) == stride);
-    CHECK_EQUAL(factsOf(tensor).bytes, 12u);
+    CHECK_EQ(factsOf(tensor).bytes, 12u);
 }
 
-TEST(tensor, wrong_sizes_and_strides) {
+TEST_CASE_FIXTURE(check::FakeDevice, "wrong_sizes_and_strides") {
     const ContextScope context;
     diopiTensorHandle_t tensor = nullptr;
     CHECK_FAILS(create(context, &tensor, {2, -1}, {1, 1}, 0, diopi_dtype_int8), diopiErrorOccurred,
@@ -201,10 +203,10 @@ TEST(tensor, wrong_sizes_and_strides) {
                 diopiErrorOccurred, "diopiRequireTensor: parameter 'size' is null");
     CHECK_FAILS(diopiRequireBuffer(context, &tensor, -5, diopi_host), diopiErrorOccurred,
                 "diopiRequireBuffer: parameter 'num_bytes' is negative (-5)");
-    CHECK_EQUAL(context.temporaryCount(), 0);
+    CHECK_EQ(context.temporaryCount(), 0);
 }
 
-TEST(tensor, overflow) {
+TEST_CASE_FIXTURE(check::FakeDevice, "overflow") {
     const ContextScope context;
     diopiTensorHandle_t tensor = nullptr;
     const int64_t half = int64_t{1} << 32;
@@ -228,10 +230,10 @@ TEST(tensor, overflow) {
     const diopiSize_t fits = sizeOf(emptyLast);
     CHECK_OK(diopiRequireTensor(context, &tensor, &fits, nullptr, diopi_dtype_int8, diopi_host));
     CHECK(valuesOf(factsOf(tensor).stride) == Values({half, 1, 1}));
-    CHECK_EQUAL(factsOf(tensor).numel, 0);
+    CHECK_EQ(factsOf(tensor).numel, 0);
 }
 
-TEST(tensor, more_memory_than_there_is) {
+TEST_CASE_FIXTURE(check::FakeDevice, "more_memory_than_there_is") {
     const ContextScope context;
     diopiTensorHandle_t tensor = nullptr;
     const int64_t exabyte = int64_t{1} << 60;
@@ -240,10 +242,10 @@ TEST(tensor, more_memory_than_there_is) {
     CHECK_FAILS(diopiRequireBuffer(context, &tensor, exabyte, diopi_device), diopiErrorOccurred,
                 "diopiRequireBuffer: out of device memory: 1152921504606846976 bytes");
     CHECK(tensor == nullptr);
-    CHECK_EQUAL(context.temporaryCount(), 0);
+    CHECK_EQ(context.temporaryCount(), 0);
 }
 
-TEST(tensor, live_bytes_count_both_sides) {
+TEST_CASE_FIXTURE(check::FakeDevice, "live_bytes_count_both_sides") {
     const ContextScope context;
     uint64_t host = 0;
     uint64_t device = 0;
@@ -251,16 +253,16 @@ TEST(tensor, live_bytes_count_both_sides) {
     context.temporary({5}, diopi_dtype_int16, diopi_device);
     CHECK_OK(diopiHostGetLiveBytes(diopi_host, &host));
     CHECK_OK(diopiHostGetLiveBytes(diopi_device, &device));
-    CHECK_EQUAL(host, 24u);
-    CHECK_EQUAL(device, 10u);
+    CHECK_EQ(host, 24u);
+    CHECK_EQ(device, 10u);
     CHECK_OK(diopiHostReleaseTemporary(context, first));
     CHECK_OK(diopiHostGetLiveBytes(diopi_host, &host));
-    CHECK_EQUAL(host, 0u);
+    CHECK_EQ(host, 0u);
     CHECK_FAILS(diopiHostGetLiveBytes(diopi_host, nullptr), diopiErrorOccurred,
                 "diopiHostGetLiveBytes: parameter 'bytes' is null");
 }
 
-TEST(tensor, null_arguments) {
+TEST_CASE_FIXTURE(check::FakeDevice, "null_arguments_of_tensors") {
     const ContextScope context;
     const diopiTensorHandle_t tensor = context.temporary({1}, diopi_dtype_int8, diopi_host);
     void* data = nullptr;
@@ -332,9 +334,11 @@ TEST(tensor, null_arguments) {
                 "diopiHostDestroyTensor: parameter 'tensor' is null");
 }
 
-TEST(tensor, current_device_and_version) {
+TEST_CASE_FIXTURE(check::FakeDevice, "current_device_and_version") {
     diopiDeviceIndex_t index = 99;
     CHECK_OK(diopiGetCurrentDeviceIndex(&index));
-    CHECK_EQUAL(static_cast<int>(index), 0);
-    CHECK_EQUAL(std::string(diopiGetVersion()), "1.0.0");
+    CHECK_EQ(static_cast<int>(index), 0);
+    CHECK_EQ(std::string(diopiGetVersion()), "1.0.0");
 }
+
+TEST_SUITE_END();

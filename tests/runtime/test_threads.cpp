@@ -10,6 +10,8 @@
 
 #include "check.h"
 
+TEST_SUITE_BEGIN("threads");
+
 namespace {
 
 constexpr int threadCount = 4;
@@ -28,7 +30,7 @@ void inThreads(const Body& body) {
 
 }  // namespace
 
-TEST(threads, seed_and_offset_change_together) {
+TEST_CASE_FIXTURE(check::FakeDevice, "seed_and_offset_change_together") {
     diopiGeneratorHandle_t generator = nullptr;
     CHECK_OK(diopiHostCreateGenerator(&generator, 0, 0));
     std::atomic<int> torn{0};
@@ -42,12 +44,12 @@ TEST(threads, seed_and_offset_change_together) {
             torn += seed == offset ? 0 : 1;
         }
     });
-    CHECK_EQUAL(torn.load(), 0);
+    CHECK_EQ(torn.load(), 0);
     CHECK_OK(diopiHostDestroyGenerator(generator));
 }
 
-TEST(threads, contexts_of_their_own) {
-    CHECK_EQUAL(diopigenRegisterHostDevice(), 0);
+TEST_CASE_FIXTURE(check::FakeDevice, "contexts_of_their_own") {
+    CHECK_EQ(diopigenRegisterHostDevice(), 0);
     inThreads([](int number) {
         diopiContextHandle_t context = nullptr;
         CHECK_OK(diopiHostCreateContext(&context));
@@ -55,7 +57,7 @@ TEST(threads, contexts_of_their_own) {
         const diopiSize_t size{&length, 1};
         for (int round = 0; round < rounds; ++round) {
             // Registration may happen at any time.
-            CHECK_EQUAL(diopigenRegisterHostDevice(), 0);
+            CHECK_EQ(diopigenRegisterHostDevice(), 0);
             diopiTensorHandle_t tensor = nullptr;
             CHECK_OK(diopiRequireTensor(context, &tensor, &size, nullptr, diopi_dtype_int64, diopi_device));
             const std::vector<int64_t> written(8, number * rounds + round);
@@ -68,7 +70,7 @@ TEST(threads, contexts_of_their_own) {
     });
 }
 
-TEST(threads, error_texts_of_their_own) {
+TEST_CASE_FIXTURE(check::FakeDevice, "error_texts_of_their_own") {
     inThreads([](int number) {
         for (int round = 0; round < rounds; ++round) {
             if (number % 2 == 0) {
@@ -82,7 +84,7 @@ TEST(threads, error_texts_of_their_own) {
     });
 }
 
-TEST(threads, records) {
+TEST_CASE_FIXTURE(check::FakeDevice, "records") {
     CHECK_OK(diopiHostEnableRecords(true));
     inThreads([](int number) {
         const std::string name = "operator " + std::to_string(number);
@@ -94,5 +96,7 @@ TEST(threads, records) {
     });
     int64_t count = 0;
     CHECK_OK(diopiHostGetRecordCount(&count));
-    CHECK_EQUAL(count, threadCount * rounds);
+    CHECK_EQ(count, threadCount * rounds);
 }
+
+TEST_SUITE_END();

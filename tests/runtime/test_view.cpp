@@ -7,6 +7,8 @@
 #include "facts.h"
 #include "scope.h"
 
+TEST_SUITE_BEGIN("view");
+
 using check::ContextScope;
 using check::Facts;
 using check::factsOf;
@@ -18,7 +20,7 @@ using Values = std::vector<int64_t>;
 
 }  // namespace
 
-TEST(view, views_alias_one_storage) {
+TEST_CASE_FIXTURE(check::FakeDevice, "views_alias_one_storage") {
     const ContextScope context;
     const diopiTensorHandle_t base = context.tensor({48}, diopi_dtype_uint8, diopi_device);
     // Guard zones of 8 bytes before and after 8 floats, and a transposed alias of the same floats.
@@ -32,18 +34,18 @@ TEST(view, views_alias_one_storage) {
     diopiTensorHandle_t alias = nullptr;
     CHECK_OK(diopiHostCreateView(&view, base, &floatSize, nullptr, 2, diopi_dtype_float32));
     CHECK_OK(diopiHostCreateView(&alias, view, &transposedSize, &transposedStride, 2, diopi_dtype_float32));
-    CHECK_EQUAL(fake::liveAllocations(), 1);
+    CHECK_EQ(fake::liveAllocations(), 1);
 
     const Facts baseFacts = factsOf(base);
     const Facts viewFacts = factsOf(view);
     const Facts aliasFacts = factsOf(alias);
-    CHECK_EQUAL(viewFacts.storage, baseFacts.storage);
-    CHECK_EQUAL(aliasFacts.storage, baseFacts.storage);
-    CHECK_EQUAL(viewFacts.data, aliasFacts.data);
-    CHECK_EQUAL(static_cast<char*>(viewFacts.data) - static_cast<char*>(baseFacts.data), 8);
-    CHECK_EQUAL(viewFacts.bytes, 48u);
-    CHECK_EQUAL(viewFacts.device, diopi_device);
-    CHECK_EQUAL(viewFacts.dtype, diopi_dtype_float32);
+    CHECK_EQ(viewFacts.storage, baseFacts.storage);
+    CHECK_EQ(aliasFacts.storage, baseFacts.storage);
+    CHECK_EQ(viewFacts.data, aliasFacts.data);
+    CHECK_EQ(static_cast<char*>(viewFacts.data) - static_cast<char*>(baseFacts.data), 8);
+    CHECK_EQ(viewFacts.bytes, 48u);
+    CHECK_EQ(viewFacts.device, diopi_device);
+    CHECK_EQ(viewFacts.dtype, diopi_dtype_float32);
 
     unsigned char written[48];
     for (unsigned char index = 0; index < 48; ++index) {
@@ -54,14 +56,14 @@ TEST(view, views_alias_one_storage) {
     // The storage outlives the tensor that made it.
     CHECK_OK(diopiHostDestroyTensor(base));
     CHECK_OK(diopiHostDestroyTensor(view));
-    CHECK_EQUAL(fake::liveAllocations(), 1);
+    CHECK_EQ(fake::liveAllocations(), 1);
     CHECK_OK(diopiHostCopyFromStorage(context, alias, read, sizeof(read)));
-    CHECK_EQUAL(std::memcmp(read, written, sizeof(read)), 0);
+    CHECK_EQ(std::memcmp(read, written, sizeof(read)), 0);
     CHECK_OK(diopiHostDestroyTensor(alias));
-    CHECK_EQUAL(fake::liveAllocations(), 0);
+    CHECK_EQ(fake::liveAllocations(), 0);
 }
 
-TEST(view, views_end_where_their_storage_ends) {
+TEST_CASE_FIXTURE(check::FakeDevice, "views_end_where_their_storage_ends") {
     const ContextScope context;
     const diopiTensorHandle_t base = context.temporary({8}, diopi_dtype_uint8, diopi_host);
     const Values two = {2};
@@ -81,7 +83,7 @@ TEST(view, views_end_where_their_storage_ends) {
     CHECK(view == nullptr);
 }
 
-TEST(view, wrapped_memory_is_used_and_not_freed) {
+TEST_CASE_FIXTURE(check::FakeDevice, "wrapped_memory_is_used_and_not_freed") {
     const ContextScope context;
     float memory[6] = {0, 1, 2, 3, 4, 5};
     const Values size = {2, 2};
@@ -90,14 +92,14 @@ TEST(view, wrapped_memory_is_used_and_not_freed) {
     CHECK_OK(diopiHostWrapMemory(context, &tensor, memory, sizeof(memory), &sizes, nullptr, 1, diopi_dtype_float32,
                                  diopi_host));
     const Facts facts = factsOf(tensor);
-    CHECK_EQUAL(facts.storage, static_cast<void*>(memory));
-    CHECK_EQUAL(facts.data, static_cast<void*>(memory + 1));
-    CHECK_EQUAL(facts.bytes, sizeof(memory));
+    CHECK_EQ(facts.storage, static_cast<void*>(memory));
+    CHECK_EQ(facts.data, static_cast<void*>(memory + 1));
+    CHECK_EQ(facts.bytes, sizeof(memory));
     uint64_t live = 99;
     CHECK_OK(diopiHostGetLiveBytes(diopi_host, &live));
-    CHECK_EQUAL(live, 0u);
+    CHECK_EQ(live, 0u);
     CHECK_OK(diopiHostDestroyTensor(tensor));
-    CHECK_EQUAL(memory[5], 5.0f);
+    CHECK_EQ(memory[5], 5.0f);
 
     tensor = nullptr;
     CHECK_FAILS(diopiHostWrapMemory(context, &tensor, memory, 19, &sizes, nullptr, 1, diopi_dtype_float32, diopi_host),
@@ -120,3 +122,5 @@ TEST(view, wrapped_memory_is_used_and_not_freed) {
     CHECK(factsOf(tensor).data == nullptr);
     CHECK_OK(diopiHostDestroyTensor(tensor));
 }
+
+TEST_SUITE_END();

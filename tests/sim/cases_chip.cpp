@@ -24,7 +24,7 @@ sim::Status launched(sim::StreamHandle stream, const char* name, const sim::Buff
 
 }  // namespace
 
-CASE(a_chip_takes_what_its_table_says) {
+TEST_CASE("a_chip_takes_what_its_table_says") {
     CHECK_OK(sim::setChip(&kChip));
     CHECK(sim::chip() == &kChip);
     const Stream stream;
@@ -78,7 +78,7 @@ CASE(a_chip_takes_what_its_table_says) {
     CHECK_OK(launched(stream, "diopiSub", as(diopi_dtype_float64, {2}, {1})));
 }
 
-CASE(a_chip_says_how_much_memory_it_has) {
+TEST_CASE("a_chip_says_how_much_memory_it_has") {
     CHECK_OK(sim::setChip(&kChip));
     sim::MemoryUse use;
     CHECK_OK(sim::memoryUse(1, &use));

@@ -44,7 +44,7 @@ std::vector<double> through(const Stream& stream, diopiDtype_t dtype, int size, 
 
 }  // namespace
 
-CASE(elements_are_rounded_to_their_dtype) {
+TEST_CASE("elements_are_rounded_to_their_dtype") {
     const Stream stream(0);
     const double infinity = std::numeric_limits<double>::infinity();
     // float16: ties to even, denormals, the largest number and what rounds beyond it.
@@ -59,7 +59,7 @@ CASE(elements_are_rounded_to_their_dtype) {
     CHECK(std::isnan(nan[0]));
 }
 
-CASE(whole_numbers_wrap_and_bools_are_0_or_1) {
+TEST_CASE("whole_numbers_wrap_and_bools_are_0_or_1") {
     const Stream stream(0);
     CHECK(through(stream, diopi_dtype_int8, 1, {127, 128, -129}) == std::vector<double>({127, -128, 127}));
     CHECK(through(stream, diopi_dtype_uint8, 1, {256, -1}) == std::vector<double>({0, 255}));
@@ -67,7 +67,7 @@ CASE(whole_numbers_wrap_and_bools_are_0_or_1) {
     CHECK(through(stream, diopi_dtype_bool, 1, {0, 2, -1}) == std::vector<double>({0, 1, 1}));
 }
 
-CASE(tensors_are_read_in_any_strides_and_broadcast) {
+TEST_CASE("tensors_are_read_in_any_strides_and_broadcast") {
     const Stream stream(0);
     const Floats memory(16);
     memory.set(stream, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
@@ -87,7 +87,7 @@ CASE(tensors_are_read_in_any_strides_and_broadcast) {
     CHECK(wide == std::vector<double>({0, 0, 1, 1, 0, 0, 1, 1}));
 }
 
-CASE(shapes_that_do_not_fit_fail_the_kernel) {
+TEST_CASE("shapes_that_do_not_fit_fail_the_kernel") {
     const Stream stream(0);
     const Floats memory(16);
     memory.set(stream, std::vector<float>(16, 0.0F));
@@ -98,7 +98,7 @@ CASE(shapes_that_do_not_fit_fail_the_kernel) {
     CHECK(!sim::synchronize(stream).ok());
 }
 
-CASE(conversions_of_whole_numbers_are_exact) {
+TEST_CASE("conversions_of_whole_numbers_are_exact") {
     const Stream stream(0);
     const Floats from(8);
     const Floats to(8);

@@ -8,6 +8,8 @@
 
 #include "sim_test.h"
 
+TEST_SUITE_BEGIN("faults");
+
 using simtest::addScalar;
 using simtest::Floats;
 using simtest::Stream;
@@ -38,26 +40,26 @@ volatile float sink;
 
 }  // namespace
 
-CASE(host_reads_device_memory) {
+TEST_CASE("host_reads_device_memory") {
     makeTheMemory(64, 0);
     auto* const memory = static_cast<volatile float*>(makeTheMemory(4096, 1));
     sink = memory[3];
     surviving("the read");
 }
 
-CASE(host_writes_device_memory) {
+TEST_CASE("host_writes_device_memory") {
     auto* const memory = static_cast<volatile float*>(makeTheMemory(4096, 0));
     memory[1] = 1.0f;
     surviving("the write");
 }
 
-CASE(host_thread_reads_device_memory) {
+TEST_CASE("host_thread_reads_device_memory") {
     auto* const memory = static_cast<volatile float*>(makeTheMemory(4096, 0));
     std::thread([memory] { sink = memory[0]; }).join();
     surviving("the read");
 }
 
-CASE(host_reads_device_memory_while_a_kernel_runs) {
+TEST_CASE("host_reads_device_memory_while_a_kernel_runs") {
     const Stream stream;
     void* const memory = makeTheMemory(4096, 0);
     CHECK_OK(onFloats(stream, memory, 4096, [](float*) { simtest::sleepMilliseconds(2000); }));
@@ -66,20 +68,20 @@ CASE(host_reads_device_memory_while_a_kernel_runs) {
     surviving("the read");
 }
 
-CASE(host_reads_freed_memory) {
+TEST_CASE("host_reads_freed_memory") {
     void* const memory = makeTheMemory(4096, 0);
     freeTheMemory(memory);
     sink = *static_cast<volatile float*>(memory);
     surviving("the read");
 }
 
-CASE(host_reads_where_nothing_was_allocated) {
+TEST_CASE("host_reads_where_nothing_was_allocated") {
     auto* const memory = static_cast<volatile char*>(makeTheMemory(512, 0));
     sink = memory[1 << 20];
     surviving("the read");
 }
 
-CASE(kernel_uses_a_captured_pointer) {
+TEST_CASE("kernel_uses_a_captured_pointer") {
     const Stream stream;
     void* const memory = makeTheMemory(64, 0);
     void* const other = makeTheMemory(64, 0);
@@ -89,7 +91,7 @@ CASE(kernel_uses_a_captured_pointer) {
     surviving("the kernel");
 }
 
-CASE(kernel_reaches_beyond_its_memory) {
+TEST_CASE("kernel_reaches_beyond_its_memory") {
     const Stream stream;
     void* const memory = makeTheMemory(4096, 0);
     CHECK_OK(onFloats(stream, memory, 4096, [](float* values) { static_cast<volatile float*>(values)[1024] = 1; }));
@@ -97,7 +99,7 @@ CASE(kernel_reaches_beyond_its_memory) {
     surviving("the kernel");
 }
 
-CASE(kernel_writes_just_behind_its_memory) {
+TEST_CASE("kernel_writes_just_behind_its_memory") {
     const Stream stream;
     void* const memory = makeTheMemory(100, 0);
     CHECK_OK(onFloats(stream, memory, 100, [](float* values) { static_cast<volatile float*>(values)[25] = 1; }));
@@ -106,7 +108,7 @@ CASE(kernel_writes_just_behind_its_memory) {
     surviving("the free");
 }
 
-CASE(kernel_keeps_a_pointer_to_freed_memory) {
+TEST_CASE("kernel_keeps_a_pointer_to_freed_memory") {
     static float* kept = nullptr;
     const Stream stream;
     void* const memory = makeTheMemory(4096, 0);
@@ -119,14 +121,14 @@ CASE(kernel_keeps_a_pointer_to_freed_memory) {
     surviving("the kernel");
 }
 
-CASE(double_free) {
+TEST_CASE("double_free") {
     void* const memory = makeTheMemory(4096, 1);
     freeTheMemory(memory);
     freeTheMemory(memory);
     surviving("the second free");
 }
 
-CASE(use_after_free) {
+TEST_CASE("use_after_free") {
     const Stream stream;
     void* const memory = makeTheMemory(4096, 0);
     freeTheMemory(memory);
@@ -134,7 +136,7 @@ CASE(use_after_free) {
     surviving("the launch");
 }
 
-CASE(free_under_a_queued_kernel) {
+TEST_CASE("free_under_a_queued_kernel") {
     const Stream stream;
     void* const memory = makeTheMemory(4096, 0);
     CHECK_OK(sim::launch(stream, "diopiWait", {}, [](const sim::Kernel&) { simtest::sleepMilliseconds(200); }));
@@ -144,21 +146,21 @@ CASE(free_under_a_queued_kernel) {
     surviving("the kernel");
 }
 
-CASE(wrong_device) {
+TEST_CASE("wrong_device") {
     const Stream stream(1);
     void* const memory = makeTheMemory(4096, 0);
     CHECK_OK(onFloats(stream, static_cast<char*>(memory) + 512, 64, [](float*) {}));
     surviving("the launch");
 }
 
-CASE(leak) {
+TEST_CASE("leak") {
     makeTheMemory(100, 0);
     void* const freed = makeTheMemory(200, 0);
     makeTheMemory(300, 1);
     freeTheMemory(freed);
 }
 
-CASE(no_leak) {
+TEST_CASE("no_leak") {
     const Stream stream;
     const Floats a(100);
     const Floats b(100);
@@ -178,7 +180,7 @@ void earlierHandler(int, siginfo_t* info, void*) {
 
 }  // namespace
 
-CASE(foreign_fault_with_an_earlier_handler) {
+TEST_CASE("foreign_fault_with_an_earlier_handler") {
     struct sigaction action {};
     action.sa_sigaction = earlierHandler;
     action.sa_flags = SA_SIGINFO;
@@ -188,28 +190,30 @@ CASE(foreign_fault_with_an_earlier_handler) {
     surviving("the read");
 }
 
-CASE(foreign_fault_without_an_earlier_handler) {
+TEST_CASE("foreign_fault_without_an_earlier_handler") {
     CHECK_OK(sim::initialize());
     sink = *reinterpret_cast<volatile char*>(uintptr_t{8});
     surviving("the read");
 }
 
-CASE(foreign_signal) {
+TEST_CASE("foreign_signal") {
     CHECK_OK(sim::initialize());
     raise(SIGSEGV);
     surviving("the signal");
 }
 
-CASE(many_leaks) {
+TEST_CASE("many_leaks") {
     for (int i = 0; i < 25; ++i) {
         makeTheMemory(8, i % 2);
     }
 }
 
-CASE(host_reads_after_two_copies) {
+TEST_CASE("host_reads_after_two_copies") {
     const Stream stream;
     const Floats memory(16);
     memory.set(stream, std::vector<float>(16, 1.0f));
     CHECK(memory.values(stream) == std::vector<float>(16, 1.0f));
     sink = *static_cast<volatile float*>(memory.get());
 }
+
+TEST_SUITE_END();

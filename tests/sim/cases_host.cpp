@@ -7,6 +7,8 @@
 #include <diopigen_sim/elements.h>
 #include <diopigen_sim/tensor.h>
 
+#include <stdexcept>
+
 #include "sim_test.h"
 
 extern "C" int32_t buildGeneratorState(diopiContextHandle_t ctx, diopiTensorHandle_t out);
@@ -17,12 +19,12 @@ namespace {
 class Host {
   public:
     Host() {
-        CHECK_EQUAL(initLibrary(), 0);
-        CHECK_EQUAL(diopiHostCreateContext(&context_), diopiSuccess);
+        CHECK_EQ(initLibrary(), 0);
+        CHECK_EQ(diopiHostCreateContext(&context_), diopiSuccess);
     }
     ~Host() {
-        CHECK_EQUAL(diopiHostDestroyContext(context_), diopiSuccess);
-        CHECK_EQUAL(finalizeLibrary(), 0);
+        CHECK_EQ(diopiHostDestroyContext(context_), diopiSuccess);
+        CHECK_EQ(finalizeLibrary(), 0);
     }
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
@@ -33,14 +35,14 @@ class Host {
         diopiTensorHandle_t made = nullptr;
         const diopiSize_t size{shape.data(), static_cast<int64_t>(shape.size())};
         const diopiSize_t steps{stride.data(), static_cast<int64_t>(stride.size())};
-        CHECK_EQUAL(diopiRequireTensor(context_, &made, &size, stride.empty() ? nullptr : &steps, dtype, diopi_device),
-                    diopiSuccess);
+        CHECK_EQ(diopiRequireTensor(context_, &made, &size, stride.empty() ? nullptr : &steps, dtype, diopi_device),
+                 diopiSuccess);
         return made;
     }
 
     std::string lastError() const {
         const char* text = nullptr;
-        CHECK_EQUAL(diopiHostGetLastErrorText(&text), diopiSuccess);
+        CHECK_EQ(diopiHostGetLastErrorText(&text), diopiSuccess);
         return text;
     }
 
@@ -50,15 +52,15 @@ class Host {
 
 }  // namespace
 
-CASE(tensors_are_on_the_device) {
+TEST_CASE("tensors_are_on_the_device") {
     const Host host;
     const diopiTensorHandle_t input = host.tensor({2, 3}, diopi_dtype_float32);
     const diopiTensorHandle_t out = host.tensor({2, 3}, diopi_dtype_float32, {1, 2});
     const float values[6] = {1, 2, 3, 4, 5, 6};
-    CHECK_EQUAL(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
+    CHECK_EQ(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
     sim::Buffer to;
-    CHECK_EQUAL(sim::bufferOf(out, sim::Access::write, &to), diopiSuccess);
-    CHECK_EQUAL(to.bytes, 24u);
+    CHECK_EQ(sim::bufferOf(out, sim::Access::write, &to), diopiSuccess);
+    CHECK_EQ(to.bytes, 24u);
     CHECK(to.stride == (std::vector<int64_t>{1, 2}));
     CHECK_OK(sim::launch(host.get(), "diopiNeg", {sim::reads(input), sim::writes(out)}, [](const sim::Kernel& kernel) {
         for (int row = 0; row < 2; ++row) {
@@ -69,34 +71,39 @@ CASE(tensors_are_on_the_device) {
         }
     }));
     float found[6] = {};
-    CHECK_EQUAL(diopiHostCopyFromStorage(host.get(), out, found, sizeof(found)), diopiSuccess);
+    CHECK_EQ(diopiHostCopyFromStorage(host.get(), out, found, sizeof(found)), diopiSuccess);
     const float wanted[6] = {-1, -4, -2, -5, -3, -6};
     for (int i = 0; i < 6; ++i) {
-        CHECK_EQUAL(found[i], wanted[i]);
+        CHECK_EQ(found[i], wanted[i]);
     }
     sim::Buffer none;
-    CHECK_EQUAL(sim::bufferOf(nullptr, sim::Access::read, &none), diopiSuccess);
-    CHECK_EQUAL(none.bytes, 0u);
-    CHECK_EQUAL(sim::bufferOf(host.tensor({2, 0, 5}, diopi_dtype_float32), sim::Access::read, &none), diopiSuccess);
-    CHECK_EQUAL(none.bytes, 0u);
-    CHECK_EQUAL(none.shape.size(), 3u);
-    CHECK_EQUAL(sim::bufferOf(host.tensor({}, diopi_dtype_int16), sim::Access::read, &none), diopiSuccess);
-    CHECK_EQUAL(none.bytes, 2u);
+    CHECK_EQ(sim::bufferOf(nullptr, sim::Access::read, &none), diopiSuccess);
+    CHECK_EQ(none.bytes, 0u);
+    CHECK_EQ(sim::bufferOf(host.tensor({2, 0, 5}, diopi_dtype_float32), sim::Access::read, &none), diopiSuccess);
+    CHECK_EQ(none.bytes, 0u);
+    CHECK_EQ(none.shape.size(), 3u);
+    CHECK_EQ(sim::bufferOf(host.tensor({}, diopi_dtype_int16), sim::Access::read, &none), diopiSuccess);
+    CHECK_EQ(none.bytes, 2u);
 }
 
-CASE(a_call_sees_its_tensors_as_rows) {
+TEST_CASE("a_call_sees_its_tensors_as_rows") {
     const Host host;
     const diopiTensorHandle_t input = host.tensor({2, 3}, diopi_dtype_float32);
     const diopiTensorHandle_t sums = host.tensor({3}, diopi_dtype_float32);
     const float values[6] = {1, 2, 3, 10, 20, 30};
-    CHECK_EQUAL(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
+    CHECK_EQ(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
     sim::Call call(host.get(), "diopiSum", {sums}, {input, nullptr}, {2});
-    CHECK(call.isOneFloat() && call.has(1) && !call.has(2));
-    CHECK_EQUAL(call.dim(1, -1), 1);
-    CHECK_EQUAL(call.dim(1, 2), -1);
-    CHECK(call.haveShape({1, 2}, {2, 3}) && !call.haveShape({0, 1}, {2, 3}));
-    CHECK(call.haveDtype({0, 1, 2}, diopi_dtype_float32) && !call.haveDtype({0}, diopi_dtype_int32));
-    CHECK(!sim::Call(call).moveLast({0, -2}, {1}) && !sim::Call(call).moveLast({2}, {1}));
+    CHECK(call.isOneFloat());
+    CHECK(call.has(1));
+    CHECK(!call.has(2));
+    CHECK_EQ(call.dim(1, -1), 1);
+    CHECK_EQ(call.dim(1, 2), -1);
+    CHECK(call.haveShape({1, 2}, {2, 3}));
+    CHECK(!call.haveShape({0, 1}, {2, 3}));
+    CHECK(call.haveDtype({0, 1, 2}, diopi_dtype_float32));
+    CHECK(!call.haveDtype({0}, diopi_dtype_int32));
+    CHECK(!sim::Call(call).moveLast({0, -2}, {1}));
+    CHECK(!sim::Call(call).moveLast({2}, {1}));
     CHECK(call.moveLast({0}, {1, 2}));
     CHECK(call.shape(1) == (sim::Shape{3, 2}));
     CHECK_OK(call.launch([](const sim::Kernel& k) {
@@ -105,11 +112,13 @@ CASE(a_call_sees_its_tensors_as_rows) {
         sim::storeIfAny(k, 2, x);
     }));
     float found[3] = {};
-    CHECK_EQUAL(diopiHostCopyFromStorage(host.get(), sums, found, sizeof(found)), diopiSuccess);
-    CHECK(found[0] == 11.5F && found[1] == 22.5F && found[2] == 33.5F);
+    CHECK_EQ(diopiHostCopyFromStorage(host.get(), sums, found, sizeof(found)), diopiSuccess);
+    CHECK(found[0] == 11.5F);
+    CHECK(found[1] == 22.5F);
+    CHECK(found[2] == 33.5F);
 }
 
-CASE(a_call_that_the_device_does_not_take) {
+TEST_CASE("a_call_that_the_device_does_not_take") {
     const Host host;
     const diopiTensorHandle_t one = host.tensor({4}, diopi_dtype_float32);
     const diopiTensorHandle_t empty = host.tensor({0}, diopi_dtype_float32);
@@ -124,62 +133,62 @@ CASE(a_call_that_the_device_does_not_take) {
     diopiTensorHandle_t onHost = nullptr;
     const int64_t four = 4;
     const diopiSize_t size{&four, 1};
-    CHECK_EQUAL(diopiRequireTensor(host.get(), &onHost, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
+    CHECK_EQ(diopiRequireTensor(host.get(), &onHost, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
     CHECK_FAILS(launched(one, onHost), unsupported, "diopiNeg: not a call that the device takes");
 }
 
-CASE(shapes_broadcast) {
+TEST_CASE("shapes_broadcast") {
     sim::Shape shape{2, 1};
-    CHECK(sim::broadcast(&shape, {3, 1, 4}) && shape == (sim::Shape{3, 2, 4}));
+    CHECK(sim::broadcast(&shape, {3, 1, 4}));
+    CHECK(shape == (sim::Shape{3, 2, 4}));
     CHECK(!sim::broadcast(&shape, {3}));
-    CHECK_EQUAL(sim::product({}), 1);
+    CHECK_EQ(sim::product({}), 1);
     CHECK(sim::shapeOf({nullptr, 0}).empty());
 }
 
 // With DIOPI_SIM_MEMORY=1M.
-CASE(the_host_quotes_the_device) {
+TEST_CASE("the_host_quotes_the_device") {
     const Host host;
     diopiTensorHandle_t tensor = nullptr;
-    CHECK_EQUAL(diopiRequireBuffer(host.get(), &tensor, 2 << 20, diopi_device), diopiErrorOccurred);
-    CHECK_EQUAL(
-        host.lastError(),
-        std::string("diopiRequireBuffer: out of device memory: 2097152 bytes: out of memory on device 0: 2097152 "
-                    "bytes asked for, 1048576 of 1048576 free, 0 allocations alive"));
+    CHECK_EQ(diopiRequireBuffer(host.get(), &tensor, 2 << 20, diopi_device), diopiErrorOccurred);
+    CHECK_EQ(host.lastError(),
+             std::string("diopiRequireBuffer: out of device memory: 2097152 bytes: out of memory on device 0: 2097152 "
+                         "bytes asked for, 1048576 of 1048576 free, 0 allocations alive"));
     const char* text = nullptr;
-    CHECK_EQUAL(diopiHostGetDeviceErrorText(&text), diopiSuccess);
-    CHECK_EQUAL(std::string(text), std::string("out of memory on device 0: 2097152 bytes asked for, 1048576 of 1048576 "
-                                               "free, 0 allocations alive"));
+    CHECK_EQ(diopiHostGetDeviceErrorText(&text), diopiSuccess);
+    CHECK_EQ(std::string(text), std::string("out of memory on device 0: 2097152 bytes asked for, 1048576 of 1048576 "
+                                            "free, 0 allocations alive"));
     diopiStreamHandle_t stream = nullptr;
-    CHECK_EQUAL(diopiGetStream(host.get(), &stream), diopiSuccess);
+    CHECK_EQ(diopiGetStream(host.get(), &stream), diopiSuccess);
     CHECK_OK(sim::launch(stream, "diopiNeg", {}, [](const sim::Kernel&) { throw std::runtime_error("unit on fire"); }));
-    CHECK_EQUAL(diopiHostSynchronize(host.get()), diopiErrorOccurred);
-    CHECK_EQUAL(host.lastError(),
-                std::string("diopiHostSynchronize: the device could not synchronise a stream (code 6): diopiNeg on "
-                            "stream 0 failed: unit on fire"));
+    CHECK_EQ(diopiHostSynchronize(host.get()), diopiErrorOccurred);
+    CHECK_EQ(host.lastError(),
+             std::string("diopiHostSynchronize: the device could not synchronise a stream (code 6): diopiNeg on "
+                         "stream 0 failed: unit on fire"));
 }
 
-CASE(the_state_of_a_generator_is_written) {
+TEST_CASE("the_state_of_a_generator_is_written") {
     const Host host;
     const diopiTensorHandle_t state = host.tensor({16}, diopi_dtype_uint8);
     std::vector<unsigned char> bytes(16, 0x7B);
-    CHECK_EQUAL(diopiHostCopyToStorage(host.get(), state, bytes.data(), 16), diopiSuccess);
-    CHECK_EQUAL(buildGeneratorState(host.get(), state), 0);
-    CHECK_EQUAL(diopiHostCopyFromStorage(host.get(), state, bytes.data(), 16), diopiSuccess);
+    CHECK_EQ(diopiHostCopyToStorage(host.get(), state, bytes.data(), 16), diopiSuccess);
+    CHECK_EQ(buildGeneratorState(host.get(), state), 0);
+    CHECK_EQ(diopiHostCopyFromStorage(host.get(), state, bytes.data(), 16), diopiSuccess);
     CHECK(bytes == std::vector<unsigned char>(16, 0));
 }
 
-CASE(a_host_that_leaks_is_told_by_finalize) {
-    CHECK_EQUAL(initLibrary(), 0);
+TEST_CASE("a_host_that_leaks_is_told_by_finalize") {
+    CHECK_EQ(initLibrary(), 0);
     void* const memory = diopigenSimMalloc(0);
     CHECK(memory != nullptr);
     CHECK(finalizeLibrary() != 0);
-    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()),
-                std::string("leak: 1 allocations with 0 bytes were never freed"));
+    CHECK_EQ(std::string(diopigenSimGetLastErrorString()),
+             std::string("leak: 1 allocations with 0 bytes were never freed"));
     diopigenSimFree(memory);
-    CHECK_EQUAL(finalizeLibrary(), 0);
+    CHECK_EQ(finalizeLibrary(), 0);
 }
 
-CASE(an_operator_answers_what_the_chip_says) {
+TEST_CASE("an_operator_answers_what_the_chip_says") {
     static constexpr sim::NativeOperator add[] = {{"diopiAdd", 0, 0, 0}};
     static constexpr sim::Chip chip = {"pebble", sim::maskOf(diopi_dtype_float32), 2, 1, 0, add, 1};
     const Host host;
@@ -187,16 +196,16 @@ CASE(an_operator_answers_what_the_chip_says) {
     const auto answer = [&](const char* name, diopiConstTensorHandle_t tensor) {
         return sim::errorOf(sim::launch(host.get(), name, {sim::reads(tensor)}, [](const sim::Kernel&) {}));
     };
-    CHECK_EQUAL(answer("diopiAdd", host.tensor({2}, diopi_dtype_float32)), diopiSuccess);
-    CHECK_EQUAL(answer("diopiAdd", nullptr), diopiSuccess);
-    CHECK_EQUAL(answer("diopiAdd", host.tensor({2}, diopi_dtype_int64)), diopiDtypeNotSupported);
-    CHECK_EQUAL(answer("diopiAdd", host.tensor({2, 2, 2}, diopi_dtype_float32)), diopiNoImplement);
-    CHECK_EQUAL(answer("diopiSub", host.tensor({2}, diopi_dtype_float32)), diopiNoImplement);
-    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()), std::string("diopiSub is no native operator of pebble"));
-    CHECK_EQUAL(sim::errorOf(sim::Status(sim::Code::outOfMemory, "none left")), diopiErrorOccurred);
-    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()), std::string("none left"));
+    CHECK_EQ(answer("diopiAdd", host.tensor({2}, diopi_dtype_float32)), diopiSuccess);
+    CHECK_EQ(answer("diopiAdd", nullptr), diopiSuccess);
+    CHECK_EQ(answer("diopiAdd", host.tensor({2}, diopi_dtype_int64)), diopiDtypeNotSupported);
+    CHECK_EQ(answer("diopiAdd", host.tensor({2, 2, 2}, diopi_dtype_float32)), diopiNoImplement);
+    CHECK_EQ(answer("diopiSub", host.tensor({2}, diopi_dtype_float32)), diopiNoImplement);
+    CHECK_EQ(std::string(diopigenSimGetLastErrorString()), std::string("diopiSub is no native operator of pebble"));
+    CHECK_EQ(sim::errorOf(sim::Status(sim::Code::outOfMemory, "none left")), diopiErrorOccurred);
+    CHECK_EQ(std::string(diopigenSimGetLastErrorString()), std::string("none left"));
     diopigenSimSetLastErrorString(nullptr);
-    CHECK_EQUAL(std::string(diopigenSimGetLastErrorString()), std::string());
+    CHECK_EQ(std::string(diopigenSimGetLastErrorString()), std::string());
     CHECK_FAILS(sim::launch(diopiContextHandle_t(), "diopiAdd", {}, [](const sim::Kernel&) {}), invalidArgument,
                 "diopiAdd: the context gives no stream");
 }

@@ -23,44 +23,44 @@ void* allocated(uint64_t bytes, int device = 0) {
 
 }  // namespace
 
-CASE(allocations_are_aligned_and_apart) {
+TEST_CASE("allocations_are_aligned_and_apart") {
     std::set<uintptr_t> starts;
     std::vector<void*> pointers;
     for (const uint64_t bytes : {0, 1, 511, 512, 513, 100000, 0}) {
         pointers.push_back(allocated(bytes));
         const auto address = reinterpret_cast<uintptr_t>(pointers.back());
         CHECK(address != 0);
-        CHECK_EQUAL(address % 512, 0u);
+        CHECK_EQ(address % 512, 0u);
         CHECK(starts.insert(address).second);
     }
     for (void* const pointer : pointers) {
         CHECK_OK(sim::release(pointer));
     }
     CHECK_OK(sim::release(nullptr));
-    CHECK_EQUAL(use().liveAllocations, 0u);
-    CHECK_EQUAL(use().liveBytes, 0u);
-    CHECK_EQUAL(use().peakBytes, 3 * 512u + 512 + 1024 + 100352 + 512);
+    CHECK_EQ(use().liveAllocations, 0u);
+    CHECK_EQ(use().liveBytes, 0u);
+    CHECK_EQ(use().peakBytes, 3 * 512u + 512 + 1024 + 100352 + 512);
 }
 
-CASE(the_cache_hands_out_memory_of_the_same_size) {
+TEST_CASE("the_cache_hands_out_memory_of_the_same_size") {
     void* const first = allocated(1000);
     CHECK_OK(sim::release(first));
-    CHECK_EQUAL(use().cachedBytes, 1024u);
+    CHECK_EQ(use().cachedBytes, 1024u);
     void* const other = allocated(5000);
     CHECK(other != first);
-    CHECK_EQUAL(use().cacheHits, 0u);
+    CHECK_EQ(use().cacheHits, 0u);
     void* const again = allocated(700);  // 1024 bytes as well, rounded up
     CHECK(again == first);
-    CHECK_EQUAL(use().cacheHits, 1u);
-    CHECK_EQUAL(use().cachedBytes, 0u);
+    CHECK_EQ(use().cacheHits, 1u);
+    CHECK_EQ(use().cachedBytes, 0u);
     CHECK_OK(sim::release(again));
     CHECK_OK(sim::release(other));
     CHECK_OK(sim::emptyCache(0));
-    CHECK_EQUAL(use().cachedBytes, 0u);
-    CHECK_EQUAL(use(1).peakBytes, 0u);
+    CHECK_EQ(use().cachedBytes, 0u);
+    CHECK_EQ(use(1).peakBytes, 0u);
 }
 
-CASE(an_emptied_cache_has_given_the_memory_back) {
+TEST_CASE("an_emptied_cache_has_given_the_memory_back") {
     const Stream stream;
     {
         const Floats used(1 << 20);
@@ -72,7 +72,7 @@ CASE(an_emptied_cache_has_given_the_memory_back) {
 }
 
 // With DIOPI_SIM_MEMORY=1M.
-CASE(the_limit_is_a_status) {
+TEST_CASE("the_limit_is_a_status") {
     void* const half = allocated(512 * 1024);
     void* none = &none;
     CHECK_FAILS(sim::allocate(0, 512 * 1024 + 1, &none), outOfMemory,
@@ -86,13 +86,13 @@ CASE(the_limit_is_a_status) {
     CHECK_OK(sim::release(half));
     CHECK_OK(sim::release(rest));
     void* const whole = allocated(1024 * 1024);  // the cached halves are joined for it
-    CHECK(whole == half || whole == rest);
+    CHECK((whole == half || whole == rest));
     CHECK_OK(sim::release(whole));
     CHECK_OK(sim::release(elsewhere));
 }
 
 // With DIOPI_SIM_MEMORY=2K.
-CASE(memory_in_pieces_is_said_to_be_so) {
+TEST_CASE("memory_in_pieces_is_said_to_be_so") {
     void* pieces[4];
     for (void*& piece : pieces) {
         piece = allocated(512);
@@ -107,7 +107,7 @@ CASE(memory_in_pieces_is_said_to_be_so) {
     CHECK_OK(sim::release(pieces[3]));
 }
 
-CASE(faults_are_statuses_without_the_check) {
+TEST_CASE("faults_are_statuses_without_the_check") {
     const Stream stream;
     void* const memory = allocated(4096);
     void* const elsewhere = allocated(64, 1);
@@ -137,19 +137,19 @@ CASE(faults_are_statuses_without_the_check) {
     CHECK_FAILS(sim::copyOnDevice(stream, memory, memory, 16), invalidPointer,
                 "use after free: copy on device: the source is 0x#, in memory that was freed; "
                 "allocation #1 (4096 bytes on device 0 at 0x#)");
-    CHECK_EQUAL(sim::deviceOf(elsewhere), 1);
-    CHECK_EQUAL(sim::deviceOf(host), -1);
+    CHECK_EQ(sim::deviceOf(elsewhere), 1);
+    CHECK_EQ(sim::deviceOf(host), -1);
     CHECK_FAILS(sim::finish(), invalidPointer, "leak: 1 allocations with 64 bytes were never freed");
     CHECK_OK(sim::release(elsewhere));
     CHECK_OK(sim::finish());
 }
 
-CASE(devices_are_told_apart) {
-    CHECK_EQUAL(sim::deviceCount(), 2);
-    CHECK_EQUAL(sim::currentDevice(), 0);
+TEST_CASE("devices_are_told_apart") {
+    CHECK_EQ(sim::deviceCount(), 2);
+    CHECK_EQ(sim::currentDevice(), 0);
     CHECK_OK(sim::setCurrentDevice(1));
-    CHECK_EQUAL(sim::currentDevice(), 1);
-    std::thread([] { CHECK_EQUAL(sim::currentDevice(), 0); }).join();
+    CHECK_EQ(sim::currentDevice(), 1);
+    std::thread([] { CHECK_EQ(sim::currentDevice(), 0); }).join();
     CHECK_FAILS(sim::setCurrentDevice(2), invalidArgument, "there is no device 2 among the 2 of DIOPI_SIM_DEVICES");
     void* pointer = nullptr;
     CHECK_FAILS(sim::allocate(-1, 8, &pointer), invalidArgument,
@@ -157,7 +157,7 @@ CASE(devices_are_told_apart) {
     CHECK_FAILS(sim::allocate(0, 8, nullptr), invalidArgument, "allocate: the place for the pointer is null");
 }
 
-CASE(threads_allocate_at_once) {
+TEST_CASE("threads_allocate_at_once") {
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 4; ++thread) {
         threads.emplace_back([thread] {
@@ -174,15 +174,15 @@ CASE(threads_allocate_at_once) {
     for (std::thread& thread : threads) {
         thread.join();
     }
-    CHECK_EQUAL(use(0).liveAllocations + use(1).liveAllocations, 0u);
+    CHECK_EQ(use(0).liveAllocations + use(1).liveAllocations, 0u);
 }
 
 // With an environment that cannot be read: its text goes to standard output.
-CASE(the_environment_is_read) {
+TEST_CASE("the_environment_is_read") {
     const sim::Status status = sim::initialize();
-    CHECK_EQUAL(sim::deviceCount() == 0, !status.ok());
+    CHECK_EQ(sim::deviceCount() == 0, !status.ok());
     void* pointer = nullptr;
-    CHECK_EQUAL(sim::allocate(0, 8, &pointer).text(), status.text());
+    CHECK_EQ(sim::allocate(0, 8, &pointer).text(), status.text());
     if (pointer != nullptr) {
         CHECK_OK(sim::release(pointer));
     }

@@ -43,7 +43,7 @@ bool meet(const sim::MemoryAccess& a, const sim::MemoryAccess& b) {
 
 }  // namespace
 
-CASE(the_order_check_agrees_with_reachability) {
+TEST_CASE("the_order_check_agrees_with_reachability") {
     constexpr int kStreams = 3;
     constexpr int kEvents = 3;
     int conflicts = 0;
@@ -89,7 +89,7 @@ CASE(the_order_check_agrees_with_reachability) {
                     for (const Use& use : uses) {
                         wanted = wanted || (meet(use.access, mine) && !graph.isBefore(use.node, node));
                     }
-                    CHECK_EQUAL(check.begin(stream, "work", {mine}).has_value(), wanted);
+                    CHECK_EQ(check.begin(stream, "work", {mine}).has_value(), wanted);
                     ++(wanted ? conflicts : ordered);
                     uses.push_back({mine, node});
                 }
@@ -102,15 +102,16 @@ CASE(the_order_check_agrees_with_reachability) {
                 const bool isUse = use.access.allocation == allocation && use.access.first < use.access.last;
                 wanted = wanted || (isUse && !graph.isBefore(use.node, now));
             }
-            CHECK_EQUAL(check.freed(allocation).has_value(), wanted);
+            CHECK_EQ(check.freed(allocation).has_value(), wanted);
             CHECK(!check.freed(allocation).has_value());
         }
     }
-    CHECK(conflicts > 1000 && ordered > 1000);  // both kinds came up often enough to mean something
+    CHECK(conflicts > 1000);
+    CHECK(ordered > 1000);  // both kinds came up often enough to mean something
 }
 
 // With DIOPI_SIM_MEMORY=64K, with and without the memory check.
-CASE(random_allocations_never_overlap) {
+TEST_CASE("random_allocations_never_overlap") {
     constexpr uint64_t kLimit = 64 * 1024;
     std::mt19937_64 random(5);
     std::map<uintptr_t, uint64_t> live;  // start to rounded size
@@ -128,10 +129,11 @@ CASE(random_allocations_never_overlap) {
                 continue;
             }
             const auto start = reinterpret_cast<uintptr_t>(pointer);
-            CHECK(start % 512 == 0 && bytes + size <= kLimit);
+            CHECK(start % 512 == 0);
+            CHECK(bytes + size <= kLimit);
             const auto next = live.lower_bound(start);
-            CHECK(next == live.end() || start + size <= next->first);
-            CHECK(next == live.begin() || std::prev(next)->first + std::prev(next)->second <= start);
+            CHECK((next == live.end() || start + size <= next->first));
+            CHECK((next == live.begin() || std::prev(next)->first + std::prev(next)->second <= start));
             live.emplace(start, size);
             bytes += size;
         } else {
@@ -142,9 +144,9 @@ CASE(random_allocations_never_overlap) {
         }
         sim::MemoryUse use;
         CHECK_OK(sim::memoryUse(0, &use));
-        CHECK_EQUAL(use.liveBytes, bytes);
-        CHECK_EQUAL(use.liveAllocations, live.size());
-        CHECK(use.liveBytes + use.cachedBytes <= kLimit || use.cachedBytes == 0);
+        CHECK_EQ(use.liveBytes, bytes);
+        CHECK_EQ(use.liveAllocations, live.size());
+        CHECK((use.liveBytes + use.cachedBytes <= kLimit || use.cachedBytes == 0));
     }
     CHECK(refused > 50);
     for (const auto& entry : live) {

@@ -6,7 +6,7 @@ using simtest::Event;
 using simtest::Floats;
 using simtest::Stream;
 
-CASE(every_synchronisation_is_seen) {
+TEST_CASE("every_synchronisation_is_seen") {
     const Stream first;
     const Stream second;
     const Floats a(64);
@@ -42,7 +42,7 @@ CASE(every_synchronisation_is_seen) {
     CHECK(c.values(first) == std::vector<float>(64, 3.0f));
 }
 
-CASE(write_after_read) {
+TEST_CASE("write_after_read" * doctest::test_suite("faults")) {
     const Stream first;
     const Stream second;
     const Floats a(64);
@@ -53,7 +53,7 @@ CASE(write_after_read) {
     CHECK_OK(sim::copyToDevice(second, a.get(), values.data(), a.bytes()));
 }
 
-CASE(free_before_the_end) {
+TEST_CASE("free_before_the_end" * doctest::test_suite("faults")) {
     const Stream stream;
     auto* const a = new Floats(64);
     CHECK_OK(addScalar(stream, *a, *a, 1));

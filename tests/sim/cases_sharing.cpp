@@ -21,14 +21,14 @@ constexpr sim::Access kWrite = sim::Access::write;
 
 }  // namespace
 
-CASE(results_that_are_apart) {
+TEST_CASE("results_that_are_apart") {
     CHECK(sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 6, {2, 3}, {3, 1})}));
     CHECK(sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 0, {2, 3}, {3, 1})}));
     CHECK(sim::resultsAreApart({floats(kRead, 0, {4}, {0}), floats(kRead, 0, {3}, {1})}));
     CHECK(sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {1, 2}), sim::Buffer{}}));
 }
 
-CASE(results_that_share_memory) {
+TEST_CASE("results_that_share_memory") {
     CHECK(!sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 5, {2, 3}, {3, 1})}));
     CHECK(!sim::resultsAreApart({floats(kRead, 0, {2, 3}, {1, 2}), floats(kWrite, 0, {2, 3}, {3, 1})}));
     CHECK(!sim::resultsAreApart({floats(kWrite, 0, {4}, {1}), floats(kWrite, 0, {4}, {1})}));

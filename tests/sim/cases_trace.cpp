@@ -7,7 +7,7 @@ using simtest::Floats;
 using simtest::sleepMilliseconds;
 using simtest::Stream;
 
-CASE(records_say_what_ran) {
+TEST_CASE("records_say_what_ran") {
     const Stream stream(1);
     const Floats memory(256, 1);
     memory.set(stream, std::vector<float>(256, 1.0f));
@@ -20,23 +20,23 @@ CASE(records_say_what_ran) {
     memory.values(stream);
     uint64_t dropped = 1;
     const std::vector<sim::TraceRecord> records = sim::takeRecords(&dropped);
-    CHECK_EQUAL(dropped, 0u);
-    CHECK_EQUAL(records.size(), 2u);
-    CHECK_EQUAL(records[0].name, std::string("diopiSlow"));
-    CHECK_EQUAL(records[0].bytes, 1028u);
+    CHECK_EQ(dropped, 0u);
+    CHECK_EQ(records.size(), 2u);
+    CHECK_EQ(records[0].name, std::string("diopiSlow"));
+    CHECK_EQ(records[0].bytes, 1028u);
     CHECK(records[0].end - records[0].start >= 0.02);
-    CHECK_EQUAL(records[1].name, std::string("copy to host"));
-    CHECK_EQUAL(records[1].bytes, 1024u);
+    CHECK_EQ(records[1].name, std::string("copy to host"));
+    CHECK_EQ(records[1].bytes, 1024u);
     CHECK(records[1].start >= records[0].end);
     for (const sim::TraceRecord& record : records) {
-        CHECK_EQUAL(record.device, 1);
-        CHECK_EQUAL(record.stream, 0);
+        CHECK_EQ(record.device, 1);
+        CHECK_EQ(record.stream, 0);
     }
     CHECK(sim::takeRecords().empty());
 }
 
 // With DIOPI_SIM_TRACE.
-CASE(a_program_with_a_trace) {
+TEST_CASE("a_program_with_a_trace") {
     const Stream first(0);
     const Stream second(1);
     const Floats one(4, 0);

@@ -59,7 +59,7 @@ void multiplied(const sim::Convolution& c, Visit visit) {
 
 }  // namespace
 
-CASE(products_of_matrices_of_any_size) {
+TEST_CASE("products_of_matrices_of_any_size") {
     for (const Shape& size :
          std::vector<Shape>{{1, 1, 1}, {4, 8, 16}, {5, 3, 17}, {33, 65, 67}, {2, 0, 3}, {0, 2, 3}}) {
         const int64_t m = size[0], k = size[1], n = size[2];
@@ -75,7 +75,7 @@ CASE(products_of_matrices_of_any_size) {
     }
 }
 
-CASE(convolutions_and_their_gradients) {
+TEST_CASE("convolutions_and_their_gradients") {
     const std::vector<sim::Convolution> plans = {
         {{2, 3, 5, 6}, {4, 3, 3, 2}, {2, 4, 3, 5}, {1, 1}, {0, 0}, {1, 1}, 1},
         {{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2},
@@ -105,7 +105,7 @@ CASE(convolutions_and_their_gradients) {
     }
 }
 
-CASE(convolutions_whose_shapes_do_not_fit) {
+TEST_CASE("convolutions_whose_shapes_do_not_fit") {
     const sim::Convolution sound{{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2};
     const auto broken = [&](auto change) {
         sim::Convolution plan = sound;
@@ -123,7 +123,7 @@ CASE(convolutions_whose_shapes_do_not_fit) {
     CHECK(broken([](sim::Convolution& plan) { plan.image = {4, 7, 5}; }));
 }
 
-CASE(floats_where_they_lie_and_converted) {
+TEST_CASE("floats_where_they_lie_and_converted") {
     const Stream stream(0);
     const Floats memory(12);
     memory.set(stream, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});

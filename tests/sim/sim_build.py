@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from doctest_programs import case_command
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SIM = ROOT / "runtime/sim"
@@ -26,15 +28,17 @@ def run(command: Sequence[str | Path], **environment: str) -> subprocess.Complet
     )
 
 
+def run_case(program: Path, name: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs one case in a process of its own."""
+    done = run(case_command(program, name), **environment)
+    assert "test cases: 0 " not in done.stdout, f"{program.name} has no case {name}"
+    return done
+
+
 def succeed(command: Sequence[str | Path]) -> str:
     done = run(command)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
-
-
-def case_names(source: str) -> list[str]:
-    """The cases that a file defines."""
-    return re.findall(r"^CASE\((\w+)\)", (HERE / source).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def normal(report: str) -> str:

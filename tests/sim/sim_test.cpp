@@ -1,38 +1,10 @@
-// Runs one case, or names all with --list.
 #include "sim_test.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <mutex>
 #include <thread>
-#include <utility>
 
 namespace simtest {
-namespace {
-
-std::mutex reportMutex;
-int checkCount = 0;
-int failureCount = 0;
-
-std::vector<std::pair<const char*, void (*)()>>& cases() {
-    static std::vector<std::pair<const char*, void (*)()>> all;
-    return all;
-}
-
-}  // namespace
-
-Registration::Registration(const char* name, void (*body)()) { cases().emplace_back(name, body); }
-
-void report(bool passed, const char* file, int line, const std::string& what) {
-    const std::lock_guard<std::mutex> lock(reportMutex);
-    ++checkCount;
-    if (!passed) {
-        ++failureCount;
-        std::printf("%s:%d: %s\n", file, line, what.c_str());
-    }
-}
 
 std::string withoutAddresses(const std::string& text) {
     std::string result;
@@ -54,7 +26,7 @@ Floats::Floats(uint64_t count, int device) : bytes_(count * sizeof(float)) {
 Floats::~Floats() { CHECK_OK(sim::release(pointer_)); }
 
 void Floats::set(sim::StreamHandle stream, const std::vector<float>& values) const {
-    CHECK_EQUAL(values.size() * sizeof(float), bytes_);
+    CHECK_EQ(values.size() * sizeof(float), bytes_);
     CHECK_OK(sim::copyToDevice(stream, pointer_, values.data(), bytes_));
     CHECK_OK(sim::synchronize(stream));
 }
@@ -90,21 +62,3 @@ sim::Status addScalar(sim::StreamHandle stream, const Floats& to, const Floats& 
 void sleepMilliseconds(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 }  // namespace simtest
-
-int main(int argc, char** argv) {
-    if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
-        for (const auto& entry : simtest::cases()) {
-            std::printf("%s\n", entry.first);
-        }
-        return 0;
-    }
-    for (const auto& [name, body] : simtest::cases()) {
-        if (argc == 2 && std::strcmp(argv[1], name) == 0) {
-            body();
-            std::printf("%d checks, %d failed\n", simtest::checkCount, simtest::failureCount);
-            return simtest::failureCount == 0 && simtest::checkCount > 0 ? 0 : 1;
-        }
-    }
-    std::fprintf(stderr, "usage: %s CASE | --list\n", argv[0]);
-    return 2;
-}

@@ -1,4 +1,5 @@
-// Cases that run one to a process: the environment is read once, and many cases end their process.
+// What cases of the simulated device share. They run one to a process: the environment is read once, and many cases end
+// their process.
 #ifndef DIOPIGEN_TESTS_SIM_SIM_TEST_H_
 #define DIOPIGEN_TESTS_SIM_SIM_TEST_H_
 
@@ -6,32 +7,15 @@
 #include <diopigen_sim/launch.h>
 #include <diopigen_sim/memory.h>
 #include <diopigen_sim/stream.h>
+#include <doctest/doctest.h>
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace sim = diopigen::sim;
 
 namespace simtest {
-
-struct Registration {
-    Registration(const char* name, void (*body)());
-};
-
-/// Counts one check; prints it when it failed. Safe from several threads.
-void report(bool passed, const char* file, int line, const std::string& what);
-
-template <class Actual, class Expected>
-void equal(const Actual& actual, const Expected& expected, const char* file, int line, const char* expression) {
-    std::ostringstream text;
-    const bool passed = actual == static_cast<Actual>(expected);
-    if (!passed) {
-        text << expression << " is " << actual << ", expected " << expected;
-    }
-    report(passed, file, line, text.str());
-}
 
 /// The text with every hexadecimal number replaced by 0x#.
 std::string withoutAddresses(const std::string& text);
@@ -87,28 +71,18 @@ void sleepMilliseconds(int milliseconds);
 
 }  // namespace simtest
 
-#define CASE(name)                                                              \
-    static void case_##name();                                                  \
-    static const simtest::Registration registration_##name(#name, case_##name); \
-    static void case_##name()
-
-#define CHECK(condition) simtest::report((condition), __FILE__, __LINE__, #condition " is false")
-#define CHECK_EQUAL(actual, expected) simtest::equal((actual), (expected), __FILE__, __LINE__, #actual)
-
-#define CHECK_OK(call)                                                                       \
-    do {                                                                                     \
-        const sim::Status status_ = (call);                                                  \
-        simtest::report(status_.ok(), __FILE__, __LINE__, #call " gave: " + status_.text()); \
+#define CHECK_OK(call)                                                \
+    do {                                                              \
+        const sim::Status status_ = (call);                           \
+        CHECK_MESSAGE(status_.ok(), #call " gave: ", status_.text()); \
     } while (false)
 
-// The call gives this code and exactly this text, where addresses are written as 0x#.
-#define CHECK_FAILS(call, wanted, message)                                                                  \
-    do {                                                                                                    \
-        const sim::Status status_ = (call);                                                                 \
-        simtest::report(status_.code() == sim::Code::wanted, __FILE__, __LINE__,                            \
-                        #call " gave code " + std::to_string(static_cast<int>(status_.code())));            \
-        simtest::equal(simtest::withoutAddresses(status_.text()), std::string(message), __FILE__, __LINE__, \
-                       "the text of " #call);                                                               \
+// The call returns this code and exactly this text, where addresses are written as 0x#.
+#define CHECK_FAILS(call, expected, message)                                                                    \
+    do {                                                                                                        \
+        const sim::Status status_ = (call);                                                                     \
+        CHECK_MESSAGE(status_.code() == sim::Code::expected, #call);                                            \
+        CHECK_MESSAGE(simtest::withoutAddresses(status_.text()) == std::string(message), "the text of " #call); \
     } while (false)
 
 #endif  // DIOPIGEN_TESTS_SIM_SIM_TEST_H_

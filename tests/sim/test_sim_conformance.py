@@ -25,8 +25,15 @@ unsupported:
 def report_of(plain: Path, folder: Path, *options: str | Path, **environment: str) -> dict[str, Any]:
     """What the suite says about diopiRelu."""
     report = folder / "results.json"
-    files = ["--lib", plain / "libdiopi_relu.so", "--runtime", plain.parent / "libdiopirt.so", "--json", report]
-    command = [sys.executable, "-m", "diopigen", "conformance", "run", *files, "--ops", "diopiRelu"]
+    files: list[str | Path] = [
+        "--lib",
+        plain / "libdiopi_relu.so",
+        "--runtime",
+        plain.parent / "libdiopirt.so",
+        "--json",
+        report,
+    ]
+    command: list[str | Path] = [sys.executable, "-m", "diopigen", "conformance", "run", *files, "--ops", "diopiRelu"]
     done = run([*command, "--spec", ROOT / "specs", *options], **CHECKS, **environment)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))

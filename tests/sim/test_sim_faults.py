@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sim_build import normal, run
+from doctest_programs import case_names
+from sim_build import normal, run_case
 
 CHECK = {"DIOPI_SIM_MEMORY_CHECK": "1"}
 DEBUG = {"DIOPI_SIM_DEBUG": "1"}
@@ -145,7 +146,7 @@ REPORTS = {
 @pytest.mark.parametrize("name", sorted(REPORTS))
 def test_a_fault_is_reported_and_ends_the_program(plain: Path, name: str) -> None:
     environment, end, report = REPORTS[name]
-    done = run([plain / "cases", name], **environment)
+    done = run_case(plain / "cases", name, **environment)
     assert normal(done.stderr) == report
     assert done.returncode == (-end if isinstance(end, signal.Signals) else end)
     assert "still alive" not in done.stdout
@@ -159,7 +160,7 @@ IN_ASAN = ["host_reads_device_memory", "kernel_uses_a_captured_pointer", "double
 def test_the_handler_goes_before_that_of_the_address_sanitizer(variant: Callable[[str], Path], name: str) -> None:
     environment, end, report = REPORTS[name]
     options = {"ASAN_OPTIONS": "allow_user_segv_handler=1:handle_abort=0"}
-    done = run([variant("address") / "cases", name], **options, **environment)
+    done = run_case(variant("address") / "cases", name, **options, **environment)
     own = "".join(line + "\n" for line in normal(done.stderr).splitlines() if "makeTheMemory" not in line)
     assert own == report.replace("    makeTheMemory\n", "")
     assert done.returncode == -end
@@ -167,12 +168,12 @@ def test_the_handler_goes_before_that_of_the_address_sanitizer(variant: Callable
 
 @pytest.mark.parametrize("name", ["leak", "no_leak"])
 def test_without_the_check_the_end_is_silent(plain: Path, name: str) -> None:
-    done = run([plain / "cases", name])
+    done = run_case(plain / "cases", name)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_long_list_of_leaks_is_cut_and_says_so(plain: Path) -> None:
-    done = run([plain / "cases", "many_leaks"], **CHECK)
+    done = run_case(plain / "cases", "many_leaks", **CHECK)
     assert done.returncode == 23
     assert done.stderr.count("memory was never freed") == 20
     last = "diopi-sim: leak: 25 allocations with 200 bytes were never freed; the first 20 are above\n"
@@ -180,11 +181,21 @@ def test_a_long_list_of_leaks_is_cut_and_says_so(plain: Path) -> None:
 
 
 def test_a_foreign_fault_goes_to_the_earlier_handler(plain: Path) -> None:
-    done = run([plain / "cases", "foreign_fault_with_an_earlier_handler"])
+    done = run_case(plain / "cases", "foreign_fault_with_an_earlier_handler")
     assert (done.returncode, done.stdout, done.stderr) == (7, "earlier handler: 0x8\n", "")
 
 
-@pytest.mark.parametrize("name", ["foreign_fault_without_an_earlier_handler", "foreign_signal"])
+FOREIGN = ["foreign_fault_without_an_earlier_handler", "foreign_signal"]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
 def test_a_foreign_fault_ends_the_program_as_ever(plain: Path, name: str) -> None:
-    done = run([plain / "cases", name])
+    done = run_case(plain / "cases", name)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGSEGV, "", "")
+
+
+def test_every_program_with_a_fault_is_run() -> None:
+    others = {"no_leak", "many_leaks", "foreign_fault_with_an_earlier_handler", "host_without_synchronisation"}
+    in_a_trace = {"host_reads_after_two_copies"}
+    known = {*REPORTS, *FOREIGN, *others, *in_a_trace}
+    assert set(case_names("sim/cases", "--test-suite=faults")) == known

@@ -134,9 +134,11 @@ def programs(sanitized: bool) -> dict[str, str]:
     for name, sources in _programs().items():
         here, there = _link(name, sources, "c++", sanitized), _link(name, sources, COMPILER, sanitized)
         emulated = [EMULATOR, "-L", _SYSROOT, str(there)]
-        for case in _output([str(here), "--list"])[1].split():
-            expected, _ = _output([str(here), case])
-            status, text = _output([*emulated, case])
+        listed = _output([str(here), "--list-test-cases", "--no-intro"])[1].splitlines()
+        for case in (line for line in listed if line and not line.startswith(("[doctest]", "==="))):
+            one = [f"--test-case={case}", "--no-intro"]
+            expected, _ = _output([str(here), *one])
+            status, text = _output([*emulated, *one])
             same = (expected == 0) == (status == 0)
             found[f"{name}.{case}"] = "" if same else f"status {status}, on this machine {expected}\n{text}"
     return found
@@ -156,8 +158,13 @@ def _programs() -> dict[str, list[Path]]:
     runtime = sorted((ROOT / "runtime/src").glob("*.cpp"))
     device = [path for path in sorted((ROOT / "runtime/sim/src").glob("*.cpp")) if path.stem != "link_time"]
     tests, sim = ROOT / "tests/runtime", ROOT / "tests/sim"
-    own = [tests / "main.cpp", tests / "fake_device.cpp", *sorted(tests.glob("test_*.cpp"))]
-    cases = [sim / "sim_test.cpp", *(path for path in sorted(sim.glob("cases_*.cpp")) if path.stem != "cases_host")]
+    main = ROOT / "tests/doctest_main.cpp"
+    own = [main, tests / "fake_device.cpp", *sorted(tests.glob("test_*.cpp"))]
+    cases = [
+        main,
+        sim / "sim_test.cpp",
+        *(path for path in sorted(sim.glob("cases_*.cpp")) if path.stem != "cases_host"),
+    ]
     return {"runtime": [*own, *runtime], "sim": [*cases, *device]}
 
 
@@ -171,6 +178,7 @@ def _link(name: str, sources: Sequence[Path], compiler: str, sanitized: bool) ->
         f"-I{ROOT / path}"
         for path in ("runtime/sim/include", "runtime/adaptor/include", "runtime/include", "generated/include")
     ]
+    includes += ["-isystem", str(ROOT / "third_party")]
     log = program.with_suffix(".log")
     log.unlink(missing_ok=True)
     launcher = ["ccache"] if shutil.which("ccache") else []
