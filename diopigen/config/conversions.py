@@ -10,7 +10,7 @@ from diopigen.config.subject import Subject
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
-from diopigen.ir.model import DtypeInfo
+from diopigen.ir.c_types import DtypeInfo
 
 RULES: Rules = {
     "config-two-targets": Rule(ERROR, "a dtype is converted to one other"),

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from diopigen.config.entries import ConfigFile, Entry
 from diopigen.config.grammar import convertible, is_operator
-from diopigen.ir.model import DtypeInfo, Function, Interface
+from diopigen.ir.c_types import DtypeInfo
+from diopigen.ir.model import Function, Interface
 
 HELPERS: Mapping[str, str] = {
     "diopiCastDtype": "dtypes are converted",

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diopigen.emit.c_text import COLUMNS
-from diopigen.emit.cpp_expression import ElementPrinter, Printed
+from diopigen.emit.cpp_text import Printed
+from diopigen.emit.element_expression import ElementPrinter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Unary, walk
 
 

@@ -12,7 +12,8 @@ from diopigen.header.cdecl import (
     CTypedef,
     canonical_type,
 )
-from diopigen.ir.model import Function, HandleType, Interface, Parameter
+from diopigen.ir.c_types import HandleType
+from diopigen.ir.model import Function, Interface, Parameter
 
 CONTEXT = CParam("ctx", "diopiContextHandle_t")
 

@@ -11,29 +11,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, Span, failure
-from diopigen.ir.lower import Lowering, items_of, mappings_of, text_of
-from diopigen.ir.model import (
-    Aten,
+from diopigen.ir.aten_model import Aten, HandwrittenKernel, LeftOut, StructuredGroup
+from diopigen.ir.c_types import (
     DeviceFunction,
     DeviceParameter,
     DtypeInfo,
     DtypeSet,
     EnumType,
     EnumValue,
-    Function,
     HandleType,
-    HandwrittenKernel,
-    Header,
-    Interface,
-    LeftOut,
     StructField,
     StructType,
-    StructuredGroup,
     Version,
 )
+from diopigen.ir.lower import Lowering, items_of, mappings_of, text_of
+from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.variants import Place, expand
 from diopigen.spec.folder import entries_below
-from diopigen.spec.grammar import FILES, OPERATOR, OPERATORS_FILE
+from diopigen.spec.grammar import FILES
+from diopigen.spec.grammar_operators import OPERATOR, OPERATORS_FILE
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, load_yaml
 from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, validate
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Union
 
 from diopigen.diagnostics import Span
+from diopigen.ir.aten_model import Aten
+from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
 from diopigen.spec.expression import Expression
 from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
@@ -256,79 +258,6 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class EnumValue:
-    """A value of an enum."""
-
-    name: str
-    value: int
-    doc: str
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class EnumType:
-    """An enum of the interface."""
-
-    name: str
-    doc: str
-    values: tuple[EnumValue, ...]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class StructField:
-    """A member; members at one offset are the alternatives of an anonymous union."""
-
-    name: str
-    c_type: str
-    offset: int
-    doc: str
-
-
-@dataclass(frozen=True, slots=True)
-class StructType:
-    """A struct of the interface; size and alignment in bytes."""
-
-    name: str
-    doc: str
-    size: int
-    align: int
-    fields: tuple[StructField, ...]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class HandleType:
-    """A typedef of an opaque pointer or a plain type."""
-
-    name: str
-    doc: str
-    c_type: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class DtypeInfo:
-    """An element type: its enum value, bytes per element and kind."""
-
-    name: str
-    enum: str
-    bytes: int
-    kind: str
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class DtypeSet:
-    """A named set of dtypes."""
-
-    name: str
-    doc: str
-    dtypes: tuple[str, ...]
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Header:
     """A header and its functions in order."""
 
@@ -339,86 +268,6 @@ class Header:
     functions: tuple[Function, ...]
     span: Span
     include_spans: tuple[Span, ...] = field(default=(), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceParameter:
-    """A parameter of a device function."""
-
-    name: str
-    c_type: str
-    doc: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceFunction:
-    """A function that a vendor registers for the host runtime."""
-
-    name: str
-    doc: str
-    returns: str
-    params: tuple[DeviceParameter, ...]
-    register: str
-    linked_name: str
-    missing_error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """The version of the interface."""
-
-    major: int
-    minor: int
-    patch: int
-
-    def __str__(self) -> str:
-        return f"{self.major}.{self.minor}.{self.patch}"
-
-
-@dataclass(frozen=True, slots=True)
-class StructuredGroup:
-    """Overloads of ATen that share a meta function: the class `at::meta::structured_<meta>`."""
-
-    meta: str
-    out: str
-    functional: str
-    inplace: str | None
-    iterator: bool
-
-
-@dataclass(frozen=True, slots=True)
-class HandwrittenKernel:
-    """An ATen overload that a handwritten C++ function serves, and the functions of the interface that it calls."""
-
-    overload: str
-    also: tuple[str, ...]
-    """Overloads of other names that take the same."""
-    function: str
-    """The C++ function; empty where its name follows from the overload."""
-    calls: tuple[str, ...]
-    why: str
-    """One of `TORCH_REASONS` of the grammar."""
-    span: Span
-    why_span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An ATen overload that the spec names and the glue does not serve."""
-
-    overload: str
-    why: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Aten:
-    """What is known of a release of torch beyond its schemas, and how its overloads are served."""
-
-    structured: tuple[StructuredGroup, ...] = ()
-    needed: frozenset[str] = frozenset()
-    handwritten: tuple[HandwrittenKernel, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +285,7 @@ class Interface:
     device_functions: tuple[DeviceFunction, ...]
     aten_release: str = ""
     aten_schemas: Mapping[str, str] = field(default_factory=dict)
-    aten: Aten = Aten()
+    aten: Aten = field(default_factory=Aten)
     files: tuple[str, ...] = ()
     """Every spec file that was read, in order: the inputs of whatever is generated."""
     file_of: Mapping[str, str] = field(default_factory=dict)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from diopigen.diagnostics import Span
-from diopigen.emit.cpp_expression import CPU, ElementPrinter, HostPrinter, Inexpressible, needs_float
+from diopigen.emit.cpp_text import CPU, Inexpressible
+from diopigen.emit.element_expression import ElementPrinter
+from diopigen.emit.float_operands import float_condition
+from diopigen.emit.host_expression import HostPrinter
 from diopigen.ir.model import Parameter
 from diopigen.spec.expression import parse
 
@@ -17,8 +20,8 @@ PARAMS = {name: Parameter(name, kind, "in", "", Span("test.yaml")) for name, kin
 ARRAYS = {"input": "element", "other": "element", "mask": "truth", "most": "element"}
 
 
-def printer(**options: bool) -> ElementPrinter:
-    return ElementPrinter(CPU, HostPrinter(CPU, PARAMS, {}), ARRAYS, **options)
+def printer(has_complex: bool = False) -> ElementPrinter:
+    return ElementPrinter(CPU, HostPrinter(CPU, PARAMS, {}), ARRAYS, has_complex=has_complex)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_a_uniform_part_becomes_one_constant() -> None:
     ],
 )  # fmt: skip
 def test_what_widens_integers(text: str, expected: bool | str) -> None:
-    assert needs_float(parse(text), printer(), {}) == expected
+    assert float_condition(parse(text), printer(), {}) == expected
 
 
 def test_what_cannot_be_printed_is_said() -> None:

@@ -20,7 +20,7 @@ from diopigen.findings.render import render
 from diopigen.ir.aten import parse_schema
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeList, Interface
-from diopigen.spec.grammar import TORCH_REASONS
+from diopigen.spec.grammar_torch import TORCH_REASONS
 
 ROOT = Path(__file__).parents[2]
 MINIATURE = ROOT / "tests/data/miniature"
@@ -142,6 +142,7 @@ def test_a_reason_that_the_grammar_does_not_know_is_refused(tmp_path: Path) -> N
     sink = Sink()
     load_interface(tmp_path / "specs", sink, "specs")
     (found,) = sink.sorted()
+    assert found.span is not None
     assert (found.span.file, found.span.line, found.span.column) == ("specs/torch.yaml", 2, 42)
     assert "tedious" in found.message
 

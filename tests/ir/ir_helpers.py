@@ -9,7 +9,7 @@ from diopigen.ir.load import load_interface
 from diopigen.ir.lower import Lowering
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.variants import Place, expand
-from diopigen.spec.grammar import OPERATOR
+from diopigen.spec.grammar_operators import OPERATOR
 from diopigen.spec.nodes import MappingNode, parse_yaml
 from diopigen.spec.schema import validate
 

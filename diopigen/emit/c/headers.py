@@ -10,7 +10,8 @@ from diopigen.emit.prose import constraint_text, direction_tag, param_text
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function, opaque_structs
-from diopigen.ir.model import Function, Header, Interface, StructType
+from diopigen.ir.c_types import StructType
+from diopigen.ir.model import Function, Header, Interface
 
 TARGET = "headers"
 DRAFTS = True

@@ -15,17 +15,8 @@ from diopigen.emit.operands import is_operator
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
-from diopigen.ir.model import (
-    Constraint,
-    DtypeList,
-    DtypeRule,
-    EnumType,
-    Function,
-    Interface,
-    Parameter,
-    ShapeList,
-    ShapeRule,
-)
+from diopigen.ir.c_types import EnumType
+from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import DTYPE_RULES, SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 

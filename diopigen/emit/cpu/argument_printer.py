@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from diopigen.emit.cpp_expression import CPU, EQUAL, PREFIX, HostPrinter, Printed
+from diopigen.emit.cpp_text import CPU, EQUAL, PREFIX, Printed
+from diopigen.emit.host_expression import HostPrinter
 from diopigen.ir.model import Parameter
 from diopigen.ir.types import INTEGERS
 from diopigen.spec.expression import Call, to_text

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diopigen.emit.c_text import call_lines
-from diopigen.emit.cpp_expression import Constant, Inexpressible
+from diopigen.emit.cpp_text import Inexpressible
 from diopigen.emit.cpu.argument_printer import ArgumentPrinter, number
 from diopigen.emit.cpu.kernels import Group
+from diopigen.emit.element_expression import Constant
 from diopigen.ir.model import Constraint, Function
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, walk
 

@@ -7,19 +7,13 @@ from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity
 from diopigen.emit.c_text import COLUMNS, wrapped
-from diopigen.emit.cpp_expression import (
-    CPU,
-    Backend,
-    Constant,
-    ElementPrinter,
-    HostPrinter,
-    Inexpressible,
-    Printed,
-)
 from diopigen.emit.cpp_lines import Statement, fit
+from diopigen.emit.cpp_text import CPU, Backend, Inexpressible, Printed
 from diopigen.emit.cpu.call import INDENT, Body
 from diopigen.emit.cpu.kernels import Group, groups, parameters
+from diopigen.emit.element_expression import Constant, ElementPrinter
 from diopigen.emit.entry.functions import arguments_name, kernel_name
+from diopigen.emit.host_expression import HostPrinter
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render

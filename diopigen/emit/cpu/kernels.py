@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from diopigen.emit.cpp_expression import CPU, ElementPrinter, needs_float
+from diopigen.emit.cpp_text import CPU
 from diopigen.emit.cpu.argument_printer import ArgumentPrinter
+from diopigen.emit.element_expression import ElementPrinter
+from diopigen.emit.float_operands import float_condition
 from diopigen.ir.model import BASE, DtypeList, DtypeRule, Formula, Function, Interface, Kernel, Parameter
 from diopigen.spec.expression import Call, Expression, Name, to_text, walk
 
@@ -104,7 +106,7 @@ def _group(base: Function, functions: tuple[Function, ...]) -> Group:
     probe = ElementPrinter(CPU, host, arrays, dict.fromkeys(lets, "element"))
     widens: bool | str = False
     for _, formula in kernel.results:
-        found = needs_float(formula.expression, probe, lets)
+        found = float_condition(formula.expression, probe, lets)
         widens = found if widens is False or found is True else widens
     dtypes: set[str] = set()
     for function in functions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diopigen.emit.cpp_expression import CUDA
+from diopigen.emit.cpp_text import CUDA
 from diopigen.emit.cpu.elementwise import Form, elementwise_files
 from diopigen.emit.plan import Plan
 from diopigen.ir.model import Interface

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from diopigen.emit.c_text import call_lines, declarator, wrapped
 from diopigen.emit.constraint_forms import check_of, plain_condition, promotion_of
-from diopigen.emit.cpp_expression import Backend, Constant, ElementPrinter, HostPrinter, Inexpressible
 from diopigen.emit.cpp_lines import Statement, fit
+from diopigen.emit.cpp_text import Backend, Inexpressible
 from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
+from diopigen.emit.element_expression import Constant, ElementPrinter
+from diopigen.emit.host_expression import HostPrinter
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import header_files, spec_files
 from diopigen.emit.templates import render

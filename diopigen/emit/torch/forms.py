@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.torch.schema import cpp_type, schema_of, signature
 from diopigen.ir.aten import AtenArgument, AtenSchema
-from diopigen.ir.model import HandwrittenKernel, Interface
+from diopigen.ir.aten_model import HandwrittenKernel
+from diopigen.ir.model import Interface
 
 _INDENT = "    "
 _Key = tuple[str, tuple[tuple[str, str, bool, bool], ...]]

@@ -10,7 +10,8 @@ from diopigen.emit.torch.arguments import TensorArguments, call_items, statement
 from diopigen.emit.torch.binding import Binding, Unbound, bind
 from diopigen.emit.torch.schema import Signature, operator_class, operator_header, schema_of, signature
 from diopigen.ir.aten import AtenSchema
-from diopigen.ir.model import BASE, Function, Interface, StructuredGroup
+from diopigen.ir.aten_model import StructuredGroup
+from diopigen.ir.model import BASE, Function, Interface
 
 _INDENT = "    "
 _REFERENCES = {

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diopigen.emit.c_text import call_lines, declarator, wrapped
-from diopigen.ir.model import DeviceFunction
+from diopigen.ir.c_types import DeviceFunction
 
 _COPY = ("return copyOnHost(dst, src, bytes);",)
 

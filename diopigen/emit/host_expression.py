@@ -1,0 +1,120 @@
+"""Uniform expressions (without elements of tensors) as C++: computed once a call, on the host, in double or int64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diopigen.emit.cpp_text import (
+    ATOM,
+    COMPARISONS,
+    EQUAL,
+    LOGICAL,
+    OR,
+    PREFIX,
+    SPELLING,
+    TERNARY,
+    Backend,
+    Inexpressible,
+    Printed,
+    infix,
+    is_literal,
+    literal_text,
+    literal_value,
+    wrap,
+)
+from diopigen.ir.model import Parameter
+from diopigen.ir.types import INTEGERS
+from diopigen.spec.expression import Binary, Call, Expression, Name, Text, Unary, to_text
+
+
+class HostPrinter:
+    """Prints uniform expressions for the host's side of a call."""
+
+    def __init__(self, backend: Backend, params: Mapping[str, Parameter], lets: Mapping[str, Expression]) -> None:
+        self.backend = backend
+        self.params = params
+        self.lets = lets
+
+    def show(self, expression: Expression) -> Printed:
+        """The C++ text of a uniform expression. Raises `Inexpressible`."""
+        if is_literal(expression):
+            value = literal_value(expression)
+            kind = "truth" if isinstance(value, bool) else "whole" if isinstance(value, int) else "float"
+            negative = not isinstance(value, bool) and value < 0
+            return Printed(literal_text(value), kind, PREFIX if negative else ATOM)
+        if isinstance(expression, Text):
+            return Printed(f'"{expression.value}"', "text")
+        if isinstance(expression, Name):
+            return self.name(expression.name)
+        if isinstance(expression, Unary):
+            operand = self.show(expression.operand)
+            kind = "truth" if expression.operator == "not" else operand.kind
+            sign = SPELLING.get(expression.operator, expression.operator)
+            return Printed(sign + wrap(operand, PREFIX), kind, PREFIX)
+        if isinstance(expression, Binary):
+            return self.binary(expression)
+        assert isinstance(expression, Call)
+        return self.call(expression)
+
+    def name(self, name: str) -> Printed:
+        """A parameter's value; a word that is no parameter is a value of an enum."""
+        if name in self.lets:
+            return self.show(self.lets[name])
+        param = self.params.get(name)
+        if param is None:
+            return Printed(name, "enum")
+        if param.type == "scalar":
+            return Printed(f"{name}_number.value()", "float")
+        if param.type in ("float", "double"):
+            return Printed(f"double{{{name}}}" if param.type == "float" else name, "float")
+        if param.type in INTEGERS:
+            return Printed(name, "whole")
+        return Printed(name, {"bool": "truth", "string": "text"}.get(param.type, "enum"))
+
+    def binary(self, expression: Binary) -> Printed:
+        """An infix operator; division and powers are computed in double."""
+        left, right = self.show(expression.left), self.show(expression.right)
+        operator = expression.operator
+        if "text" in (left.kind, right.kind):
+            if left.kind == "text" and left.text[0] != '"':
+                left = Printed(f"std::string_view({left.text})", "text")
+            return infix(operator, left, right, "truth")
+        if operator in LOGICAL or operator in COMPARISONS:
+            return infix(operator, left, right, "truth")
+        whole = left.kind == right.kind == "whole"
+        if operator == "**":
+            return Printed(f"std::pow({as_double(left).text}, {as_double(right).text})", "float")
+        if operator == "//" and whole:
+            text = f"floor_divide(Int64({left.text}), Int64({right.text})).value"
+            return Printed(text, "whole")
+        if operator == "/":
+            return infix(operator, as_double(left), as_double(right), "float")
+        if operator in ("+", "-", "*"):
+            if not whole:
+                left, right = as_double(left), as_double(right)
+            return infix(operator, left, right, "whole" if whole else "float")
+        raise Inexpressible(f"'{operator}' on parameters")
+
+    def call(self, expression: Call) -> Printed:
+        """A function of uniform operands."""
+        if expression.function == "is_null":
+            return Printed(f"{to_text(expression.arguments[0])} == nullptr", "truth", EQUAL)
+        arguments = [self.show(argument) for argument in expression.arguments]
+        if expression.function == "where":
+            whole = arguments[1].kind == arguments[2].kind == "whole"
+            first, second = arguments[1:] if whole else map(as_double, arguments[1:])
+            text = f"{wrap(arguments[0], OR)} ? {wrap(first, OR)} : {wrap(second, TERNARY)}"
+            return Printed(text, "whole" if whole else "float", TERNARY)
+        arguments = [as_double(argument) for argument in arguments]
+        if expression.function in ("sqrt", "abs", "exp", "log"):
+            return Printed(f"std::{expression.function}({arguments[0].text})", "float")
+        raise Inexpressible(f"'{expression.function}' of parameters")
+
+
+def as_double(printed: Printed) -> Printed:
+    """A host value as double."""
+    if printed.kind == "float":
+        return printed
+    if printed.text.isdigit():
+        return Printed(f"{printed.text}.0", "float")
+    return Printed(f"static_cast<double>({printed.text})", "float")

@@ -1,0 +1,114 @@
+"""What an interface declares in addition to its operators: types, dtypes, device functions and its version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from diopigen.diagnostics import Span
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """A value of an enum."""
+
+    name: str
+    value: int
+    doc: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """An enum of the interface."""
+
+    name: str
+    doc: str
+    values: tuple[EnumValue, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """A member; members at one offset are the alternatives of an anonymous union."""
+
+    name: str
+    c_type: str
+    offset: int
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A struct of the interface; size and alignment in bytes."""
+
+    name: str
+    doc: str
+    size: int
+    align: int
+    fields: tuple[StructField, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class HandleType:
+    """A typedef of an opaque pointer or a plain type."""
+
+    name: str
+    doc: str
+    c_type: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeInfo:
+    """An element type: its enum value, bytes per element and kind."""
+
+    name: str
+    enum: str
+    bytes: int
+    kind: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeSet:
+    """A named set of dtypes."""
+
+    name: str
+    doc: str
+    dtypes: tuple[str, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceParameter:
+    """A parameter of a device function."""
+
+    name: str
+    c_type: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFunction:
+    """A function that a vendor registers for the host runtime."""
+
+    name: str
+    doc: str
+    returns: str
+    params: tuple[DeviceParameter, ...]
+    register: str
+    linked_name: str
+    missing_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The version of the interface."""
+
+    major: int
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"

@@ -1,0 +1,176 @@
+"""The grammar of the files that declare types, headers and device functions."""
+
+from __future__ import annotations
+
+from diopigen.spec.grammar_operators import OPERATORS_FILE
+from diopigen.spec.grammar_words import C_FUNCTION, HEADER_NAME, NAMES, TEXT, WORD
+from diopigen.spec.schema import Field, IntegerShape, ListShape, RecordShape, TextShape
+
+RUNTIME_FILE = RecordShape(
+    "runtime file",
+    {
+        **OPERATORS_FILE.fields,
+        "device_functions": Field(
+            ListShape(
+                RecordShape(
+                    "device function",
+                    {
+                        "name": Field(WORD, "its name in the registration contract", required=True),
+                        "doc": Field(TEXT, "what it does", required=True),
+                        "returns": Field(TEXT, "its C return type", required=True),
+                        "params": Field(
+                            ListShape(
+                                RecordShape(
+                                    "parameter",
+                                    {
+                                        "name": Field(WORD, "its name", required=True),
+                                        "c_type": Field(TEXT, "its C type", required=True),
+                                        "doc": Field(TEXT, "its role", required=True),
+                                    },
+                                )
+                            ),
+                            "its parameters",
+                            required=True,
+                        ),
+                        "register": Field(C_FUNCTION, "the function that registers it", required=True),
+                        "linked_name": Field(WORD, "its name in the link-time form", required=True),
+                        "missing_error": Field(WORD, "the status where it is not registered", required=True),
+                    },
+                )
+            ),
+            "what a vendor registers in initLibrary()",
+            required=True,
+        ),
+    },
+)
+
+_NAMED = {"name": Field(WORD, "its name in C", required=True), "doc": Field(TEXT, "what it is", required=True)}
+
+TYPES_FILE = RecordShape(
+    "types file",
+    {
+        "version": Field(
+            RecordShape(
+                "version",
+                {
+                    part: Field(IntegerShape(0), f"{part} version", required=True)
+                    for part in ("major", "minor", "patch")
+                },
+            ),
+            "the interface version",
+            required=True,
+        ),
+        "header": Field(HEADER_NAME, "the header that declares the types", required=True),
+        "enums": Field(
+            ListShape(
+                RecordShape(
+                    "enum",
+                    {
+                        **_NAMED,
+                        "values": Field(
+                            ListShape(
+                                RecordShape(
+                                    "enum value",
+                                    {**_NAMED, "value": Field(IntegerShape(0), "its number", required=True)},
+                                ),
+                                non_empty=True,
+                            ),
+                            "its values in order",
+                            required=True,
+                        ),
+                    },
+                )
+            ),
+            "the enums",
+            required=True,
+        ),
+        "structs": Field(
+            ListShape(
+                RecordShape(
+                    "struct",
+                    {
+                        **_NAMED,
+                        "size": Field(IntegerShape(1), "bytes", required=True),
+                        "align": Field(IntegerShape(1), "bytes", required=True),
+                        "fields": Field(
+                            ListShape(
+                                RecordShape(
+                                    "field",
+                                    {
+                                        **_NAMED,
+                                        "c_type": Field(TEXT, "its C type", required=True),
+                                        "offset": Field(IntegerShape(0), "bytes from the start", required=True),
+                                    },
+                                ),
+                                non_empty=True,
+                            ),
+                            "its members; members at one offset are a union",
+                            required=True,
+                        ),
+                    },
+                )
+            ),
+            "the structs passed by value or pointer",
+            required=True,
+        ),
+        "handles": Field(
+            ListShape(RecordShape("handle", {**_NAMED, "c_type": Field(TEXT, "what it stands for", required=True)})),
+            "typedefs of opaque pointers and plain types",
+            required=True,
+        ),
+        "dtypes": Field(
+            ListShape(
+                RecordShape(
+                    "dtype",
+                    {
+                        "name": Field(WORD, "its name in the spec", required=True),
+                        "enum": Field(WORD, "the value of diopiDtype_t", required=True),
+                        "bytes": Field(IntegerShape(1), "bytes of an element", required=True),
+                        "kind": Field(
+                            TextShape(choices=("bool", "unsigned", "signed", "floating", "complex")),
+                            "its kind",
+                            required=True,
+                        ),
+                    },
+                )
+            ),
+            "element types",
+            required=True,
+        ),
+        "dtype_sets": Field(
+            ListShape(
+                RecordShape(
+                    "dtype set",
+                    {**_NAMED, "of": Field(NAMES, "dtypes and sets that were named before", required=True)},
+                )
+            ),
+            "names for lists of dtypes",
+            required=True,
+        ),
+    },
+)
+
+HEADERS_FILE = RecordShape(
+    "headers file",
+    {
+        "headers": Field(
+            ListShape(
+                RecordShape(
+                    "header",
+                    {
+                        "file": Field(HEADER_NAME, "its file name", required=True),
+                        "doc": Field(TEXT, "what it declares", required=True),
+                        "includes": Field(ListShape(HEADER_NAME), "headers of the interface that it includes"),
+                        "order": Field(
+                            ListShape(C_FUNCTION),
+                            "functions in the order that is frozen; later ones follow in the order of the files",
+                            required=True,
+                        ),
+                    },
+                )
+            ),
+            "the headers in order",
+            required=True,
+        ),
+    },
+)

@@ -1,0 +1,152 @@
+"""The grammar of a file of operators."""
+
+from __future__ import annotations
+
+from diopigen.spec.grammar_words import (
+    CONSTRAINT_ID,
+    FLAG,
+    HEADER_NAME,
+    NAMES,
+    OPERATOR_NAME,
+    OVERLOADS,
+    RECIPE,
+    TEXT,
+    VERSION,
+    WORD,
+)
+from diopigen.spec.schema import (
+    EitherShape,
+    Field,
+    IntegerShape,
+    ListShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    TextShape,
+)
+
+DIRECTIONS = ("in", "out", "inout", "partial_out")
+TOLERANCES = (
+    "exact",
+    "rounding",
+    "transcendental",
+    "reduction",
+    "matmul",
+    "convolution",
+    "attention",
+    "approximate",
+    "random",
+)
+FREEDOMS = ("nullability", "dtype", "shape", "device")
+"""Respects in which a vendor may reject or accept what goes beyond the rules of a parameter."""
+VARIANT_KINDS = ("inplace", "scalar", "inplace_scalar")
+
+DTYPE = EitherShape((TEXT, ListShape(WORD, non_empty=True)))
+SHAPE = EitherShape((TEXT, ListShape(EitherShape((IntegerShape(0), TEXT)))))
+
+COUNT = EitherShape((IntegerShape(0), TEXT, ListShape(IntegerShape(0), non_empty=True)))
+
+_PARAM_FIELDS = {
+    "name": Field(WORD, "the parameter's name in C", required=True),
+    "type": Field(WORD, "a type of the table in docs/spec.md", required=True),
+    "direction": Field(TextShape(choices=DIRECTIONS), "in, out, inout or partial_out"),
+    "dtype": Field(DTYPE, "a list of dtypes and dtype sets, or a dtype rule"),
+    "shape": Field(SHAPE, "a shape rule, or a list of dimensions"),
+    "nullable": Field(FLAG, "whether null is allowed"),
+    "free": Field(
+        ListShape(TextShape(choices=FREEDOMS), non_empty=True),
+        "in what respect a vendor may accept or reject more than the rules say: nullability, dtype, shape, device",
+    ),
+    "count": Field(EitherShape((WORD, IntegerShape(0))), "the parameter that holds the length, or the length"),
+    "default": Field(EitherShape((LiteralShape(), ListShape(LiteralShape()))), "what a framework passes by default"),
+    "values": Field(ListShape(TEXT, non_empty=True), "the accepted strings"),
+    "const": Field(FLAG, "whether the C parameter is const by value"),
+    "mutable": Field(FLAG, "whether C passes it without const although it is only read"),
+    "unnamed": Field(FLAG, "whether the C declaration leaves the name out"),
+    "pointer": Field(FLAG, "whether C passes it by a pointer that must not be null"),
+    "sparse": Field(FLAG, "whether it is a matrix in compressed sparse rows; all other tensors are dense"),
+    "shares": Field(WORD, "the other output that may be the same tensor; without it outputs share no memory"),
+    "dim_of": Field(WORD, "the tensor or list of sizes whose dimension it names, counted from either end"),
+    "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
+    "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),
+    "rank": Field(COUNT, "how many dimensions it has: a number, a list of numbers, an interval or an expression"),
+    "domain": Field(TEXT, "how legal elements are drawn, as the values of a recipe"),
+    "doc": Field(TEXT, "one line that says its role", required=True),
+}
+PARAM = RecordShape("parameter", _PARAM_FIELDS)
+_OF_THE_BASE = ("name", "shares")
+"""Keys that say what a parameter is to others, in every variant."""
+PARAM_OVERRIDE = RecordShape(
+    "parameter override",
+    {key: Field(known.shape, known.doc) for key, known in _PARAM_FIELDS.items() if key not in _OF_THE_BASE},
+)
+
+CONSTRAINT = RecordShape(
+    "constraint",
+    {
+        "id": Field(CONSTRAINT_ID, "C1, C2, ... within the operator", required=True),
+        "require": Field(TEXT, "the predicate that must hold, over the parameters: see Predicates in docs/spec.md"),
+        "note": Field(TEXT, "what must hold, in words for people"),
+        "checked": Field(
+            TextShape(choices=("by call", "by kernel", "by library")),
+            "who can evaluate it: by kernel where it reads elements, by library where no predicate says it",
+        ),
+        "error": Field(WORD, "the diopiError_t value that a violation returns", required=True),
+        "case": Field(RECIPE, "arguments that break it"),
+        "untestable": Field(TEXT, "why no case can be written"),
+    },
+)
+KERNEL = EitherShape((TEXT, MapShape(TEXT, fixed={"let": MapShape(TEXT)})))
+
+VARIANT = RecordShape(
+    "variant",
+    {
+        "kind": Field(TextShape(choices=VARIANT_KINDS), "inplace, scalar or inplace_scalar", required=True),
+        "name": Field(OPERATOR_NAME, "its name where it is irregular"),
+        "operands": Field(NAMES, "the parameters that become scalars"),
+        "target": Field(WORD, "the parameter that is written in place"),
+        "doc": Field(TEXT, "what it computes, where the base's text does not fit"),
+        "aten": Field(OVERLOADS, "ATen overloads that this function serves"),
+        "params": Field(MapShape(PARAM_OVERRIDE), "keys of parameters that differ from the base"),
+        "kernel": Field(KERNEL, "its expression, where it differs"),
+        "constraints": Field(ListShape(CONSTRAINT), "its constraints, in place of the base's"),
+        "cases": Field(ListShape(RECIPE), "its argument recipes, in place of the base's"),
+        "deprecated": Field(TEXT, "why, and what to use instead"),
+    },
+)
+
+OPERATOR = RecordShape(
+    "operator",
+    {
+        "name": Field(OPERATOR_NAME, "the C function's name without 'diopi'", required=True),
+        "doc": Field(TEXT, "what it computes", required=True),
+        "params": Field(ListShape(PARAM), "the parameters in C order, without the context", required=True),
+        "variants": Field(
+            ListShape(EitherShape((TextShape(choices=VARIANT_KINDS), VARIANT))), "further functions that follow from it"
+        ),
+        "kernel": Field(KERNEL, "the elementwise expression"),
+        "constraints": Field(ListShape(CONSTRAINT), "what a caller must keep beyond types, dtypes and shapes"),
+        "cases": Field(ListShape(RECIPE), "argument recipes for the conformance suite"),
+        "aten": Field(OVERLOADS, "ATen overloads that this function serves"),
+        "backward_of": Field(OPERATOR_NAME, "the operator whose gradient this is"),
+        "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
+        "since": Field(VERSION, "the interface version that brought it"),
+        "deprecated": Field(TEXT, "why, and what to use instead"),
+        "linkage": Field(TextShape(choices=("weak", "strong")), "weak or strong symbol"),
+        "returns": Field(TextShape(choices=("status", "string")), "status (diopiError_t) or string"),
+        "context": Field(FLAG, "false where the C function takes no context"),
+        "irregular_order": Field(TEXT, "why an output comes after an input"),
+        "draft": Field(FLAG, "true while directions, dtypes or shapes are open: check warns of them, headers follow"),
+        "source": Field(TEXT, "what defines the result"),
+    },
+)
+
+OPERATORS_FILE = RecordShape(
+    "operators file",
+    {
+        "family": Field(WORD, "the family of all operators in the file", required=True),
+        "header": Field(HEADER_NAME, "the header that declares them", required=True),
+        "doc": Field(TEXT, "what the family is"),
+        "operators": Field(ListShape(OPERATOR), "the operators", required=True),
+    },
+)

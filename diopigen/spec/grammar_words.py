@@ -1,0 +1,18 @@
+"""The words that all spec files are made of."""
+
+from __future__ import annotations
+
+from diopigen.spec.schema import AnyShape, BooleanShape, ListShape, MapShape, TextShape
+
+TEXT = TextShape()
+WORD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", what="a name (letters, digits, _)")
+OPERATOR_NAME = TextShape(r"[A-Z][A-Za-z0-9_]*", what="an UpperCamelCase name without 'diopi'")
+C_FUNCTION = TextShape(r"diopi[A-Z0-9][A-Za-z0-9_]*", what="the name of a C function (diopi...)")
+HEADER_NAME = TextShape(r"[a-z][a-z0-9_]*\.h", what="a header's file name")
+OVERLOAD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?", what="an ATen overload such as add.out")
+CONSTRAINT_ID = TextShape(r"C[1-9][0-9]*", what="a constraint id such as C1")
+VERSION = TextShape(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?", what="a version in quotes such as '1.0'")
+FLAG = BooleanShape()
+NAMES = ListShape(WORD, non_empty=True)
+OVERLOADS = ListShape(OVERLOAD)
+RECIPE = MapShape(AnyShape())
