@@ -23,7 +23,7 @@ help:
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   runtime and simulated device under the address sanitizer; all sanitizers in make nightly"
 	@echo "make lint       ruff, clang-format and the list of words (tools/words.yaml)"
-	@echo "make types      mypy over diopigen and tools"
+	@echo "make types      mypy, strict, over diopigen, tools and tests"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
@@ -128,8 +128,7 @@ lint: $(VENV)/ready
 	@$(BIN)/python tools/check_words.py
 
 types: $(VENV)/ready
-	@$(BIN)/mypy
-	@MYPYPATH=tools $(BIN)/mypy $(wildcard tools/*.py)
+	@$(BIN)/python tools/check_types.py
 
 generate: $(VENV)/ready
 	@$(BIN)/diopigen generate

@@ -355,6 +355,7 @@ def test_a_long_line_is_cut_around_the_column() -> None:
     for found, (shown, left, width) in ((far, cut[1]), (last, cut[2])):
         carets = " " * left + "^" * width
         assert text(found, source=source).split("\n")[1:3] == [f"    1 | {shown}", f"      | {carets}"]
+        assert found.span is not None
         assert shown[left : left + width] == source[found.span.column - 1 :][:5]
 
 

@@ -1,6 +1,6 @@
 """Writes `specs/models/*.yaml`: the calls of well-known models, traced and mapped to the functions of the spec.
 
-Run it from the root with a Python that has torch and what diopigen needs: `python tools/trace_models.py [MODEL...]`.
+Run it from the root with a Python that has torch and diopigen: `python tools/trace_models.py [MODEL...]`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import torch
+from tracing.mapping import Mapper, Row, Unmapped
+from tracing.recorder import Recorder
+from tracing.runs import RUNS, Run
+from tracing.table import row_text, table_text
+
+from diopigen import api
+from diopigen.conformance.cases.models import check_models
+from diopigen.diagnostics import Sink
+from diopigen.ir.models import load_models
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
-
-import torch  # noqa: E402
-from tracing.mapping import Mapper, Row, Unmapped  # noqa: E402
-from tracing.recorder import Recorder  # noqa: E402
-from tracing.runs import RUNS, Run  # noqa: E402
-from tracing.table import row_text, table_text  # noqa: E402
-
-from diopigen import api  # noqa: E402
-from diopigen.conformance.cases.models import check_models  # noqa: E402
-from diopigen.diagnostics import Sink  # noqa: E402
-from diopigen.ir.models import load_models  # noqa: E402
 
 
 def traced(run: Run, mapper: Mapper) -> str:

@@ -104,10 +104,10 @@ def write(kind: str, key: str, value: Any) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(digest)
                 file.write(content)
-            os.replace(temporary, place / f"{kind}-{key}")  # noqa: PTH105
+            os.replace(temporary, place / f"{kind}-{key}")  # noqa: PTH105  # Path costs more than the call
         except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108
+                os.unlink(temporary)  # noqa: PTH108  # as above
             raise
         _prune(place, kind)
 
@@ -139,4 +139,4 @@ def _prune(place: Path, kind: str) -> None:
     entries = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(place) if entry.name.startswith(f"{kind}-")]
     for _, path in sorted(entries, reverse=True)[KEPT:]:
         with contextlib.suppress(OSError):
-            os.unlink(path)  # noqa: PTH108
+            os.unlink(path)  # noqa: PTH108  # as above

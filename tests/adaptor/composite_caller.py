@@ -49,7 +49,7 @@ class Caller:
     def array(self, tensor: Tensor) -> Array:
         return np.array([value.real for value in self.library.values(tensor)]).reshape(tensor.size)
 
-    def __call__(self, name: str, *, leaks: bool = False, **arguments: Any) -> int:
+    def __call__(self, name: str, *, leaks: Any = False, **arguments: Any) -> int:
         function = self.interface.function(name)
         assert function is not None
         given = {key: value.handle if isinstance(value, Tensor) else value for key, value in arguments.items()}

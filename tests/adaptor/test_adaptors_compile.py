@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adaptor_helpers import INCLUDES, ROOT, cast, config, run, uniform, write
+from adaptor_helpers import INCLUDES, cast, config, run, uniform, write
+from artefacts import ROOT
 
 from diopigen.config.model import ResolvedConfig
 from diopigen.config.reader import parse_config
@@ -34,6 +35,7 @@ def real(vendor: str, interface: Interface) -> ResolvedConfig:
     implemented = json.loads((DATA / "vendor_functions.json").read_text())[vendor]
     sink = Sink()
     parsed = parse_config((DATA / f"vendors/{vendor}.yaml").read_text(encoding="utf-8"), "convert_config.yaml", sink)
+    assert parsed is not None
     composites = composite_functions(interface)
     resolved = resolve(parsed, interface, vendor, frozenset(implemented), sink, composites=composites)
     assert not sink.has_errors

@@ -164,11 +164,9 @@ def test_failure_of_any_call_leaves_the_outputs_alone(call: Caller) -> None:
             if name in ("diopiLayerNorm", "diopiRMSNorm"):
                 arguments["normalized_shape"] = size_of([4])
                 arguments |= {"save_mean": others[0], "save_invstd": others[1], "inv_rms": others[0]}
-                arguments = {
-                    key: value
-                    for key, value in arguments.items()
-                    if call.interface.function(name).param(key) is not None  # type: ignore[union-attr]
-                }
+                function = call.interface.function(name)
+                assert function is not None
+                arguments = {key: value for key, value in arguments.items() if function.param(key) is not None}
                 arguments |= {"weight": call.tensor(np.ones(4))} if name == "diopiRMSNorm" else {}
             elif name == "diopiStd":
                 arguments = {"out": out, "input": arguments["input"], "dim": size_of([2])}

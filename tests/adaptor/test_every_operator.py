@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import random
-from typing import Any
 
 import pytest
 from adaptor_helpers import NO_IMPLEMENT, SUCCESS, Library, built_shims
@@ -66,9 +65,9 @@ def allowed(rule: TensorRule, size: tuple[int, ...], stride: tuple[int, ...]) ->
 # ---- The promises ---------------------------------------------------------------------------------------------------
 
 
-def made_values(library: Library, arguments: Arguments) -> dict[str, list[Any]]:
+def made_values(library: Library, arguments: Arguments) -> dict[str, list[tuple[str, tuple[int, ...], list[complex]]]]:
     """Dtype, shape and values of what the operator made, which is released."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[tuple[str, tuple[int, ...], list[complex]]]] = {}
     for name, slot in arguments.slots.items():
         found[name] = []
         for handle in slot:
@@ -133,8 +132,8 @@ def compare_all(loaded: tuple[Library, dict[str, FunctionRule]], interface: Inte
             assert len(library.memory(tensor)) == len(memory)
             if tensor.dtype not in ("bool", *COMPLEX):
                 assert library.memory(tensor) == memory, (function.name, tensor)
-        for name, values in made_values(library, arguments).items():
-            for (dtype, size, got), (wanted, wanted_size, numbers) in zip(values, expected_made[name], strict=True):
+        for name, results in made_values(library, arguments).items():
+            for (dtype, size, got), (wanted, wanted_size, numbers) in zip(results, expected_made[name], strict=True):
                 assert (size, [each.real for each in got]) == (wanted_size, [each.real for each in numbers])
                 assert dtype == wanted or not definite(function, name), (function.name, name)
         assert library.temporaries() == alive, function.name

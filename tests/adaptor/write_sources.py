@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from adaptor_helpers import ROOT
+from artefacts import ROOT
 from mock_vendor import mock_source
 from shim_builds import BUILDS
 

@@ -16,11 +16,11 @@ MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
 BAD = Path(__file__).parent / "bad"
 
 
-def _write(path: str, content: bytes) -> Callable[[Path], None]:
-    return lambda spec: (spec / path).write_bytes(content) and None
+def _write(path: str, content: bytes) -> Callable[[Path], object]:
+    return lambda spec: (spec / path).write_bytes(content)
 
 
-def _remove(path: str) -> Callable[[Path], None]:
+def _remove(path: str) -> Callable[[Path], object]:
     return lambda spec: (spec / path).unlink()
 
 

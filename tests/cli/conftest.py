@@ -34,27 +34,32 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "load", load)
 
 
-@pytest.fixture
-def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], read_once: None) -> Adaptors:
-    """Runs the command where a vendor's impl/ stands; gives what it printed to both streams.
+class _Commands:
+    """The command in this process."""
 
-    In this process, where the spec is read once for all tests; `run` shows the same from the shell.
-    """
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
 
-    def call(vendor: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
-        return command([f"impl/{vendor.name}", *arguments], vendor.parent.parent, code)
+    def __call__(self, vendor: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+        return self.command([f"impl/{vendor.name}", *arguments], vendor.parent.parent, code)
 
-    def command(arguments: list[str], folder: Path, code: int) -> tuple[str, str]:
-        monkeypatch.chdir(folder)
-        capsys.readouterr()
+    def command(self, arguments: list[str], folder: Path, code: int) -> tuple[str, str]:
+        self.monkeypatch.chdir(folder)
+        self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(["adaptors", *arguments, *(() if "--spec" in arguments else SPEC)])
-        done = capsys.readouterr()
+        done = self.capsys.readouterr()
         assert (ended.value.code or 0) == code, done
         return done.out, done.err
 
-    call.command = command  # type: ignore[attr-defined]
-    return call
+
+@pytest.fixture
+def adaptors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], read_once: None) -> Adaptors:
+    """Runs the command in the folder of a vendor's impl/; returns what it printed to both streams.
+
+    In this process, where the spec is read once for all tests; `run` shows the same from the shell.
+    """
+    return _Commands(monkeypatch, capsys)
 
 
 @cache

@@ -165,8 +165,10 @@ NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:
     found: list[tuple[str, click.Command]] = []
     for name, command in group.commands.items():
-        inner = isinstance(command, click.Group)
-        found += _commands(command, f"{name} " if name == "report" else "") if inner else [(f"{before}{name}", command)]
+        if isinstance(command, click.Group):
+            found += _commands(command, f"{name} " if name == "report" else "")
+        else:
+            found.append((f"{before}{name}", command))
     return found
 
 

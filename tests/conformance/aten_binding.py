@@ -242,7 +242,7 @@ class _Binder:
         """What the interface says otherwise: through the outputs that it has, and their dtypes and shapes."""
         name, call = argument.name, self.call
         first = next((p for p in call.function.params if p.is_read and p.type == "tensor"), None)
-        shape = call.shapes.get(first.name, ()) if first is not None else ()
+        shape: tuple[int, ...] = call.shapes.get(first.name, ()) if first is not None else ()
         target = next((p.name for p in self.outputs if isinstance(call.dtypes.get(p.name), str)), None)
         if name == "output_mask":
             return [call.values.get(param.name) is not None for param in self.outputs]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from diopigen.conformance.run.binding import Host, ScalarStruct, SizeStruct, Types, load_shared, size_struct
-from diopigen.conformance.run.memory import reach, strides_of
 from diopigen.conformance.run.runner import run
+from diopigen.conformance.strides import reach, strides_of
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,14 +132,15 @@ def test_selection(interface: Interface) -> None:
         f"diopi{name}/int8/plain" for name in ("Add", "AddInp", "AddScalar", "AddInpScalar", "Addcmul", "AddcmulInp")
     ]
     assert {case.family for case in select(interface, families=["sorting"])} == {"sorting"}
-    for options, message, fix in (
+    refused: tuple[tuple[dict[str, Any], str, str], ...] = (
         ({"ops": ["Addd"]}, "there is no function 'Addd'", "did you mean 'Add'?"),
         ({"dtypes": ["float33"]}, "there is no dtype 'float33'", "did you mean 'float32'?"),
         ({"axes": ["brodcast"]}, "there is no axis 'brodcast'", "did you mean 'broadcast'?"),
         ({"families": ["sortin"]}, "there is no family 'sortin'", "did you mean 'sorting'?"),
-    ):
+    )
+    for options, message, fix in refused:
         with pytest.raises(Failure) as error:
-            select(interface, **options)  # type: ignore[arg-type]
+            select(interface, **options)
         found = error.value.diagnostics[0]
         assert (found.message, found.fix) == (message, fix)
     with pytest.raises(Failure) as error:

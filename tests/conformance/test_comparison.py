@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,9 @@ from diopigen.conformance.oracles import Expected
 from diopigen.ir.recipe import Drawn
 
 
-def fault_of(actual: object, expected: object, dtype: str, tolerance: str, **options: object) -> Fault | None:
+def fault_of(actual: object, expected: object, dtype: str, tolerance: str, **options: Any) -> Fault | None:
     """The comparison of two lists, the expected one in the type in which oracles compute."""
-    wanted = Expected(widest(np.asarray(expected)), **options)  # type: ignore[arg-type]
+    wanted = Expected(widest(np.asarray(expected)), **options)
     return compare(encode(np.asarray(actual), dtype), dtype, wanted, tolerance, "out")
 
 
@@ -160,7 +161,7 @@ def test_large_tensors_are_drawn_part_by_part(words: str, monkeypatch: pytest.Mo
         dtype = "bool" if words == "bools" else "float32"
         found.append(draw(drawn, (50, 70), dtype, np.random.Generator(np.random.PCG64(3))))
     assert found[0].shape == (50, 70) and len(np.unique(found[0])) > 1
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "longdouble", "complex128", "clongdouble"])

@@ -10,7 +10,7 @@ from diopigen.contract.dtypes import evaluate, promote, promote_types
 from diopigen.ir.rules import DTYPE_RULES
 from diopigen.spec.expression import parse
 
-OPERANDS = {
+OPERANDS: dict[str, list[tuple[str, int | None]]] = {
     "half": [("float16", 2)],
     "single": [("float32", 1)],
     "double0d": [("float64", 0)],

@@ -17,7 +17,7 @@ from diopigen.conformance.oracles import Allocated, Expected, Property, answer_o
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
-from test_oracles_against_torch import Arguments, stored, to_torch  # noqa: E402
+from test_oracles_against_torch import Arguments, stored, to_torch
 
 Found = Mapping[str, Any]
 aten = torch.ops.aten
@@ -137,7 +137,7 @@ def test_distinct_elements_in_any_order_are_still_checked(interface: Interface) 
     assert function is not None
     case = next(case for case in cases_of(interface, function) if case.id == "diopiUnique/int32/recipe-1")
     call = call_of(interface, case)
-    call.values["sorted"] = False  # type: ignore[index]
+    call.values["sorted"] = False  # type: ignore[index]  # a dict; only readers see a Mapping
     wanted = answer_of(call)["out"]
     assert isinstance(wanted, Allocated) and isinstance(wanted.expected, Property)
     distinct = np.array(sorted(set(call["input"].ravel().tolist())), dtype=np.int32)

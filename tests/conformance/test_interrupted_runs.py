@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = (sys.executable, "-m", "diopigen", "conformance", "run")
 
 
-def _interrupt_once(command: tuple[str, ...], ready: Path, fault: str, tmp_path: Path) -> subprocess.CompletedProcess:
+def _interrupt_once(
+    command: tuple[str, ...], ready: Path, fault: str, tmp_path: Path
+) -> subprocess.CompletedProcess[str]:
     """Starts a command in a process group of its own and sends SIGINT to the group as soon as `ready` is there."""
     with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
         environment = {**os.environ, "TINY_FAULT": fault, "TINY_READY": str(ready)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_injected_faults import tiny_cases
+from tiny_cases import tiny_cases
 
 from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult

@@ -18,7 +18,7 @@ from diopigen.conformance.oracles import Call, Expected, answer_of
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
-from test_oracles_against_torch import Arguments, stored  # noqa: E402
+from test_oracles_against_torch import Arguments, stored
 
 Found = Mapping[str, Any]
 

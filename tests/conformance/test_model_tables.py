@@ -81,7 +81,9 @@ def test_the_optimizer_sees_every_weight_of_the_model(
     model, total = tables[name], 0
     for call, case in zip(model.calls, model_cases(interface, model), strict=True):
         if (call.function, call.phase) == (f"diopi{function}", "optimizer"):
-            shape = case.arguments["input"].shape  # type: ignore[union-attr]
+            operand = case.arguments["input"]
+            assert isinstance(operand, Operand)
+            shape = operand.shape
             # Of what is reduced the reason gives the rows: "32000 rows in the model; ..."
             rows = (int(call.reduced.split()[0]),) if call.reduced else shape[:1]
             total += call.count * math.prod((*rows, *shape[1:]))

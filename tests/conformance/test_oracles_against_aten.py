@@ -97,13 +97,14 @@ def _differences(call: Call, found: dict[str, Any]) -> tuple[int, list[str]]:
             if wanted is None or tensor is None or (isinstance(wanted, Property) and wanted.others):
                 continue
             compared += 1
+            complaint: str | None
             if isinstance(wanted, Property):
                 complaint = wanted.check(decode(stored(tensor, dtype), dtype))
             elif isinstance(wanted, Expected):
                 fault = compare(
                     stored(tensor.reshape(np.shape(wanted.values)), dtype), dtype, wanted, call.function.tolerance, name
                 )
-                complaint = fault and f"{fault.message}: oracle {fault.expected}, torch {fault.actual}"
+                complaint = f"{fault.message}: oracle {fault.expected}, torch {fault.actual}" if fault else None
             else:
                 complaint = None if wanted == tensor else f"oracle {wanted}, torch {tensor}"
             wrong += [f"{name}: {complaint}"] if complaint else []

@@ -177,12 +177,14 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
         for name, value in answer.items():
             dtypes = call.dtypes.get(name)
             if isinstance(value, (list, tuple)):
+                assert dtypes is not None
                 wanted += zip(value, dtypes, [name] * len(value), strict=True)
             else:
                 wanted.append((value, dtypes, name))
-        for (expected, dtype, name), actual in zip(wanted, results, strict=False):
-            if isinstance(expected, Allocated):
-                expected, dtype = expected.expected, expected.dtype
+        for (promise, dtype, name), actual in zip(wanted, results, strict=False):
+            expected: Any = promise
+            if isinstance(promise, Allocated):
+                expected, dtype = promise.expected, promise.dtype
             if isinstance(expected, Property):
                 complaint = expected.check(decode(stored(actual, dtype), dtype))
                 wrong += [f"{case.id}: {name} {complaint}"] if complaint else []

@@ -12,12 +12,26 @@ from diopigen import api
 from diopigen.conformance.cases.suite import cases_of, select
 from diopigen.conformance.model import Case, Number, Operand
 from diopigen.conformance.run.binding import Host
-from diopigen.conformance.run.memory import CANARY, GUARD, Arena
+from diopigen.conformance.run.memory import CANARY, Arena
+from diopigen.conformance.strides import GUARD
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
+from diopigen.ir.recipe import Drawn
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def tensor_of(case: Case, name: str) -> Operand:
+    found = case.arguments[name]
+    assert isinstance(found, Operand)
+    return found
+
+
+def distribution_of(case: Case, name: str) -> str:
+    values = tensor_of(case, name).values
+    assert isinstance(values, Drawn)
+    return values.distribution
 
 
 def function_of(interface: Interface, name: str) -> Function:
@@ -91,21 +105,22 @@ def test_dimensions_are_counted_from_the_end(interface: Interface) -> None:
     turned = of_axis(interface, "diopiCumsum", "negative-dim")
     assert turned
     for case in turned:
-        before = recipes[case.id.split("/")[2].replace("negative-dim", "recipe")].arguments
-        shape = before["input"].shape  # type: ignore[union-attr]
-        assert abs(case.arguments["dim"] - before["dim"]) == len(shape)  # type: ignore[operator]
-        assert case.arguments["input"].shape == shape  # type: ignore[union-attr]
+        before = recipes[case.id.split("/")[2].replace("negative-dim", "recipe")]
+        shape = tensor_of(before, "input").shape
+        dims = case.arguments["dim"], before.arguments["dim"]
+        assert isinstance(dims[0], int) and isinstance(dims[1], int) and abs(dims[0] - dims[1]) == len(shape)
+        assert tensor_of(case, "input").shape == shape
 
 
 def test_every_dtype_of_the_second_operand_is_mixed_in(interface: Interface) -> None:
     mixed = [case for case in of_axis(interface, "diopiMul", "mixed") if case.dtype == "int16"]
-    dtypes = {case.arguments["other"].dtype for case in mixed}  # type: ignore[union-attr]
+    dtypes = {tensor_of(case, "other").dtype for case in mixed}
     assert dtypes == {"bool", "uint8", "int8", "int32", "int64"}
 
 
 def test_a_scalar_that_may_be_a_bool_is_one(interface: Interface) -> None:
     cases = [case for case in of_axis(interface, "diopiMulScalar", "mixed") if case.id.endswith("mixed-bool-other")]
-    outputs = {case.dtype: case.arguments["out"].dtype for case in cases}  # type: ignore[union-attr]
+    outputs = {case.dtype: tensor_of(case, "out").dtype for case in cases}
     assert outputs == {"bool": "bool", "int32": "int32", "float32": "float32"}
     assert {case.arguments["other"] for case in cases} == {Number(1, "bool")}
     assert not any("mixed-bool" in case.id for case in cases_of(interface, function_of(interface, "diopiSubScalar")))
@@ -113,26 +128,26 @@ def test_a_scalar_that_may_be_a_bool_is_one(interface: Interface) -> None:
 
 def test_tensors_lack_their_last_dimension(interface: Interface) -> None:
     cases = {case.id.split("/")[1]: case for case in of_axis(interface, "diopiConvolution2d", "error")}
-    assert cases["short-weight"].arguments["weight"].shape == (4, 3, 3)  # type: ignore[union-attr]
+    assert tensor_of(cases["short-weight"], "weight").shape == (4, 3, 3)
     assert "short-bias" not in cases  # without dimensions it may stand for one of size 1
 
 
 def test_edge_values_reach_every_dtype(interface: Interface) -> None:
     special = {case.dtype: case for case in of_axis(interface, "diopiMax", "special")}
     assert {"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int64"} <= set(special)
-    assert special["int8"].arguments["input"].values.distribution == "special"  # type: ignore[union-attr]
+    assert distribution_of(special["int8"], "input") == "special"
     sums = of_axis(interface, "diopiSum", "special")
-    assert {case.arguments["input"].values.distribution for case in sums} == {"small-special"}  # type: ignore[union-attr]
+    assert {distribution_of(case, "input") for case in sums} == {"small-special"}
     assert of_axis(interface, "diopiConvolution2d", "special") == []
 
 
 def test_reductions_have_a_long_dimension(interface: Interface) -> None:
     for name, dim in (("diopiSum", (1,)), ("diopiSoftmax", 1), ("diopiCumsum", 1), ("diopiMax", 1)):
         found = [case for case in of_axis(interface, name, "large") if not case.id.endswith("large-columns")]
-        cases = {case.dtype: case.arguments for case in found}
+        cases = {case.dtype: case for case in found}
         assert {"float16", "bfloat16", "float32", "float64"} <= set(cases), name
-        for arguments in cases.values():
-            assert arguments["input"].shape == (3, 70_001) and arguments["dim"] == dim  # type: ignore[union-attr]
+        for case in cases.values():
+            assert tensor_of(case, "input").shape == (3, 70_001) and case.arguments["dim"] == dim
     assert of_axis(interface, "diopiSoftmaxBackward", "large") == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,5 +80,5 @@ def test_is_definite(dtype: str) -> None:
     for _ in range(50):
         half = source.normal(size=(4, 4)) + (1j * source.normal(size=(4, 4)) if dtype == "complex128" else 0)
         matrix = half @ half.conj().T - source.uniform(0, 3) * np.eye(4)
-        tensor = Tensor((1, 4, 4), dtype, lambda m=matrix: tuple(m.reshape(-1).tolist()))  # type: ignore[misc]
+        tensor = Tensor((1, 4, 4), dtype, partial(tuple, matrix.reshape(-1).tolist()))
         assert FUNCTIONS["is_definite"].evaluate(tensor) == bool(np.linalg.eigvalsh(matrix)[0] > 0)

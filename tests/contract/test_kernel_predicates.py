@@ -7,6 +7,7 @@ value, or says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def _changes(value: Described) -> Iterator[Described]:
         for place in (None, 0, len(elements) - 1):
             for change in _NUMBERS:
                 made = tuple(_at(e, change) if place in (None, i) else e for i, e in enumerate(elements))
-                yield Tensor(value.shape, value.dtype, lambda made=made: made)  # type: ignore[misc]
+                yield Tensor(value.shape, value.dtype, partial(tuple, made))
     elif isinstance(value, int) and not isinstance(value, bool):
         yield from (_at(value, change) for change in _NUMBERS)
 

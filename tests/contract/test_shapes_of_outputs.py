@@ -62,12 +62,13 @@ def differences(contract: Contract, case: Case) -> Iterator[str]:
         if param.direction != "out" or value is None or not is_known(param) or "shape" in param.free:
             continue
         members = value if isinstance(value, tuple) else (value,)
-        if not all(isinstance(member, Tensor) for member in members):
+        tensors = [member for member in members if isinstance(member, Tensor)]
+        if len(tensors) != len(members):
             continue
         expected = shapes.shape(param)
         each = expected if expected and not isinstance(expected[0], int) else (expected,) * len(members)
-        for member, one in zip(members, each, strict=True):
-            if not is_alike(param, member.shape, tuple(one)):
+        for member, one in zip(tensors, each, strict=True):
+            if not is_alike(param, member.shape, tuple(one or ())):
                 yield f"{case.id}: '{param.name}' is {member.shape}, the rule gives {one}"
 
 

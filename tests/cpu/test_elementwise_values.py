@@ -106,8 +106,8 @@ def test_creation(cpu: CpuLibrary) -> None:
 
 
 def test_lists_of_tensors(cpu: CpuLibrary) -> None:
-    inputs = [np.ones((2, 3), np.float32), np.arange(4, dtype=np.float64)]
-    outs = [np.zeros((2, 3), np.float32), np.zeros(4, np.float64)]
+    inputs: list[Array] = [np.ones((2, 3), np.float32), np.arange(4, dtype=np.float64)]
+    outs: list[Array] = [np.zeros((2, 3), np.float32), np.zeros(4, np.float64)]
     cpu.call("diopiForeachmulScalar", outs, inputs, 2, 2.5)
     np.testing.assert_array_equal(outs[0], inputs[0] * 2.5)
     np.testing.assert_array_equal(outs[1], inputs[1] * 2.5)

@@ -31,12 +31,15 @@ LAYOUTS = {
     "expanded": np.broadcast_to(numbers(70, 1, 90), (70, 50, 90)),
     "sizes of 1": numbers(1, 200, 1, 300, 1),
 }
-CASES = [
-    pytest.param(x, dims, id=f"{name}-{dims}")
+ALL = [
+    (name, x, dims)
     for name, x in LAYOUTS.items()
     for dims in [[], [0], [-1], [1], [0, -1], [1, 2], [0, 2]]
     if not dims or (max(dims) < x.ndim and len({d % x.ndim for d in dims}) == len(dims))
 ]
+CASES = [pytest.param(x, dims, id=f"{name}-{dims}") for name, x, dims in ALL]
+AT_MOST_ONE = [pytest.param(x, dims, id=f"{name}-{dims}") for name, x, dims in ALL if len(dims) <= 1]
+ONE = [pytest.param(x, dims, id=f"{name}-{dims}") for name, x, dims in ALL if len(dims) == 1]
 
 
 @pytest.mark.parametrize(("x", "dims"), CASES)
@@ -59,7 +62,7 @@ def test_values(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
     np.testing.assert_array_equal(out, x.max(axis=axis))
 
 
-@pytest.mark.parametrize(("x", "dims"), [case for case in CASES if len(case.values[1]) <= 1])
+@pytest.mark.parametrize(("x", "dims"), AT_MOST_ONE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])
 def test_places(cpu: CpuLibrary, x: Array, dims: list[int], dtype: Any) -> None:
     x = x.astype(dtype)  # in the order of memory
@@ -80,7 +83,7 @@ def test_places(cpu: CpuLibrary, x: Array, dims: list[int], dtype: Any) -> None:
             np.testing.assert_array_equal(places, x.argmax(axis=dim))
 
 
-@pytest.mark.parametrize(("x", "dims"), [case for case in CASES if len(case.values[1]) <= 1])
+@pytest.mark.parametrize(("x", "dims"), AT_MOST_ONE)
 def test_any_and_all(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
     dim = dims[0] if dims else None
     out = np.zeros(x.max(axis=dim).shape, np.bool_)
@@ -91,7 +94,7 @@ def test_any_and_all(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
         np.testing.assert_array_equal(out, bools.all(axis=dim))
 
 
-@pytest.mark.parametrize(("x", "dims"), [case for case in CASES if len(case.values[1]) == 1])
+@pytest.mark.parametrize(("x", "dims"), ONE)
 def test_running_sums(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
     out = np.zeros(x.shape, np.float32)
     cpu.call("diopiCumsum", out, x, dims[0])

@@ -25,7 +25,7 @@ def values(dtype: Any, *shape: int) -> Array:
         special = np.array([info.min, info.max], dtype)
     places = rng.integers(0, x.size, size=x.size // 10)
     x.reshape(-1)[places] = special[np.arange(places.size) % special.size]
-    return x
+    return np.asarray(x)
 
 
 def order_of(x: Array, descending: bool) -> Array:
@@ -34,7 +34,7 @@ def order_of(x: Array, descending: bool) -> Array:
         return np.argsort(x, axis=-1, kind="stable")
     # Backwards, turned around twice, equals keep their order.
     backwards = np.argsort(x[..., ::-1], axis=-1, kind="stable")
-    return x.shape[-1] - 1 - backwards[..., ::-1]
+    return np.asarray(x.shape[-1] - 1 - backwards[..., ::-1])
 
 
 def same_bytes(actual: Array, expected: Array) -> None:

@@ -121,8 +121,12 @@ def test_the_remainder_is_exact(cpu: CpuLibrary, dtype: type[np.floating[Any]]) 
     bits = np.uint32 if dtype is np.float32 else np.uint64
     draws = [generator.integers(0, np.iinfo(bits).max, 20_000, bits, endpoint=True) for _ in range(2)]
     left, right = (draw.view(dtype) for draw in draws)
-    left = np.concatenate([left, generator.normal(0, 1e4, 5000).astype(dtype), dtype([1, -1, 0, 5, np.inf, 3])])
-    right = np.concatenate([right, generator.normal(0, 3, 5000).astype(dtype), dtype([0, 0, 0, np.inf, 2, -np.inf])])
+    left = np.concatenate(
+        [left, generator.normal(0, 1e4, 5000).astype(dtype), np.array([1, -1, 0, 5, np.inf, 3], dtype)]
+    )
+    right = np.concatenate(
+        [right, generator.normal(0, 3, 5000).astype(dtype), np.array([0, 0, 0, np.inf, 2, -np.inf], dtype)]
+    )
     out = np.zeros_like(left)
     cpu.call("diopiRemainderTensor", out, left, right)
 

@@ -144,7 +144,8 @@ def other_operators(library: AnyLibrary) -> dict[str, Array]:
             library.call("diopiRotaryEmbedding", out, x, cos, sin, True, interleaved)
             given = {"x": x, "cos": cos, "sin": sin, "out": out}
             results |= {f"rotary-{dtype}-{int(interleaved)}/{name}": array for name, array in given.items()}
-    for dtype in (HALF, np.dtype("float64"), np.dtype("complex64"), np.dtype("int64")):
+    products: tuple[np.dtype[Any], ...] = (HALF, np.dtype("float64"), np.dtype("complex64"), np.dtype("int64"))
+    for dtype in products:
         a, b = ((9 * generator.standard_normal(shape)).astype(dtype) for shape in ((70, 50), (50, 90)))
         out = np.zeros((70, 90), dtype)
         library.call("diopiMm", out, a, b)
@@ -166,7 +167,7 @@ def main() -> None:
             f"{case.name}/{name}": array for case in (*CASES, DROPPED) for name, array in run(library, case).items()
         }
         found |= other_operators(library)
-    np.savez(sys.argv[3], **found)
+    np.savez(sys.argv[3], allow_pickle=False, **found)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def laid(values: Array, layout: str) -> Array:
         ]
         view = np.swapaxes(view, -1, -2) if rank > 1 else view
     view[...] = values
-    return view
+    return np.asarray(view)
 
 
 LAYOUTS = ("rows", "offset", "columns", "gaps", "exchanged")
@@ -219,7 +219,8 @@ class Checker:
 
     def extremes(self, shape: tuple[int, ...], axes: tuple[int, ...], layout: str) -> None:
         """The first of equal elements counts; integers are added up exactly."""
-        for dtype in (FLOAT, HALF, *INTEGERS):
+        dtypes: tuple[np.dtype[Any], ...] = (FLOAT, HALF, *INTEGERS)
+        for dtype in dtypes:
             values = np.round(drawn(shape, dtype).astype(np.float64)).astype(dtype)
             label = f"{dtype} {shape} over {axes}, {layout}"
             given = laid(values, layout)
@@ -236,11 +237,23 @@ class Checker:
             truth = drawn(shape, np.dtype(bool))
             out = np.zeros(truth.all(axes).shape, bool)
             self.library.call("diopiAll", out, laid(truth, layout), axes[0])
-            self.check(f"All {shape} over {axes}, {layout}", out, truth.all(axes), np.zeros(out.shape))
+            self.check(f"All {shape} over {axes}, {layout}", out, np.asarray(truth.all(axes)), np.zeros(out.shape))
 
     def copies(self) -> None:
         """From every layout to every other, as it is and with a cast."""
-        dtypes = (FLOAT, HALF, BFLOAT16, np.dtype("int8"), np.dtype("int64"), np.dtype("complex128"), np.dtype(bool))
+        dtypes: tuple[np.dtype[Any], ...] = (
+            FLOAT,
+            HALF,
+            BFLOAT16,
+            np.dtype("int8"),
+            np.dtype("int64"),
+            np.dtype("complex128"),
+            np.dtype(bool),
+        )
+        casts: tuple[tuple[np.dtype[Any], np.dtype[Any]], ...] = (
+            (FLOAT, HALF), (HALF, FLOAT), (FLOAT, BFLOAT16), (FLOAT, np.dtype("int32")), (np.dtype("int64"), FLOAT),
+            (DOUBLE, HALF),
+        )  # fmt: skip
         shapes = ((1,), (131,), (70, 45), (64, 32), (3, 40, 70), (2, 5, 33, 34), (65, 3, 4), (2, 33, 3, 35))
         for shape in shapes:
             for to in LAYOUTS:
@@ -252,15 +265,15 @@ class Checker:
                         out = laid(np.full(shape, GUARD, dtype), to)
                         self.library.call("diopiCopyInp", laid(values, origin), out)
                         self.check(f"CopyInp {dtype} {shape} {origin} to {to}", out, values, np.zeros(shape))
-                    for dtype, result in ((FLOAT, HALF), (HALF, FLOAT), (FLOAT, BFLOAT16), (FLOAT, np.dtype("int32")),
-                                          (np.dtype("int64"), FLOAT), (DOUBLE, HALF)):  # fmt: skip
+                    for dtype, result in casts:
                         values = drawn(shape, dtype)
                         self.same("CastDtype", values.astype(result), (to, origin), [values])
 
     def positions(self) -> None:
         """Slices of every width by number, and few long columns that are scattered with repetitions."""
         numbers = np.random.default_rng(3)
-        for dtype in (FLOAT, HALF, np.dtype("int8"), np.dtype("complex128")):
+        by_number: tuple[np.dtype[Any], ...] = (FLOAT, HALF, np.dtype("int8"), np.dtype("complex128"))
+        for dtype in by_number:
             for shape, dim in (
                 ((40, 16), 0),
                 ((40, 3), 0),
@@ -272,7 +285,8 @@ class Checker:
                 values, index = drawn(shape, dtype), numbers.integers(0, shape[dim], 50)
                 for layout in LAYOUTS:
                     self.same("IndexSelect", values.take(index, dim), ("rows", layout), [values], dim, index)
-        for dtype in (FLOAT, np.dtype("int64")):
+        scattered_dtypes: tuple[np.dtype[Any], ...] = (FLOAT, np.dtype("int64"))
+        for dtype in scattered_dtypes:
             for shape, dim in (((300, 5), 0), ((3, 200), 1), ((2, 150, 3), 1), ((30, 5), 0)):
                 target, source = drawn(shape, dtype), drawn(shape, dtype, 1)
                 index = numbers.integers(0, shape[dim] // 2, shape)
@@ -299,7 +313,7 @@ def scattered(target: Array, source: Array, index: Array, dim: int, reduce: str)
             result[to] *= source[place]
         else:
             result[to] = source[place]
-    return result
+    return np.asarray(result)
 
 
 def main() -> None:

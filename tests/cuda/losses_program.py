@@ -120,7 +120,7 @@ def main() -> None:
     for case in cases():
         wide = np.float64 if case.dtype == np.float64 else np.float32
         found |= {f"{case.name}/{name}": array.astype(wide) for name, array in run(library, case).items()}
-    np.savez(sys.argv[3], **found)
+    np.savez(sys.argv[3], allow_pickle=False, **found)
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ def main() -> None:
     draws.choices()
     draws.attention()
     assert draws.called == random_functions(interface), draws.called ^ random_functions(interface)
-    np.savez(file, **draws.results)
+    np.savez(file, allow_pickle=False, **draws.results)
 
 
 if __name__ == "__main__":

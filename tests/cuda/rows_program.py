@@ -68,7 +68,7 @@ class Case:
             x += 20  # what differs is small compared with the values
             if self.operator == "batch_norm_infinite":
                 x.flat[0] = np.inf  # the element that moments are taken around
-        made = {"x": x, "grad": generator.standard_normal(self.shape)}
+        made: dict[str, Array] = {"x": x, "grad": generator.standard_normal(self.shape)}
         for name in ("weight", "bias"):
             made[name] = generator.uniform(0.5, 1.5, self.weights)
         if self.operator.startswith("batch"):
@@ -91,7 +91,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     given = case.operands()
     x, grad, weight, bias = (given[name] for name in ("x", "grad", "weight", "bias"))
     out, grad_x = np.zeros_like(x), np.zeros_like(x)
-    found = {"out": out, "grad_x": grad_x}
+    found: dict[str, Array] = {"out": out, "grad_x": grad_x}
     if case.operator.endswith("softmax"):
         name = {"softmax": "diopiSoftmax", "log_softmax": "diopiLogSoftmax"}[case.operator]
         library.call(name, out, x, case.size)
@@ -102,7 +102,8 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     kind = DOUBLE if case.dtype == DOUBLE else SINGLE
     gradients = (grad_x, grad_weight, grad_bias, grad, x, weight)
     if case.operator.endswith("_norm") and case.operator in ("layer_norm", "rms_norm"):
-        mean, invstd = (np.zeros((case.shape[0], 1), kind) for _ in range(2))
+        statistics: tuple[int, ...] = (case.shape[0], 1)
+        mean, invstd = np.zeros(statistics, kind), np.zeros(statistics, kind)
         sizes = [case.shape[1]]
         if case.operator == "layer_norm":
             library.call("diopiLayerNorm", out, mean, invstd, x, weight, bias, sizes, EPS)
@@ -112,11 +113,12 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
             library.call("diopiRMSNormBackward", *gradients, bias, invstd, sizes, EPS)
         return found | {"mean": mean, "invstd": invstd}
     if case.operator == "group_norm":
-        mean, invstd = (np.zeros((case.shape[0], case.size), kind) for _ in range(2))
+        statistics = (case.shape[0], case.size)
+        mean, invstd = np.zeros(statistics, kind), np.zeros(statistics, kind)
         library.call("diopiGroupNorm", out, mean, invstd, x, weight, bias, case.size, EPS)
         library.call("diopiGroupNormBackward", *gradients, mean, invstd, case.size)
         return found | {"mean": mean, "invstd": invstd}
-    mean, invstd = (np.zeros(case.weights, kind) for _ in range(2))
+    mean, invstd = np.zeros(case.weights, kind), np.zeros(case.weights, kind)
     running = [given["mean"], given["variance"]]
     training = case.operator != "batch_norm_fixed"
     library.call("diopiBatchNorm", out, mean, invstd, x, weight, bias, *running, training, MOMENTUM, EPS)
@@ -131,7 +133,7 @@ def main() -> None:
     for case in cases():
         wide = np.float64 if case.dtype == DOUBLE else np.float32
         found |= {f"{case.name}/{name}": array.astype(wide) for name, array in run(library, case).items()}
-    np.savez(sys.argv[3], **found)
+    np.savez(sys.argv[3], allow_pickle=False, **found)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def expected(case: Case) -> dict[str, Array]:
 
     def joined(array: Array) -> Array:
         batch, _, keys, size = array.shape
-        return array.reshape(batch, case.kv_heads, shared, keys, size).sum(axis=2)
+        return np.asarray(array.reshape(batch, case.kv_heads, shared, keys, size).sum(axis=2))
 
     results = {
         "out": out,

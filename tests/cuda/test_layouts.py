@@ -16,6 +16,6 @@ PROGRAM = Path(__file__).with_name("layout_program.py")
 @pytest.mark.parametrize(("order", "share"), first([("forward", 5), ("forward", 1), ("reversed", 1)]))
 def test_layouts(emulated: tuple[Path, Path], order: str, share: int) -> None:
     environment = {**os.environ, "DIOPI_CUDA_EMULATION_ORDER": order}
-    command = [sys.executable, PROGRAM, *emulated, str(share)]
+    command: list[str | Path] = [sys.executable, PROGRAM, *emulated, str(share)]
     finished = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (finished.returncode, finished.stdout) == (0, ""), finished.stderr

@@ -27,7 +27,9 @@ class Session:
     def __init__(self, runtime: Path, library: Path) -> None:
         interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
         enums = {value.name: value.value for enum in interface.enums for value in enum.values}
-        self.statuses = {value.value: value.name for value in interface.enum("diopiError_t").values}  # type: ignore[union-attr]
+        statuses = interface.enum("diopiError_t")
+        assert statuses is not None
+        self.statuses = {value.value: value.name for value in statuses.values}
         self.host = Host(runtime)
         self.library = Library(library, Types(interface), interface.functions)
         self.arena = Arena(self.host, {d.name: enums[d.enum] for d in interface.dtypes})

@@ -151,7 +151,8 @@ def test_calls_are_logged_and_dumped(run: Run, tmp_path: Path) -> None:
     pattern = (
         r"diopi: diopiNeg\(out=float(32|64)\[2\], input=float(32|64)\[2\]\) diopiSuccess by the (\w+).* in [\d.e+]+ us"
     )
-    assert [re.fullmatch(pattern, line).group(3) for line in lines] == ["vendor", "reference"]  # type: ignore[union-attr]
+    matches = [re.fullmatch(pattern, line) for line in lines]
+    assert [match and match.group(3) for match in matches] == ["vendor", "reference"]
     first, second = sorted((tmp_path / "kept/calls").iterdir())
     assert np.load(first / "out.after.npy").tolist() == [[2, 3], [4, 5]]
     call = json.loads((second / "call.json").read_text())

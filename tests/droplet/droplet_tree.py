@@ -68,7 +68,7 @@ def environment(**variables: str) -> dict[str, str]:
     return {**{name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}, **variables}
 
 
-def run_diopigen(*words: str | Path, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_diopigen(*words: str | Path, folder: str | Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
     """A command of diopigen in a process of its own."""
     command_line = [sys.executable, "-m", "diopigen", *map(str, words), *SPEC]
     env = environment(PYTHONPATH=str(ROOT), **variables)
@@ -78,6 +78,16 @@ def run_diopigen(*words: str | Path, folder: Path = ROOT, **variables: str) -> s
 def conformance(built: Built, report: Path, *options: str, **variables: str) -> tuple[int, dict[str, Any], str]:
     """`diopigen conformance run` on the vendor's library by itself: exit code, report and what it printed."""
     report.unlink(missing_ok=True)
-    run = ["conformance", "run", "--lib", built.library, "--runtime", built.runtime, "--json", report, *options]
+    run: list[str | Path] = [
+        "conformance",
+        "run",
+        "--lib",
+        built.library,
+        "--runtime",
+        built.runtime,
+        "--json",
+        report,
+        *options,
+    ]
     done = run_diopigen(*run, **variables)
     return done.returncode, json.loads(report.read_text()) if report.exists() else {}, done.stdout + done.stderr

@@ -16,6 +16,12 @@ from sampling import first
 CHECKS = {"DIOPI_SIM_MEMORY_CHECK": "1", "DIOPI_SIM_ORDER_CHECK": "1"}
 
 
+def repro(built: Built, case: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs one case again."""
+    files = ("--lib", built.library, "--runtime", built.runtime)
+    return run_diopigen("conformance", "repro", case, *files, **variables)
+
+
 @pytest.fixture(scope="module")
 def built() -> Built:
     return built_tree("injected")
@@ -80,9 +86,9 @@ def test_strides_are_what_the_suite_tells_apart(built: Built, tmp_path: Path) ->
 
 
 def test_the_origin_of_an_allocation_is_shown(built: Built) -> None:
-    case = ["conformance", "repro", "diopiSoftmax/float32/recipe-1", "--lib", built.library, "--runtime", built.runtime]
+    case = "diopiSoftmax/float32/recipe-1"
     variables = {**CHECKS, "DIOPI_SIM_DEBUG": "1", "DROPLET_FAULT": "host dereference"}
-    done = run_diopigen(*case, **variables)
+    done = repro(built, case, **variables)
     assert done.returncode != 0
     said = done.stdout + done.stderr
     origin = said.index(" was allocated by:")
@@ -92,12 +98,12 @@ def test_the_origin_of_an_allocation_is_shown(built: Built) -> None:
 @pytest.mark.slow
 def test_a_missing_synchronisation_shows_under_delays(built: Built) -> None:
     """Without them the copy has long been made when the host reads it: right by luck."""
-    case = ["conformance", "repro", "diopiSum/float32/recipe-3", "--lib", built.library, "--runtime", built.runtime]
-    assert run_diopigen(*case, DROPLET_FAULT="missing synchronisation").returncode == 0
-    done = run_diopigen(*case, DROPLET_FAULT="missing synchronisation", DIOPI_SIM_DELAY="3,400000")
+    case = "diopiSum/float32/recipe-3"
+    assert repro(built, case, DROPLET_FAULT="missing synchronisation").returncode == 0
+    done = repro(built, case, DROPLET_FAULT="missing synchronisation", DIOPI_SIM_DELAY="3,400000")
     assert done.returncode == 1 and "FAILED diopiSum/float32/recipe-3" in done.stdout
     assert "elements differ" in done.stdout
-    assert run_diopigen(*case, DIOPI_SIM_DELAY="3,400000").returncode == 0
+    assert repro(built, case, DIOPI_SIM_DELAY="3,400000").returncode == 0
 
 
 @pytest.mark.slow
@@ -110,8 +116,8 @@ def test_a_leak_is_named_when_the_library_is_left(built: Built, tmp_path: Path) 
 
 
 def test_a_device_function_that_is_not_registered(built: Built) -> None:
-    case = ["conformance", "repro", "diopiSoftmax/float32/recipe-1", "--lib", built.library, "--runtime", built.runtime]
-    done = run_diopigen(*case, DROPLET_FAULT="unregistered function")
+    case = "diopiSoftmax/float32/recipe-1"
+    done = repro(built, case, DROPLET_FAULT="unregistered function")
     assert done.returncode == 1
     assert "no device function registered through diopiRegisterMemcpyH2DAsyncFunc" in done.stdout, done.stdout
 

@@ -115,12 +115,12 @@ def recipe_of(function: Function, config: Mapping[str, Any], place: int) -> dict
         (name,) = argument["ins"]
         shape = argument["shape"][place]
         dtype = np.dtype(argument["dtype"][0]).name if "dtype" in argument else None
-        values: Any = Drawn("normal")
+        elements: Any = Drawn("normal")
         if "value" in argument:
             array = np.array(argument["value"][place])
             assert array.shape == shape, (function.name, name)
-            values = tuples(argument["value"][place])
-        found[name] = TensorRecipe(shape, dtype, values)
+            elements = tuples(argument["value"][place])
+        found[name] = TensorRecipe(shape, dtype, elements)
     optional = [param.name for param in function.params if param.direction == "out" and param.nullable]
     return {**dict.fromkeys(optional), **found}  # outputs are made by the test functions of the form
 
@@ -165,7 +165,7 @@ def test_the_same_bytes_every_time(interface: Interface, text: str) -> None:
 
 
 def test_values_are_written_as_python_reads_them() -> None:
-    value = {
+    value: dict[str, Any] = {
         "a b": [1, -2.5, 1e30, float("inf"), True, None],
         "one": ((3,), ()),
         'quote"\\': "line\nend",
@@ -209,7 +209,7 @@ def test_exceptions_become_device_configs(interface: Interface, tmp_path: Path) 
     ]
     assert "exceptions.yaml" in text and str(tmp_path) not in text
     stub = types.ModuleType("skip")
-    stub.Skip = Skip  # type: ignore[attr-defined]
+    stub.Skip = Skip  # type: ignore[attr-defined]  # a module that is made here
     found = loaded(text, {"skip": stub})["device_configs"]
     assert found["erfinv"] == {"name": ["erfinv"], "skip_all": True}
     assert found["softmax"] == {

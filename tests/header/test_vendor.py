@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
 from header_helpers import facts_interface, shown, synthesise
 
 from diopigen.diagnostics import Sink
-from diopigen.header import vendor as vendor_module
 from diopigen.header.cdecl import CInterface
 from diopigen.header.clang import parse_headers
 from diopigen.header.vendor import RULES, VendorSources, check_impl, scan_vendor, source_files
@@ -386,7 +386,7 @@ def test_without_a_place_for_temporary_files(monkeypatch: pytest.MonkeyPatch) ->
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(vendor_module.tempfile, "TemporaryDirectory", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
     assert check() == (("diopiSum",), [])
 
 

@@ -91,9 +91,10 @@ def calls(interface: Interface) -> list[HostCall]:
 def _of_group(interface: Interface, group: MappingNode) -> Iterator[HostCall]:
     for name in _plain(group.get("functions")):
         for form in _items(group.get("forms")):
-            dtypes = _plain(_keys(form, _FORM).get("dtypes")) or _plain(group.get("dtypes"))
+            keys = _keys(form, _FORM)
+            dtypes = _plain(keys.get("dtypes")) or _plain(group.get("dtypes"))
             for dtype in _expanded(interface, dtypes):
-                yield _call(interface, f"diopi{name}", form, dtype)
+                yield _call(interface, f"diopi{name}", keys, dtype)
 
 
 def _expanded(interface: Interface, words: list[str]) -> list[str]:

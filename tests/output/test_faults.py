@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_killed_twice_in_a_row_then_back_to_the_first_plan(tmp_path: Path) -> No
 def test_killed_in_the_first_run_of_all(tmp_path: Path) -> None:
     for step in range(1, 1000):
         root = tmp_path / "parent" / str(step)
-        died = die_at(step, lambda root=root: apply(plan_of(NEW), root, Sink()))
+        died = die_at(step, partial(apply, plan_of(NEW), root, Sink()))
         run(NEW, root)
         expect_exactly(NEW, root)
         if not died:

@@ -7,18 +7,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import builds
 import pytest
+import pythons
+import suite
+import table
+from configurations import BUILDS, CONFIGURATIONS, EIGHT, Build, Configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools/portability"
-sys.path.insert(0, str(TOOL))
-
-import builds  # noqa: E402
-import pythons  # noqa: E402
-import suite  # noqa: E402
-import table  # noqa: E402
-from configurations import BUILDS, CONFIGURATIONS, EIGHT, Configuration  # noqa: E402
 
 GOOD = suite.Row("libraries: bare", "1.0.0 (avx2)", 10, 8, 2, (), 61.7)
 LIMITS = suite.Limits(jobs=1)
@@ -69,10 +68,10 @@ def test_the_table_is_aligned_and_names_what_failed() -> None:
     ],
 )
 def test_what_the_machine_lacks_is_skipped_with_the_reason(
-    change: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
+    change: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suite, "processor", lambda: ("Chip 1", frozenset({"sse2"})))
-    row = suite.run(replace(Configuration("a", "b"), **change), LIMITS)  # type: ignore[arg-type]
+    row = suite.run(replace(Configuration("a", "b"), **change), LIMITS)
     assert (row.skipped, row.good, row.cases) == (reason, True, 0)
 
 
@@ -81,10 +80,10 @@ def test_a_compiler_that_is_missing_is_a_reason_and_one_that_fails_is_not(
 ) -> None:
     monkeypatch.setattr(builds, "WORK", tmp_path)
     with pytest.raises(builds.Skipped, match="cc-of-nobody is not installed"):
-        builds.build(builds.Build("x", compiler="cc-of-nobody"), 1)
+        builds.build(Build("x", compiler="cc-of-nobody"), 1)
     monkeypatch.setattr(builds, "ROOT", tmp_path)  # without sources
     with pytest.raises(builds.Broken, match=r"runtime does not build: logs/build-x\.log"):
-        builds.build(builds.Build("x"), 1)
+        builds.build(Build("x"), 1)
 
 
 def test_a_setting_that_nothing_heeds_breaks_its_row() -> None:

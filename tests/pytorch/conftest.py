@@ -8,6 +8,7 @@ called tests/torch: where torch is not installed, `import torch` would find that
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -46,13 +47,16 @@ def pytest_configure(config: pytest.Config) -> None:
     others = [word for word in config.args if "tests/pytorch" not in str(Path(word.split("::")[0]).resolve())]
     if others:
         raise pytest.UsageError(f"tests/pytorch is a run of its own: pytest tests/pytorch, without {' '.join(others)}")
+    if missing := [name for name in ("torch", "expecttest") if importlib.util.find_spec(name) is None]:
+        raise pytest.UsageError(f"tests/pytorch needs {' and '.join(missing)}: `make test-torch` installs them")
 
 
 @pytest.fixture(scope="session")
 def backend() -> Any:
     """The libraries as the preset `torch` of the root build leaves them. Those that the environment names are taken as
     they are."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     torch.set_num_threads(1)  # the workers of pytest-xdist share the processors
     import torch_build
 

@@ -8,6 +8,7 @@ devices differ in its own tests (`torch.testing.assert_close`). Where one differ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ def differences(own: Any, expected: Any, truth: Callable[[], Any], *, values: bo
         return
     true = Lazy(truth, len(right))
     for index, (mine, other) in enumerate(zip(left, right, strict=True)):
-        for text in leaf_differences(mine, other, values, lambda index=index: true.at(index)):
+        for text in leaf_differences(mine, other, values, partial(true.at, index)):
             yield f"result {index}: {text}"
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -67,7 +68,7 @@ def each(op: Any, chosen: list[Any], every: Way) -> Iterator[str]:
             yield from (
                 f"sample {index}, backward: {text}" for text in backward(op, sample, here, expected, there, own, way)
             )
-            texts = after(here, there, lambda sample=sample: true_inputs(op, sample), way)
+            texts = after(here, there, partial(true_inputs, op, sample), way)
             yield from (f"sample {index}, inputs after: {text}" for text in texts)
 
 
@@ -83,12 +84,11 @@ def compared(op: Any, sample: Any, own: Outcome, expected: Outcome, way: Way) ->
 
 
 def backward(op: Any, sample: Any, here: Any, expected: Outcome, there: Any, own: Outcome, way: Way) -> Iterator[str]:
+    right, raised = None, None
     try:
         right = gradients(here, expected.values)
     except Exception as error:
-        right, raised = None, error
-    else:
-        raised = None
+        raised = error
     try:
         mine = gradients(there, own.values)
     except Exception as error:
@@ -176,7 +176,7 @@ def outputs(op: Any, dtype: torch.dtype, way: Way) -> Iterator[str]:
                     yield f"sample {index}, out {form}: raises {brief(own.error)}"
                 continue
             mine = settled(op, sample, out, expected.values)
-            texts = differences(mine, expected.values, lambda sample=sample: true_values(op, sample), values=way.values)
+            texts = differences(mine, expected.values, partial(true_values, op, sample), values=way.values)
             yield from (f"sample {index}, out {form}: {text}" for text in texts)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -77,10 +78,12 @@ def compared(
         if not refused_by_all(info, dtype, config):
             yield f"raises {brief(error)}"
         return
+
+    def in_float64(name: str) -> Any:
+        return trained(info, dtype, CPU, plain, begin, WIDE[dtype])[name]
+
     for name in ("parameters", "state"):
-        texts = differences(
-            own[name], expected[name], lambda name=name: trained(info, dtype, CPU, plain, begin, WIDE[dtype])[name]
-        )
+        texts = differences(own[name], expected[name], partial(in_float64, name))
         yield from (f"{name}: {text}" for text in texts)
 
 

@@ -31,7 +31,7 @@ def step(model: nn.Module, optimizer: torch.optim.Optimizer, device: Any) -> flo
     loss = nn.functional.cross_entropy(model(tokens), (tokens + 1) % 11)
     loss.backward()
     optimizer.step()
-    return loss.item()
+    return float(loss.item())
 
 
 def test_tied_weights_and_an_optimizer_from_before_train_as_on_the_cpu(droplet: Any) -> None:

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 from artefacts import artefact
-
-pytest.importorskip("torch")
-
 from run_kind import ROOT, WHOLE
 
 HERE = Path(__file__).parent

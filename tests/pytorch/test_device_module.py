@@ -11,7 +11,8 @@ import torch
 
 @pytest.fixture
 def module(droplet: Any) -> ModuleType:
-    return torch.get_device_module("droplet")
+    found: ModuleType = torch.get_device_module("droplet")
+    return found
 
 
 def test_every_public_name_of_cuda_is_there_or_has_a_reason(module: ModuleType) -> None:

@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import pytest
 from run_kind import ROOT
-
-pytest.importorskip("torch")
-pytest.importorskip("expecttest", reason="torch.testing._internal needs expecttest: pip install diopigen[torch]")
 
 PROGRAM = Path(__file__).parent / "generic_device_tests.py"
 SKIPPED = {"test_only_cpu_droplet", "test_skipped_droplet"}

@@ -9,10 +9,8 @@ import sys
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from run_kind import ROOT, WHOLE  # noqa: E402
+import torch
+from run_kind import ROOT, WHOLE
 
 ENDING = """
 import torch, torch_droplet

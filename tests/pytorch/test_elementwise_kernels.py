@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
+from cpu_agreement import assert_agrees, assert_refused, numbers
 
-torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
-from cpu_agreement import assert_agrees, assert_refused, numbers  # noqa: E402
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 ENDS = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1.0, -1.0, float("inf"), float("-inf"), float("nan"), 7.25, -7.75]

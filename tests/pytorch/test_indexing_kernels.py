@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
+from cpu_agreement import assert_agrees, assert_refused, numbers
 
-torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
-from cpu_agreement import assert_agrees, assert_refused, numbers  # noqa: E402
 
 PLACES = torch.tensor([2, 0, 2, 1])
 DTYPES = (torch.float32, torch.float16, torch.int64)
@@ -121,7 +122,7 @@ def test_embedding_and_its_gradient(droplet: Any) -> None:
 
 
 def test_sequences_and_patterns(droplet: Any) -> None:
-    makers = [
+    makers: list[Callable[[Any], Any]] = [
         lambda device: torch.arange(3, 20, 4, device=device),
         lambda device: torch.arange(0.5, -2, -0.25, device=device),
         lambda device: torch.linspace(-1, 4, 13, device=device),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from kernel_agreement import both, uniform  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import torch
+from kernel_agreement import both, uniform
+from torch.nn import functional as F
 
 FLOATING = [torch.float32, torch.float16, torch.bfloat16, torch.float64]
 REDUCTIONS = ["none", "mean", "sum"]
@@ -17,10 +18,10 @@ REDUCTIONS = ["none", "mean", "sum"]
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("function", [F.mse_loss, F.smooth_l1_loss, F.huber_loss])
 def test_distances_and_their_gradients(
-    droplet: torch.device, function: object, dtype: torch.dtype, reduction: str
+    droplet: torch.device, function: Callable[..., Any], dtype: torch.dtype, reduction: str
 ) -> None:
     target = uniform(3, 4, dtype=dtype, seed=1, gradient=False) * 3
-    both(droplet, lambda x, y: function(x, y, reduction=reduction), uniform(3, 4, dtype=dtype), target)  # type: ignore[operator]
+    both(droplet, lambda x, y: function(x, y, reduction=reduction), uniform(3, 4, dtype=dtype), target)
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from kernel_agreement import OF_OTHER_FAMILIES, agree, both, moved, uniform  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import torch
+from kernel_agreement import OF_OTHER_FAMILIES, agree, both, moved, uniform
+from torch import nn
+from torch.nn import functional as F
 
 HALVES = [torch.float16, torch.bfloat16]
 aten = torch.ops.aten
@@ -64,8 +63,9 @@ def test_fused_attention(droplet: torch.device, dtype: torch.dtype, is_causal: b
     here = [tensor.detach().float().requires_grad_() for tensor in (query, key, value)]
     there = moved([query, key, value], droplet)
     assert torch._fused_sdp_choice(*there, is_causal=is_causal, enable_gqa=True) == 4
-    expected = F.scaled_dot_product_attention(*here, is_causal=is_causal, enable_gqa=True)
-    found = F.scaled_dot_product_attention(*there, is_causal=is_causal, enable_gqa=True)
+    options: dict[str, Any] = {"is_causal": is_causal, "enable_gqa": True}
+    expected = F.scaled_dot_product_attention(here[0], here[1], here[2], **options)
+    found = F.scaled_dot_product_attention(there[0], there[1], there[2], **options)
     gradient = uniform(2, 4, 6, 8, dtype=dtype, seed=9, gradient=False)
     gradients = [
         torch.autograd.grad(expected, here, gradient.float()),
@@ -89,10 +89,10 @@ def test_attention_that_the_interface_cannot_say(droplet: torch.device) -> None:
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 @pytest.mark.parametrize("bias", [True, False])
-def test_recurrent_layers(droplet: torch.device, kind: type[nn.RNNBase], bias: bool) -> None:
+def test_recurrent_layers(droplet: torch.device, kind: Callable[..., nn.RNNBase], bias: bool) -> None:
     torch.manual_seed(0)
-    layer = kind(5, 4, num_layers=2, bias=bias, bidirectional=True)  # type: ignore[call-arg]
-    there = kind(5, 4, num_layers=2, bias=bias, bidirectional=True)  # type: ignore[call-arg]
+    layer = kind(5, 4, num_layers=2, bias=bias, bidirectional=True)
+    there = kind(5, 4, num_layers=2, bias=bias, bidirectional=True)
     there.load_state_dict(layer.state_dict())
     there.to(droplet)
 

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from model_runs import FACTOR, FLOOR, Model, Run, chosen, distances, train  # noqa: E402
-from models import LlamaDecoder  # noqa: E402
-from run_kind import ROOT, WHOLE  # noqa: E402
+import torch
+from model_runs import FACTOR, FLOOR, Model, Run, chosen, distances, train
+from models import LlamaDecoder
+from run_kind import ROOT, WHOLE
 
 CPU = torch.device("cpu")
 PRECISIONS = {"float32": None, "float16": torch.float16, "bfloat16": torch.bfloat16}

@@ -5,19 +5,16 @@ inputs and parameters with gaps, errors. What ran where is written to build/test
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("expecttest", reason="torch.testing._internal needs expecttest: pip install diopigen[torch]")
-
-from exclusions import assert_only_excluded, assert_well_formed, is_random  # noqa: E402
-from module_checks import DTYPES, errors, forward, strided  # noqa: E402
-from opinfo_checks import Way, collected  # noqa: E402
-from run_kind import WHOLE  # noqa: E402
-from torch.testing._internal.common_modules import module_db  # noqa: E402
-from what_ran import Functions, note  # noqa: E402
+from exclusions import assert_only_excluded, assert_well_formed, is_random
+from module_checks import DTYPES, errors, forward, strided
+from opinfo_checks import Way, collected
+from run_kind import WHOLE
+from torch.testing._internal.common_modules import module_db
+from what_ran import Functions, note
 
 CHECKS = {"forward": forward, "strided": strided, "errors": errors}
 
@@ -28,9 +25,7 @@ def findings(info: Any, way: Way, is_random: bool) -> dict[str, list[str]]:
     dtypes = [dtype for dtype in DTYPES if dtype in info.dtypes]
     for dtype, training, (name, check) in itertools.product(dtypes, modes, CHECKS.items()):
         own = Way(way.device, way.whole, not (is_random and training))
-        texts = collected(
-            lambda check=check, dtype=dtype, training=training, own=own: check(info, dtype, training, own)
-        )
+        texts = collected(partial(check, info, dtype, training, own))
         prefix = f"{str(dtype).removeprefix('torch.')}, {'training' if training else 'evaluation'}"
         found[name] += [f"{prefix}, {text}" for text in texts]
     return found

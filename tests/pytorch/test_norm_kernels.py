@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from kernel_agreement import agree, both, uniform  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import torch
+from kernel_agreement import agree, both, uniform
+from torch.nn import functional as F
 
 FLOATING = [torch.float32, torch.float16, torch.bfloat16, torch.float64]
 
@@ -101,9 +102,11 @@ def test_rms_norm_and_its_gradients(droplet: torch.device, dtype: torch.dtype, e
 
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("function", [F.softmax, F.log_softmax])
-def test_softmax_and_its_gradient(droplet: torch.device, dtype: torch.dtype, function: object) -> None:
+def test_softmax_and_its_gradient(
+    droplet: torch.device, dtype: torch.dtype, function: Callable[..., torch.Tensor]
+) -> None:
     for dim in (0, 1, -1):
-        both(droplet, lambda x, dim=dim: function(x, dim), uniform(3, 4, 5, dtype=dtype))  # type: ignore[operator]
+        both(droplet, partial(function, dim=dim), uniform(3, 4, 5, dtype=dtype))
 
 
 def test_softmax_into_float32(droplet: torch.device) -> None:

@@ -7,18 +7,15 @@ sums it up. `DIOPIGEN_TORCH_TESTS=whole` takes all samples instead of two.
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("expecttest", reason="torch.testing._internal needs expecttest: pip install diopigen[torch]")
-
-from exclusions import LISTED, assert_only_excluded, assert_well_formed, is_random  # noqa: E402
-from opinfo_checks import Way, collected, dtypes, errors, forward, outputs, strided, words  # noqa: E402
-from run_kind import WHOLE  # noqa: E402
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
-from what_ran import Functions, note  # noqa: E402
+from exclusions import LISTED, assert_only_excluded, assert_well_formed, is_random
+from opinfo_checks import Way, collected, dtypes, errors, forward, outputs, strided, words
+from run_kind import WHOLE
+from torch.testing._internal.common_methods_invocations import op_db
+from what_ran import Functions, note
 
 CHECKS = {"forward": forward, "strided": strided, "outputs": outputs}
 REFUSALS = {"errors": errors, "words": words}
@@ -30,10 +27,10 @@ def name_of(op: Any) -> str:
 
 def findings(op: Any, way: Way) -> dict[str, list[str]]:
     """Differences by check. What raises where results are read is one as well."""
-    found = {name: collected(lambda check=check: check(op, way)) for name, check in REFUSALS.items()}
+    found = {name: collected(partial(check, op, way)) for name, check in REFUSALS.items()}
     found |= {name: [] for name in CHECKS}
     for dtype, (name, check) in itertools.product(dtypes(op), CHECKS.items()):
-        texts = collected(lambda check=check, dtype=dtype: check(op, dtype, way))
+        texts = collected(partial(check, op, dtype, way))
         found[name] += [f"{str(dtype).removeprefix('torch.')}, {text}" for text in texts]
     return found
 

@@ -5,19 +5,16 @@ states that are loaded. What ran where is written to build/tests/pytorch/optimiz
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("expecttest", reason="torch.testing._internal needs expecttest: pip install diopigen[torch]")
-
-from exclusions import assert_only_excluded, assert_well_formed  # noqa: E402
-from opinfo_checks import collected  # noqa: E402
-from optim_checks import DTYPES, loaded, steps  # noqa: E402
-from run_kind import WHOLE  # noqa: E402
-from torch.testing._internal.common_optimizers import optim_db  # noqa: E402
-from what_ran import Functions, note  # noqa: E402
+from exclusions import assert_only_excluded, assert_well_formed
+from opinfo_checks import collected
+from optim_checks import DTYPES, loaded, steps
+from run_kind import WHOLE
+from torch.testing._internal.common_optimizers import optim_db
+from what_ran import Functions, note
 
 CHECKS = {"steps": steps, "loaded": loaded}
 
@@ -26,7 +23,7 @@ def findings(info: Any, device: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name: [] for name in CHECKS}
     dtypes = [dtype for dtype in DTYPES if info.supports_complex or not dtype.is_complex]
     for dtype, (name, check) in itertools.product(dtypes, CHECKS.items()):
-        texts = collected(lambda check=check, dtype=dtype: check(info, dtype, device, WHOLE))
+        texts = collected(partial(check, info, dtype, device, WHOLE))
         found[name] += [f"{str(dtype).removeprefix('torch.')}, {text}" for text in texts]
     return found
 

@@ -9,10 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from run_kind import ROOT  # noqa: E402
+import torch
+from run_kind import ROOT
 
 HEADERS = "cmake_pch.hxx"
 

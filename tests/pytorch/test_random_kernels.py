@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 COUNT = 40000
 # Mean and standard deviation that each draw must have.
-DRAWS = {
+DRAWS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "uniform_": (lambda x: x.uniform_(-1, 3), 1.0, 4 / 12**0.5),
     "normal_": (lambda x: x.normal_(2, 3), 2.0, 3.0),
     "log_normal_": (lambda x: x.log_normal_(0, 0.25), 1.0317, 0.2620),

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import torch.nn.functional as F
 import yaml
-
-torch = pytest.importorskip("torch")
-
-import torch.nn.functional as F  # noqa: E402
-from run_kind import ROOT  # noqa: E402
-from torch import nn  # noqa: E402
+from run_kind import ROOT
+from torch import nn
 
 HAS_KERNEL = torch._C._dispatch_has_kernel_for_dispatch_key
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
@@ -117,7 +115,8 @@ def test_generators_of_the_device(draw: str, droplet: Any) -> None:
     arguments = (0.25,) if draw == "geometric_" else ()
 
     def drawn(generator: torch.Generator | None) -> list[float]:
-        return getattr(torch.empty(50, device=droplet), draw)(*arguments, generator=generator).cpu().tolist()
+        numbers = getattr(torch.empty(50, device=droplet), draw)(*arguments, generator=generator)
+        return list(numbers.cpu().tolist())
 
     own = torch.Generator(droplet).manual_seed(3)
     numbers = drawn(own)
@@ -289,4 +288,4 @@ def test_the_extra_brings_what_pytorchs_tests_import() -> None:
     """torch.testing._internal does not load without it, and the wheel of torch does not ask for it."""
     text = (Path(ROOT) / "pyproject.toml").read_text()
     assert "expecttest==" in next(line for line in text.splitlines() if line.startswith("torch = ["))
-    import torch.testing._internal.common_utils  # noqa: F401
+    import torch.testing._internal.common_utils  # noqa: F401  # the import is the test

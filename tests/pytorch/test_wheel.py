@@ -63,7 +63,7 @@ def run(python: Path, folder: Path, code: str, **variables: str) -> subprocess.C
         for name, value in os.environ.items()
         if not name.startswith(("DIOPI_", "TORCH_D")) and name != "PYTHONPATH"
     }
-    command = [python, "-c", f"import torch\n{code}"]
+    command: list[str | Path] = [python, "-c", f"import torch\n{code}"]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env={**kept, "DIOPI_FALLBACK": "off", **variables}
     )

@@ -12,7 +12,7 @@ from diopigen import api
 from diopigen.diagnostics import Sink
 from diopigen.emit.vendor.selection import Selection
 from diopigen.ir.model import Interface
-from diopigen.vendor.scaffold import scaffold
+from diopigen.vendor.scaffold import Scaffolded, scaffold
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,9 @@ def make(interface: Interface, workspace: api.Workspace, tmp_path_factory: pytes
     runtime = tmp_path_factory.mktemp("runtime") / "runtime"
     shutil.copytree(ROOT / "runtime", runtime)
 
-    def run(root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: bool):  # type: ignore[no-untyped-def]
+    def run(
+        root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: bool
+    ) -> Scaffolded:
         found = Sink() if sink is None else sink
         chosen = Selection(patterns, everything=options.pop("everything", False))
         result = scaffold(spec or interface, workspace, runtime, "droplet", root, found, chosen=chosen, **options)

@@ -160,7 +160,9 @@ def test_a_changed_signature_is_reported(make: Scaffold, interface: Interface, t
     changed = with_function(interface, "diopiReluInp", lambda f: replace(f, context=False))
     sink = Sink()
     make(tmp_path, sink=sink, spec=changed)
-    place = changed.function("diopiReluInp").span  # type: ignore[union-attr]
+    function = changed.function("diopiReluInp")
+    assert function is not None
+    place = function.span
     line = next(n for n, text in enumerate(before.decode().splitlines(), 1) if "diopiReluInp(" in text)
     assert render(sink.sorted(), "text") == (
         f"{tmp_path}/{RELU}:{line}:14: error[impl-signature]: 'diopiReluInp' takes 2 parameters in place of 1\n"

@@ -247,7 +247,7 @@ def test_a_killed_first_run_heals_at_the_next(make: Scaffold, tmp_path: Path, co
 
             return act
 
-        os.replace, os.link = counted(replace), counted(link)  # type: ignore[assignment]
+        os.replace, os.link = counted(replace), counted(link)
         try:
             make(tmp_path / "tree", "Add")
         finally:

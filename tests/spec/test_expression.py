@@ -115,7 +115,7 @@ def test_the_longest_chain_and_the_deepest_nesting_are_read_and_printed() -> Non
 
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(lambda n: n not in ("and", "or", "not"))
-texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="'"), max_size=5) | st.text(
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="'"), max_size=5) | st.text(
     "ab'", max_size=5
 )
 numbers = st.integers(0, 2**70) | st.floats(0, allow_nan=False, allow_infinity=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diopigen.spec.expression import ExpressionError, parse
+from diopigen.spec.expression import Call, ExpressionError, parse
 from diopigen.spec.interval import Interval, constant, is_interval, parse_interval
 
 
@@ -26,7 +26,8 @@ def test_an_interval_is_read(text: str, expected: Interval) -> None:
 def test_ends_know_their_places() -> None:
     found = parse_interval("[0, size(input, axis))")
     assert found.high.offset == 4
-    assert [part.offset for part in found.high.arguments] == [9, 16]  # type: ignore[union-attr]
+    assert isinstance(found.high, Call)
+    assert [part.offset for part in found.high.arguments] == [9, 16]
 
 
 @pytest.mark.parametrize(

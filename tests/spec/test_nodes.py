@@ -127,7 +127,8 @@ def test_byte_order_mark_and_line_ends_change_nothing(tmp_path: Path, mark: str,
     assert isinstance(node, MappingNode)
     assert plain(node) == {"a": 1, "b": "two words"}
     assert node.key_span("a") == Span("f.yaml", 1, 1, 1, 2)
-    assert node.get("b").span == Span("f.yaml", 2, 4, 2, 13)  # type: ignore[union-attr]
+    value = node.get("b")
+    assert value is not None and value.span == Span("f.yaml", 2, 4, 2, 13)
 
 
 NESTED = {

@@ -118,8 +118,8 @@ def test_every_kernel_computes_what_the_suite_says(tmp_path: Path) -> None:
         shutil.copy(path, tree)
     assert elementwise(tree).exit_code == 0
     shims = ["adaptors", str(tree), "--out", str(tmp_path / "shims"), "--spec", str(ROOT / "specs")]
-    done = CliRunner().invoke(cli, shims)
-    assert done.exit_code == 0, done.output
+    written = CliRunner().invoke(cli, shims)
+    assert written.exit_code == 0, written.output
     includes = ["runtime/adaptor/include", "runtime/include", "generated/include"]
     compiler = ["g++", "-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O0", f"-I{tmp_path / 'impl'}"]
     compiler += [f"-I{ROOT / folder}" for folder in includes]
@@ -131,7 +131,19 @@ def test_every_kernel_computes_what_the_suite_says(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     names = re.findall(r"^diopiError_t (\w+)", kernels(tree), re.MULTILINE)
     report = tmp_path / "report.json"
-    run = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", library, "--runtime", runtime, "-j", "2"]
+    run: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "diopigen",
+        "conformance",
+        "run",
+        "--lib",
+        library,
+        "--runtime",
+        runtime,
+        "-j",
+        "2",
+    ]
     run += [word for name in names for word in ("--ops", name)]
     subprocess.run([*run, "--json", report], cwd=ROOT, env={**os.environ}, capture_output=True, check=False)
     cases = json.loads(report.read_text())["cases"]

@@ -104,7 +104,7 @@ diopiError_t diopiAdd(diopiContextHandle_t c, diopiTensorHandle_t result, diopiC
 }
 diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
-"""  # noqa: E501
+"""  # noqa: E501  # a file as the command writes it
 
 
 def test_what_has_no_name_gets_none_and_the_names_of_a_body_stay(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ def _autoload() -> None:
 
 
 # Behind _autoload: where this package is imported before torch, torch asks for it while this file still runs.
-from torch_droplet import _backend  # noqa: E402
+from torch_droplet import _backend  # noqa: E402  # see above
 
 _backend.load("droplet")
 
-from torch_droplet.report import fallback_report, reset_fallback_report  # noqa: E402
-from torch_droplet.switches import autocompare, dump_arguments, force_fallback  # noqa: E402
+from torch_droplet.report import fallback_report, reset_fallback_report  # noqa: E402  # needs the loaded backend
+from torch_droplet.switches import autocompare, dump_arguments, force_fallback  # noqa: E402  # needs the loaded backend
 
 __all__ = ["autocompare", "device", "dump_arguments", "fallback_report", "force_fallback", "reset_fallback_report"]
 

@@ -12,12 +12,11 @@ from typing import Any
 import torch
 
 from torch_droplet import amp, memory, nvtx, random, streams
-from torch_droplet._backend import _loaded  # noqa: F401
 from torch_droplet.indices import device_index, device_name
-from torch_droplet.memory import *  # noqa: F403
+from torch_droplet.memory import *  # noqa: F403  # its __all__ is public here too
 from torch_droplet.missing import reason
-from torch_droplet.random import *  # noqa: F403
-from torch_droplet.streams import *  # noqa: F403
+from torch_droplet.random import *  # noqa: F403  # its __all__ is public here too
+from torch_droplet.streams import *  # noqa: F403  # its __all__ is public here too
 
 __all__ = [
     "DeferredCallError",
