@@ -127,6 +127,16 @@ class Session:
             cache.write(kind, key, made)
         return made
 
+    def key(self) -> str | None:
+        """What cached work that follows from the spec alone is found by; None where it cannot be read."""
+        from diopigen.output import cache
+
+        where = self.workspace()
+        try:
+            return cache.key_of((where.spec,), (where.spec_name,))
+        except OSError:
+            return None
+
     def give_up(self) -> NoReturn:
         """Shows the findings that keep the command from doing its work, and ends it with 2."""
         show_findings(self.sink.sorted(), self.output_format)

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ import pytest
 import sampling
 
 from diopigen import api
+from diopigen.conformance.cases.stored import StoredCases
+from diopigen.conformance.model import Case
 from diopigen.diagnostics import Sink
 from diopigen.emit.plan import Plan
-from diopigen.ir.model import Interface
+from diopigen.ir.model import Function, Interface
+from diopigen.output import cache
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -140,6 +144,12 @@ def interface(workspace: api.Workspace) -> Interface:
     loaded = api.load(workspace, sink)
     assert [str(d.span) + " " + d.message for d in sink.sorted()] == []
     return loaded.interface
+
+
+@pytest.fixture(scope="session")
+def derived(interface: Interface, workspace: api.Workspace) -> Callable[[Function], Sequence[Case]]:
+    """The cases of a function; those of all functions are derived once in a run and cached."""
+    return StoredCases(interface, cache.key_of((workspace.spec,), (workspace.spec_name,))).of
 
 
 @pytest.fixture(scope="session")

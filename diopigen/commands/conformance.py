@@ -200,14 +200,17 @@ def _select(
     axis: tuple[str, ...],
     model: tuple[str, ...],
 ) -> list[Case]:
+    from diopigen.conformance.cases.stored import StoredCases
     from diopigen.conformance.cases.suite import select
 
     interface = session.load().interface
     tables = session.models() if model else ()
     small = None if model else session.small_calls()
+    derived = StoredCases(interface, session.key()).of
     return select(
-        interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small
-    )
+        interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,
+        derived=derived,
+    )  # fmt: skip
 
 
 def _part(cases: list[Case], shard: str | None, count: int | None = None) -> list[Case]:

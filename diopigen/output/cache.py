@@ -83,8 +83,7 @@ def read(kind: str, key: str) -> Any:
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
-        with no_collection():
-            return pickle.loads(content)
+        return unpacked(content)
     except Exception:  # whatever a broken entry does: the work is done again
         return None
 
@@ -95,9 +94,7 @@ def write(kind: str, key: str, value: Any) -> None:
     if place is None:
         return
     with contextlib.suppress(OSError, pickle.PicklingError, RecursionError):
-        stream = io.BytesIO()
-        _Pickler(stream, protocol=5).dump(value)
-        content = stream.getvalue()
+        content = packed(value)
         digest = hashlib.blake2b(content, digest_size=_DIGEST).digest()
         handle, temporary = tempfile.mkstemp(prefix=f".{kind}-", dir=place)
         try:
@@ -110,6 +107,19 @@ def write(kind: str, key: str, value: Any) -> None:
                 os.unlink(temporary)  # noqa: PTH108  # as above
             raise
         _prune(place, kind)
+
+
+def packed(value: Any) -> bytes:
+    """A value as bytes of an entry, for entries of which a part is read alone."""
+    stream = io.BytesIO()
+    _Pickler(stream, protocol=5).dump(value)
+    return stream.getvalue()
+
+
+def unpacked(content: bytes | memoryview) -> Any:
+    """What `packed` made bytes of."""
+    with no_collection():
+        return pickle.loads(content)
 
 
 class _Pickler(pickle.Pickler):

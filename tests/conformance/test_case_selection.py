@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,13 @@ from diopigen.conformance.cases.values import Unfit, draw, seed_of, specials
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
 from diopigen.conformance.rules import RULES
 from diopigen.diagnostics import Failure
-from diopigen.ir.model import Interface
+from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Drawn
 
 
 @pytest.fixture(scope="module")
-def cases(interface: Interface) -> list[Case]:
-    return select(interface)
+def cases(interface: Interface, derived: Callable[[Function], Sequence[Case]]) -> list[Case]:
+    return select(interface, derived=derived)
 
 
 def of(interface: Interface, name: str) -> dict[str, Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,9 +46,9 @@ def of_axis(interface: Interface, name: str, axis: str) -> list[Case]:
 
 
 @pytest.fixture(scope="module")
-def every_case(interface: Interface) -> list[Case]:
+def every_case(interface: Interface, derived: Callable[[Function], Sequence[Case]]) -> list[Case]:
     tables = api.models(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink())
-    return select(interface, tables=tuple(tables.values()))
+    return select(interface, tables=tuple(tables.values()), derived=derived)
 
 
 def test_there_are_25000_cases_with_ids_of_their_own(every_case: list[Case]) -> None:

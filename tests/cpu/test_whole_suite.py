@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,17 +14,19 @@ from reference_libraries import declined
 
 from diopigen import api
 from diopigen.conformance.cases.suite import select
-from diopigen.conformance.model import SUCCESS, Results
+from diopigen.conformance.model import SUCCESS, Case, Results
 from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Sink
-from diopigen.ir.model import Interface
+from diopigen.ir.model import Function, Interface
 
 
 @pytest.fixture(scope="module")
-def results(libraries: tuple[Path, Path], interface: Interface) -> Results:
+def results(
+    libraries: tuple[Path, Path], interface: Interface, derived: Callable[[Function], Sequence[Case]]
+) -> Results:
     """What came of all cases. Under sanitizers a process needs more address space than any limit, and more time."""
     tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
-    cases = select(interface, tables=tuple(tables.values()))
+    cases = select(interface, tables=tuple(tables.values()), derived=derived)
     if SANITIZED in os.environ:
         return run(cases, interface, libraries[1], libraries[0], jobs=2, memory_limit=0, time_limit=120.0)
     return run(cases, interface, libraries[1], libraries[0], jobs=2)

@@ -6,26 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from artefacts import artefact
 
-from diopigen import api
 from diopigen.conformance.cases import suite as cases
+from diopigen.conformance.model import Case
 from diopigen.contract.functions import FUNCTIONS
-from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
 from diopigen.spec.expression import Call, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.suite
-
-
-@pytest.fixture(scope="module")
-def interface() -> Interface:
-    return api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 def run(library: Path, folder: Path, *options: str, **environment: str) -> dict[str, Any]:
@@ -54,7 +49,7 @@ def outside(function: Function) -> set[str]:
 
 
 def test_each_refusal_of_the_suite_is_found_through_a_library_that_checks_nothing(
-    interface: Interface, tmp_path: Path
+    interface: Interface, derived: Callable[[Function], Sequence[Case]], tmp_path: Path
 ) -> None:
     library = artefact("dispatch/libaccepting.so")
     found = run(library, tmp_path, "--axis", "error", "--through", "validation")
@@ -64,14 +59,14 @@ def test_each_refusal_of_the_suite_is_found_through_a_library_that_checks_nothin
     missed = {name for name, case in found.items() if case["outcome"] not in ("passed", "inapplicable")}
     assert missed <= expected
     assert len(expected) < 20
-    assert len(found) == len(cases.select(interface, axes=["error"]))
+    assert len(found) == len(cases.select(interface, axes=["error"], derived=derived))
 
 
 @pytest.mark.parametrize(
     "share", [pytest.param("4", id="sample"), pytest.param("100000", id="whole", marks=pytest.mark.slow)]
 )
-def test_what_the_suite_accepts_is_not_rejected(interface: Interface, tmp_path: Path, share: str) -> None:
-    axes = [word for axis in {case.axis for case in cases.select(interface)} - {"error"} for word in ("--axis", axis)]
+def test_what_the_suite_accepts_is_not_rejected(tmp_path: Path, share: str) -> None:
+    axes = [word for axis in cases.AXES if axis != "error" for word in ("--axis", axis)]
     found = run(artefact("libdiopi_impl.so"), tmp_path, *axes, "--sample", share, "--through", "validation")
     assert len(found) > 1500
     rejected = {name: case.get("faults") for name, case in found.items() if case["outcome"] == "failed"}

@@ -6,9 +6,10 @@ A case has a readable, stable id: `diopiAdd/float32/broadcast-1`. The seed of it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 
 from diopigen.collection import no_collection
 from diopigen.conformance.cases import axes, bool_scalars, boundary, layouts, reach, refusals, variations
@@ -59,15 +60,17 @@ def select(
     tables: Sequence[Model] = (),
     models: Sequence[str] = (),
     small: Mapping[str, Sequence[Case]] | None = None,
+    derived: Callable[[Function], Sequence[Case]] | None = None,
 ) -> list[Case]:
     """The cases whose function matches one of the globs (with or without `diopi`), and that are of one of the families,
     dtypes and axes; an empty list admits all. Raises `Failure` for a name that nothing has.
 
     `models` are names of `tables`: where some are given, the cases are the calls of these models, of whatever size.
     Otherwise small calls of all tables come with the cases of their function; who has them (see `small_calls`) gives
-    them as `small`, and no tables.
+    them as `small`, and no tables. `derived` gives the cases of a function where a caller keeps them.
     """
     _known("dtype", dtypes, [*STORAGE, "none"])
+    _known("axis", axes, AXES)
     found = matching(interface, ops, families)
     _known("model", models, [model.name for model in tables])
     names = frozenset(function.name for function in found)
@@ -76,12 +79,9 @@ def select(
     else:
         with no_collection():
             calls = small_calls(interface, tables, names) if small is None else small
-            cases = [case for f in found for case in (*cases_of(interface, f), *calls.get(f.name, ()))]
-    cases = [case for case in cases if not dtypes or case.dtype in dtypes]
-    if axes:
-        _known("axis", axes, AXES)
-        cases = [case for case in cases if case.axis in axes]
-    return cases
+            own = derived or partial(cases_of, interface)
+            cases = [case for f in found for case in (*own(f), *calls.get(f.name, ()))]
+    return [case for case in cases if (not dtypes or case.dtype in dtypes) and (not axes or case.axis in axes)]
 
 
 AXES = ("recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, "distribution", "error", MODEL_AXIS)

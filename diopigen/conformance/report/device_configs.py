@@ -41,6 +41,8 @@ def device_configs(interface: Interface, known: Sequence[Known], file: str, sink
     cases: dict[str, dict[str, Case]] = {}
     for group in found:
         name = group.function.name
+        if not any(entry.may_name(name) for entry in known):
+            continue
         if name not in cases:
             cases[name] = {case.id: case for case in cases_of(interface, group.function)}
         entry = _entry(group, known, cases[name], carried)

@@ -18,6 +18,7 @@ dtype is still called: the library has to refuse it and to leave the outputs alo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -94,6 +95,11 @@ class Known:
         if not self.dtypes:
             return fnmatchcase(case.id, self.glob)
         return fnmatchcase(case.function, self.glob) and not self.dtypes.isdisjoint(operand_dtypes(case))
+
+    def may_name(self, function: str) -> bool:
+        """False where the entry is about no case of a function, by what its glob begins with."""
+        fixed = re.split(r"[*?[]", self.glob, maxsplit=1)[0]
+        return f"{function}/".startswith(fixed[: len(function) + 1])
 
 
 def operand_dtypes(case: Case) -> set[str]:
