@@ -107,7 +107,7 @@ void queue_from_many_threads(int callers) {
         thread.join();
     }
     // One call has the pool; callers without a pool run alone at the same time.
-    expect(most <= diopi::cpu::thread_count() + callers, "more threads than one pool and the callers");
+    expect(most <= diopi::core::thread_count() + callers, "more threads than one pool and the callers");
 }
 
 void fork_and_run() {
