@@ -7,6 +7,8 @@
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/shaped.h>
 
+#include "devices.h"
+
 // A vendor's library need not say what went wrong.
 #pragma weak diopiGetLastErrorString
 
@@ -44,28 +46,21 @@ void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
     if (C10_UNLIKELY(!isIn(dtypes, type))) {
         decline("the interface does not take this dtype");
     }
-    if (C10_UNLIKELY(given_->device().type() != kDeviceType)) {
-        TORCH_CHECK(isNumber(*given_),
-                    "Expected all tensors to be on the same device, but found at least two devices, ",
-                    c10::Device(kDeviceType, call.device()), " and ", given_->device(), "!");
+    const bool is_here = given_->device().type() == kDeviceType;
+    if (C10_UNLIKELY(is_here ? given_->get_device() != call.device() : !isNumber(*given_))) {
+        rejectDevices({kDeviceType, call.device()}, given_->device());
+    }
+    if (C10_UNLIKELY(!is_here)) {
         own_ = at::empty({}, call.options(type));
         own_.fill_(given_->item());
-    } else {
-        TORCH_CHECK(given_->get_device() == call.device(),
-                    "Expected all tensors to be on the same device, but found at least two devices, ",
-                    c10::Device(kDeviceType, call.device()), " and ", given_->device(), "!");
-        if (C10_UNLIKELY(given_->scalar_type() != type)) {
-            own_ = given_->to(type);
-        }
+    } else if (C10_UNLIKELY(given_->scalar_type() != type)) {
+        own_ = given_->to(type);
     }
 }
 
 void Output::replace(at::ScalarType type) { own_ = at::empty_like(*out_, out_->options().dtype(type)); }
 
-void Output::refuse() const {
-    TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ",
-                c10::Device(kDeviceType, currentDevice()), " and ", out_->device(), "!");
-}
+void Output::refuse() const { rejectDevices({kDeviceType, currentDevice()}, out_->device()); }
 
 void Number::set(const at::Scalar& scalar) {
     if (scalar.isBoolean()) {

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "devices.h"
+
 namespace diopigen::backend {
 
 namespace {
@@ -121,9 +123,9 @@ void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& st
         if (!tensor.defined() || (tensor.is_cpu() && tensor.dim() == 0)) {
             return;
         }
-        TORCH_CHECK(!first.has_value() || tensor.device() == *first,
-                    "Expected all tensors to be on the same device, but found at least two devices, ", *first, " and ",
-                    tensor.device(), "! (when checking the arguments of ", overloadName(op), ")");
+        if (first.has_value() && tensor.device() != *first) {
+            rejectDevices(*first, tensor.device(), " (when checking the arguments of " + overloadName(op) + ")");
+        }
         first = tensor.device();
     };
     for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
