@@ -23,6 +23,7 @@ from diopigen.diagnostics import Sink
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case, CaseResult, Results
     from diopigen.conformance.run.exceptions import Known
+    from diopigen.conformance.run.processes import Processes
 
 
 @click.group()
@@ -109,7 +110,7 @@ def run(
         # The dispatch library reads its switches from the environment of the processes that run cases.
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
         os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
-    _start_ahead()
+    processes = _started_ahead()
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.exceptions import unneeded
     from diopigen.conformance.run.locate import dispatch_library, library_and_runtime
@@ -123,7 +124,17 @@ def run(
     known = _known_exceptions(session, exceptions_file)
     cases = _waived(session, cases, known)
     results = replace(
-        _run(session, cases, libraries, seed, (time_limit, memory_limit), jobs or os.cpu_count() or 1, device, prefix),
+        _run(
+            session,
+            cases,
+            libraries,
+            seed,
+            (time_limit, memory_limit),
+            processes,
+            jobs or os.cpu_count() or 1,
+            device,
+            prefix,
+        ),
         shard=shard or "",
         runtime=runtime or "",
     )
@@ -167,7 +178,7 @@ def repro(
     CASE may also be a folder that DIOPI_AUTOCOMPARE kept; the backend of PyTorch that kept it then runs the call, and
     needs no options.
     """
-    _start_ahead()
+    processes = _started_ahead()
     from diopigen.conformance.cases.suite import find
     from diopigen.conformance.report.results import ending_text, failure_text
     from diopigen.conformance.run.locate import library_and_runtime
@@ -175,7 +186,9 @@ def repro(
     libraries = library_and_runtime(lib, runtime)
     session = Session(spec, None, "text", False)
     case = find(session.load().interface, case_id, session.models())
-    results = replace(_run(session, [case], libraries, seed, (time_limit, memory_limit), 1), runtime=runtime or "")
+    results = replace(
+        _run(session, [case], libraries, seed, (time_limit, memory_limit), processes), runtime=runtime or ""
+    )
     if results.not_run:
         raise KeyboardInterrupt
     click.echo(failure_text(results.results[0], results))
@@ -184,12 +197,14 @@ def repro(
     sys.exit(0 if results.good else 1)
 
 
-def _start_ahead() -> None:
+def _started_ahead() -> Processes:
     """Lets a worker read its modules while the spec is loaded here."""
-    from diopigen.conformance.run import processes
+    from diopigen.conformance.run.processes import Processes
 
+    processes = Processes()
     processes.prepare()
     click.get_current_context().call_on_close(processes.dismiss)
+    return processes
 
 
 def _select(
@@ -269,7 +284,8 @@ def _run(
     libraries: tuple[Path, Path],
     seed: int,
     limits: tuple[float, int],
-    jobs: int,
+    processes: Processes,
+    jobs: int = 1,
     device: str = "",
     launcher: Sequence[str] = (),
 ) -> Results:
@@ -289,6 +305,7 @@ def _run(
             progress=progress.show,
             device=device,
             launcher=launcher,
+            processes=processes,
         )
 
 

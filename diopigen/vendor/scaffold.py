@@ -1,45 +1,37 @@
-"""Scaffolding: what a vendor's tree has already, what is to be added, and the writing of it. Prints nothing."""
+"""Scaffolding: what is to be added to a vendor's tree, and the writing of it. Prints nothing."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from diopigen.api import Workspace
 from diopigen.config.entries import ConfigFile
 from diopigen.config.reader import read_config
-from diopigen.diagnostics import Failure, Sink, Span, failure
-from diopigen.emit.plan import MANIFEST_NAME, RESERVED_PREFIX, Plan
+from diopigen.diagnostics import Failure, Sink, Span
+from diopigen.emit.plan import MANIFEST_NAME, Plan
 from diopigen.emit.vendor.selection import (
     NOTHING,
     Selection,
     require_known,
     require_vendor_name,
     select,
-    selection_from_json,
 )
 from diopigen.emit.vendor.skeleton import Operator, skeleton_path
-from diopigen.emit.vendor.tree import MARK, VendorOptions, emit_vendor, is_generated, shims_folder
+from diopigen.emit.vendor.tree import VendorOptions, emit_vendor, is_generated, shims_folder
 from diopigen.header.compare import prototype
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Interface
 from diopigen.output import disk
 from diopigen.output.apply import Result, apply
 from diopigen.output.check import dry_run
-from diopigen.output.manifest import read_records
 from diopigen.output.once import missing, write_once
 from diopigen.vendor.scan import scan_and_check
 from diopigen.vendor.shims import CONFIG_NAME, resolved_for, shimmed_functions, shims
+from diopigen.vendor.tree_state import TreeState, read_state
 
-RULES = {
-    "scaffold-not-empty": "a vendor's tree starts in an empty folder, or goes on where one was scaffolded",
-    "scaffold-foreign": "a vendor's tree is not scaffolded over another output of diopigen",
-    "scaffold-other-vendor": "a tree belongs to one vendor",
-    "scaffold-mark-damaged": "vendor.json says whose tree it is",
-    "function-missing": "an operator with a file of its own has all its functions",
-}
+RULES = {"function-missing": "an operator with a file of its own has all its functions"}
 
 _STARTER = Selection(starter=True)
 
@@ -55,19 +47,6 @@ class Scaffolded:
     started: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     shims: Result | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """What is at the output folder: whether nothing is, and what the tree was scaffolded with.
-
-    Trees of before the shims have kernels that are exported by themselves, and keep that form.
-    """
-
-    is_new: bool
-    selection: Selection = NOTHING
-    shimmed: bool = True
-    torch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,51 +83,87 @@ def scaffold(
     chosen = chosen or NOTHING
     require_known(interface, chosen)
     existed = root.is_dir()
-    tree = _look(root, vendor)
+    tree = read_state(root, vendor)
     selection = tree.selection.union(chosen)
     if selection.is_empty:
         selection = _STARTER
-    wanted = select(interface, selection)
+    tree = replace(tree, selection=selection, torch=torch or tree.torch)
+    work = _planned(interface, where, runtime, vendor, root, tree, sink)
+    command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
+    output = _Output(root / shims_folder(vendor), command, force, write, Sink())
+    result = output.apply(work.generated, root)
+    # Without writing, the findings about all files come together.
+    shim_result = output.apply(work.public, output.shim_root) if work.public and not write else None
+    if output.sink.has_errors:
+        sink.extend(output.sink.sorted())
+        return Scaffolded(result)
+    _report_missing(work.there, work.written.all, vendor, root, tree.shimmed, sink)
+    if write:
+        try:
+            started = write_once(work.starts, root, executable=(".ci/run",))
+            shim_result = output.apply(work.public, output.shim_root) if work.public else None
+        except Failure:
+            if tree.is_new:
+                _take_back(root, output.shim_root, existed)
+            raise
+    else:
+        started = missing(work.starts, root)
+    sink.extend(output.sink.sorted())
+    own = {*work.starts, *(skeleton_path(vendor, operator) for operator in work.wanted)}
+    kept = {path for path in own - set(started) if (root / path).exists()}
+    return Scaffolded(result, started, tuple(sorted(kept)), _placed(shim_result, shims_folder(vendor)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a run has to write: the operators that are selected, those of them that have files already, what the
+    vendor's sources define, and the files of each kind."""
+
+    wanted: tuple[Operator, ...]
+    there: tuple[Operator, ...]
+    written: _Written
+    generated: Plan
+    starts: Mapping[str, bytes]
+    public: Plan | None
+
+
+def _planned(
+    interface: Interface, where: Workspace, runtime: Path, vendor: str, root: Path, tree: TreeState, sink: Sink
+) -> _Work:
+    wanted = tuple(select(interface, tree.selection))
     # Before the scan: of a file that another run adds in the meantime nothing is known.
-    there = [] if tree.is_new else [op for op in wanted if (root / skeleton_path(vendor, op)).exists()]
+    there = tuple(op for op in wanted if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
     written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
     new = _unwritten(wanted, written.all)
-    plan = emit_vendor(
-        interface, where.templates, runtime, VendorOptions(vendor, new, selection, tree.shimmed, torch or tree.torch)
-    )
-    generated = Plan(tuple(file for file in plan.files if is_generated(file.path)))
-    starts = {path: content for path, content in plan.items() if not is_generated(path)}
+    options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch)
+    plan = emit_vendor(interface, where.templates, runtime, options)
     public = None
     if tree.shimmed:
         functions = {*written.shimmed, *(function.name for operator in new for function in operator.functions)}
         public = _shims(interface, where, vendor, root, functions, sink)
-    shim_root = root / shims_folder(vendor)
-    command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
-    about_output = Sink()
-    if not write:
-        result = dry_run(generated, root, about_output, force=force, command=command)
-        shim_result = dry_run(public, shim_root, about_output, force=force, command=command) if public else None
-        started = missing(starts, root)
-    else:
-        result = apply(generated, root, about_output, force=force, command=command)
-        shim_result = None
-        started = ()
-    if about_output.has_errors:
-        sink.extend(about_output.sorted())
-        return Scaffolded(result)
-    _report_missing(there, written.all, vendor, root, tree.shimmed, sink)
-    if write:
-        try:
-            started = write_once(starts, root, executable=(".ci/run",))
-            shim_result = apply(public, shim_root, about_output, force=force, command=command) if public else None
-        except Failure:
-            if tree.is_new:
-                _take_back(root, shim_root, existed)
-            raise
-    sink.extend(about_output.sorted())
-    own = {*starts, *(skeleton_path(vendor, operator) for operator in wanted)}
-    kept = {path for path in own - set(started) if (root / path).exists()}
-    return Scaffolded(result, started, tuple(sorted(kept)), _placed(shim_result, shims_folder(vendor)))
+    return _Work(
+        wanted,
+        there,
+        written,
+        Plan(tuple(file for file in plan.files if is_generated(file.path))),
+        {path: content for path, content in plan.items() if not is_generated(path)},
+        public,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """Writes generated files, or only says what would be written; findings are in `sink`."""
+
+    shim_root: Path
+    command: str
+    force: bool
+    write: bool
+    sink: Sink
+
+    def apply(self, plan: Plan, root: Path) -> Result:
+        run = apply if self.write else dry_run
+        return run(plan, root, self.sink, force=self.force, command=self.command)
 
 
 def _placed(result: Result | None, folder: str) -> Result | None:
@@ -168,54 +183,6 @@ def _shims(
     resolved = None if config is None else resolved_for(interface, vendor, config, functions, found)
     sink.extend(found.sorted())
     return None if resolved is None or found.has_errors else shims(interface, where, resolved)
-
-
-def _look(root: Path, vendor: str) -> _Tree:
-    """What is at `root`. Raises `Failure` where something else is there."""
-    if not root.is_dir():
-        return _Tree(True)  # what else may be in the way is found when files are written
-    with disk.faults(root, "read"):
-        names = sorted(path.name for path in root.iterdir())
-    names = [name for name in names if name != ".git" and not name.startswith(RESERVED_PREFIX)]
-    span = Span(root.as_posix())
-    if not names:
-        return _Tree(True)
-    records = read_records(root, Sink(), "diopigen scaffold")
-    if MARK not in names and MARK in (records.journal or ()):
-        return _Tree(True)  # a first run that was killed: this one goes on from there
-    if not (root / MANIFEST_NAME).exists() and MARK not in (records.journal or ()):
-        message = f"'{root.as_posix()}' is not empty and was not scaffolded: it has {_some(names)}"
-        raise failure("scaffold-not-empty", message, span, "choose another --out, or move what is there away")
-    if MARK not in names:
-        message = f"'{root.as_posix()}' holds another output of diopigen: it has {MANIFEST_NAME} but no {MARK}"
-        fix = f"choose another --out; if it is a vendor's tree, restore {MARK}"
-        raise failure("scaffold-foreign", message, span, fix)
-    owner, tree = _read_mark(root / MARK)
-    if owner != vendor:
-        message = f"'{root.as_posix()}' is the tree of '{owner}', not of '{vendor}'"
-        fix = f"use --vendor {owner}, or choose another --out"
-        raise failure("scaffold-other-vendor", message, Span((root / MARK).as_posix()), fix)
-    return tree
-
-
-def _read_mark(path: Path) -> tuple[str, _Tree]:
-    try:
-        document = json.loads(disk.read_bytes(path).decode("utf-8"))
-        owner = document["vendor"]
-        if not isinstance(owner, str):
-            raise ValueError("'vendor' is a text")
-        selection = selection_from_json(document["operators"])
-        return owner, _Tree(False, selection, document.get("shims") is True, document.get("torch") is True)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"
-        raise failure(
-            "scaffold-mark-damaged", message, Span(path.as_posix()), "restore it from version control"
-        ) from None
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def _written(interface: Interface, where: Workspace, root: Path, vendor: str, sink: Sink) -> _Written:

@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 
 from diopigen.conformance.cases.suite import select
-from diopigen.conformance.run import processes
+from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays() -> Iterator[None]:
-    yield
-    processes.dismiss()
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.dismiss()
 
 
-def test_the_prepared_process_is_the_next_one() -> None:
+def test_the_prepared_process_is_the_next_one(processes: Processes) -> None:
     processes.prepare()
     first, _ = prepared = processes._spare[0]
     assert processes.take() == prepared
@@ -34,7 +35,7 @@ def test_the_prepared_process_is_the_next_one() -> None:
     assert errors.read() == b""
 
 
-def test_what_nobody_takes_is_ended() -> None:
+def test_what_is_not_taken_is_ended(processes: Processes) -> None:
     processes.prepare()
     process, _ = processes._spare[0]
     processes.dismiss()
@@ -43,7 +44,7 @@ def test_what_nobody_takes_is_ended() -> None:
 
 
 def test_a_launcher_starts_the_processes(
-    interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path
+    interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path, processes: Processes
 ) -> None:
     """It gets the command of the process as its last arguments; one started ahead is not taken."""
     script = tmp_path / "launch"
@@ -51,7 +52,8 @@ def test_a_launcher_starts_the_processes(
     script.chmod(0o755)
     processes.prepare()
     cases = select(interface, ops=["Add"], axes=["plain"])
-    results = run(cases, interface, tiny_library, runtime, launcher=[str(script), "fast"])
+    results = run(cases, interface, tiny_library, runtime, launcher=[str(script), "fast"], processes=processes)
+    assert len(processes._spare) == 1
     assert results.counts == run(cases, interface, tiny_library, runtime).counts
     assert (tmp_path / "started").read_text(encoding="utf-8") == "fast -m diopigen.conformance.run.worker\n"
 
@@ -64,8 +66,10 @@ def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_librar
     assert str(caught.value).startswith("the launcher 'qemu-of-nobody' cannot be started: No such file or directory")
 
 
-def test_cases_run_in_a_prepared_process(interface: Interface, tiny_library: Path, runtime: Path) -> None:
+def test_cases_run_in_a_prepared_process(
+    interface: Interface, tiny_library: Path, runtime: Path, processes: Processes
+) -> None:
     processes.prepare()
     cases = select(interface, ops=["Add"], axes=["plain"])
-    results = run(cases, interface, tiny_library, runtime)
+    results = run(cases, interface, tiny_library, runtime, processes=processes)
     assert len(results.results) == len(cases) and processes._spare == []

@@ -14,7 +14,12 @@ HERE = Path(__file__).parent
 FILES = (
     "test_elementwise_values.py",
     "test_elementwise_edges.py",
-    "test_functions.py",
+    "test_reductions.py",
+    "test_normalisation.py",
+    "test_products_and_windows.py",
+    "test_shapes_and_positions.py",
+    "test_random_numbers.py",
+    "test_losses_and_attention.py",
     "test_products.py",
     "test_threads.py",
     "test_whole_suite.py",

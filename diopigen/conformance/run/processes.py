@@ -15,32 +15,37 @@ from diopigen.diagnostics import failure
 Started = tuple["subprocess.Popen[bytes]", Any]
 """A process, and the file that it prints to."""
 
-_spare: list[Started] = []
 
+class Processes:
+    """Where a session has its worker processes from. What was started ahead and not taken ends by `dismiss`, or with
+    this process."""
 
-def prepare() -> None:
-    """Starts a process that the next `take` gives. One that is not taken ends with this process, or by `dismiss`."""
-    _spare.append(_start({}, ()))
+    def __init__(self) -> None:
+        self._spare: list[Started] = []
 
+    def prepare(self) -> None:
+        """Starts a process that the next `take` returns."""
+        self._spare.append(_start({}, ()))
 
-def take(environment: Mapping[str, str] | None = None, launcher: Sequence[str] = ()) -> Started:
-    """A process that waits for its setup, with variables of its own, run by `launcher`: a command such as that of an
-    emulator, which the command of the process is appended to. With either it is none of those started ahead.
+    def take(self, environment: Mapping[str, str] | None = None, launcher: Sequence[str] = ()) -> Started:
+        """A process that waits for its setup, with variables of its own, run by `launcher`: a command such as that of
+        an emulator, which the command of the process is appended to. With either it is none of those started ahead.
 
-    Raises `Failure` where the launcher cannot be started.
-    """
-    return _spare.pop() if _spare and not (environment or launcher) else _start(environment or {}, launcher)
+        Raises `Failure` where the launcher cannot be started.
+        """
+        return (
+            self._spare.pop() if self._spare and not (environment or launcher) else _start(environment or {}, launcher)
+        )
 
-
-def dismiss() -> None:
-    """Ends the processes that were not taken."""
-    while _spare:
-        process, errors = _spare.pop()
-        process.kill()
-        process.wait()
-        assert process.stdin is not None and process.stdout is not None
-        for pipe in (process.stdin, process.stdout, errors):
-            pipe.close()
+    def dismiss(self) -> None:
+        """Ends the processes that were not taken."""
+        while self._spare:
+            process, errors = self._spare.pop()
+            process.kill()
+            process.wait()
+            assert process.stdin is not None and process.stdout is not None
+            for pipe in (process.stdin, process.stdout, errors):
+                pipe.close()
 
 
 def _start(variables: Mapping[str, str], launcher: Sequence[str]) -> Started:

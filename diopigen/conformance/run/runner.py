@@ -10,6 +10,7 @@ from pathlib import Path
 
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results
+from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.session import Progress, Session
 from diopigen.conformance.run.worker import Setup
 from diopigen.ir.model import Function, Header, Interface
@@ -31,10 +32,11 @@ def run(
     environment: Mapping[str, str] | None = None,
     device: str = "",
     launcher: Sequence[str] = (),
+    processes: Processes | None = None,
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
-    `device` is as for `Setup`, `launcher` as for `processes.take`.
+    `device` is as for `Setup`, `launcher` as for `Processes.take`; `processes` may have some that were started ahead.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
     Raises `Failure` where the library, the runtime or the launcher does not load.
@@ -42,7 +44,7 @@ def run(
     started = time.monotonic()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {}, device=device)
-    session = Session(setup, time_limit, progress, launcher)
+    session = Session(setup, time_limit, progress, launcher, processes)
     found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _SHARE))))
     finished = iter(found)
     every = [CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(finished) for case in cases]

@@ -17,7 +17,7 @@ from typing import IO, Any
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Ending, Fault
-from diopigen.conformance.run.processes import take
+from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.worker import Setup, send
 from diopigen.diagnostics import failure
 
@@ -64,13 +64,20 @@ class Session:
     """Processes that run cases. What a library does to a process costs the case that was running there."""
 
     def __init__(
-        self, setup: Setup, time_limit: float, progress: Progress | None = None, launcher: Sequence[str] = ()
+        self,
+        setup: Setup,
+        time_limit: float,
+        progress: Progress | None = None,
+        launcher: Sequence[str] = (),
+        processes: Processes | None = None,
     ) -> None:
-        """`time_limit` is seconds for a case, and for leaving the library; `launcher` is as for `processes.take`."""
+        """`time_limit` is seconds for a case, and for leaving the library; `launcher` is as for `Processes.take`, and
+        `processes` where they are from."""
         self.setup = setup
         self.time_limit = time_limit
         self.progress = progress
         self.launcher = launcher
+        self.processes = processes or Processes()
         self.cases: Sequence[Case] = ()
         self.results: list[CaseResult | None] = []
         self.queue: deque[tuple[int, Case]] = deque()
@@ -150,7 +157,7 @@ class Session:
     # ---- workers ----------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        process, errors = take(self.setup.environment, self.launcher)
+        process, errors = self.processes.take(self.setup.environment, self.launcher)
         worker = _Worker(process, errors, since=time.monotonic())
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
