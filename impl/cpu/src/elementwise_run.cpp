@@ -1,14 +1,14 @@
 // The walk of an elementwise call over its operands, block by block.
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <new>
+#include <array>
+#include <string>
 #include <vector>
 
 #include "diopi_core/elementwise.h"
 #include "diopi_core/strided.h"
 #include "diopi_core/threads.h"
 #include "diopi_cpu/stream.h"
+#include "elementwise_operand.h"
 
 namespace diopi::core {
 
@@ -18,146 +18,181 @@ namespace {
 
 constexpr int kMaxOperands = kMaxInputs + kMaxOutputs;
 constexpr int64_t kGrain = 16 * kBlock;
-constexpr int64_t kLongBlock = 16 * kBlock;    // where every operand is used in place
-constexpr int64_t kBufferBytes = kBlock * 16;  // a block of the largest dtype
-
-// Memory of one thread for the buffers of a call, kept from call to call. Each operand has two blocks.
-class Buffers {
-  public:
-    explicit Buffers(int operands) {
-        thread_local Memory memory;
-        const size_t bytes = static_cast<size_t>(operands) * 2 * kBufferBytes;
-        if (memory.bytes < bytes) {
-            memory.data.reset(static_cast<char*>(::operator new(bytes, std::align_val_t{64})));
-            memory.bytes = bytes;
-        }
-        data_ = memory.data.get();
-    }
-    // The block of an operand in the type that the loop computes in, and the one in the type that is stored.
-    char* computed(int k) const { return data_ + 2 * k * kBufferBytes; }
-    char* stored(int k) const { return data_ + (2 * k + 1) * kBufferBytes; }
-
-  private:
-    struct Free {
-        void operator()(char* data) const { ::operator delete(data, std::align_val_t{64}); }
-    };
-    struct Memory {
-        std::unique_ptr<char, Free> data;
-        size_t bytes = 0;
-    };
-    char* data_ = nullptr;
-};
-
-// How the elements of an operand reach the loop, or leave it.
-enum class Way : uint8_t {
-    kDropped,   // an output that nobody asked for
-    kUniform,   // one value for all elements: a block of it is made once
-    kInPlace,   // the loop works on the tensor itself
-    kBuffered,  // through a buffer, but for blocks that turn out to be in place
-    kStreamed,  // an output through a buffer, past the caches
-};
-
-struct Operand {
-    char* data;
-    const Strided* strided;  // null where element i is at data + i * element
-    int64_t element;
-    Dtype stored;
-    Dtype computed;
-    Dtype half;  // what values are rounded to on the way, though they are computed in float
-    Way way;
-
-    bool is_same_type() const { return stored == computed && half == Dtype::kUnsupported; }
-    bool is_aligned(const char* address) const { return reinterpret_cast<uintptr_t>(address) % alignment() == 0; }
-    // The address of `count` elements from `start` where they are contiguous, else null.
-    char* contiguous(int64_t start, int64_t count) const {
-        return strided == nullptr ? data + start * element : strided->contiguous(start, count);
-    }
-
-  private:
-    uintptr_t alignment() const { return static_cast<uintptr_t>(element); }
-};
-
-// Rounds floats to a half.
-void round_to(Dtype half, void* values, int64_t count) {
-    Half buffer[kBlock];
-    convert(Dtype::kFloat32, values, half, buffer, count);
-    convert(half, buffer, Dtype::kFloat32, values, count);
-}
-
-void load(const Operand& operand, int64_t start, int64_t count, char* stored, char* computed) {
-    const char* from = operand.contiguous(start, count);
-    if (from == nullptr) {
-        from = operand.stored == operand.computed ? computed : stored;
-        operand.strided->gather(start, count, const_cast<char*>(from));
-    }
-    if (from != computed) {
-        convert(operand.stored, from, operand.computed, computed, count);
-    }
-    if (operand.half != Dtype::kUnsupported) {
-        round_to(operand.half, computed, count);
-    }
-}
-
-void store(const Operand& operand, int64_t start, int64_t count, char* stored, char* computed) {
-    if (operand.half != Dtype::kUnsupported) {
-        round_to(operand.half, computed, count);
-    }
-    char* target = operand.contiguous(start, count);
-    const bool is_streamed = operand.way == Way::kStreamed;
-    char* result = computed;
-    if (!(operand.stored == operand.computed && (is_streamed || target == nullptr))) {
-        result = target == nullptr || is_streamed ? stored : target;
-        convert(operand.computed, computed, operand.stored, result, count);
-    }
-    if (is_streamed) {
-        stream_copy(target, result, count * operand.element);
-    } else if (target == nullptr) {
-        operand.strided->scatter(start, count, result);
-    }
-}
-
-// Makes `count` elements of the first one.
-void repeat(char* data, int64_t element, int64_t count) {
-    for (int64_t done = 1; done < count; done *= 2) {
-        std::memcpy(data + done * element, data, static_cast<size_t>(std::min(done, count - done) * element));
-    }
-}
-
-void load_one(const Number& number, Dtype dtype, void* target) {
-    dispatch<kAny>(dtype, [&](auto sample) {
-        using T = decltype(sample);
-        *static_cast<T*>(target) = number.as<T>();
-    });
-}
+constexpr int64_t kLongBlock = 16 * kBlock;  // where every operand is used in place
 
 bool is_linear(const Tensor& tensor, const Tensor& result) {
     return result.numel == 1 || (is_same_shape(tensor, result) && is_contiguous(tensor));
 }
 
-// One call with its operands prepared. Threads walk parts of it.
+// One call: how its operands reach the loop. Threads walk chunks of it.
 class Walk {
   public:
     Walk(const Tensor& result, Loop loop, const Number* constants, bool is_indexed)
         : result_(result), loop_(loop), constants_(constants), is_indexed_(is_indexed) {}
 
-    void part(int64_t begin, int64_t end) const;
-
-    std::array<Operand, kMaxOperands> operands;  // inputs, then outputs
-    std::array<const Number*, kMaxInputs> numbers;
-    int inputs = 0;
-    int outputs = 0;
-    bool is_buffered = false;  // whether any operand needs a buffer
+    // `promoted` is the dtype of the operands together.
+    void add_number(const Number& number, Dtype computed);
+    void add_input(const Tensor& tensor, Dtype computed, Dtype promoted);
+    void add_output(const Tensor& tensor, Dtype computed, Dtype promoted);
+    // After all operands are added, and before the first chunk.
+    void prepare();
+    void chunk(int64_t begin, int64_t end) const;
 
   private:
+    Operand& add(const Tensor* tensor, Dtype computed);
+    void place(Operand& operand, const Tensor& tensor, bool is_rounded, Dtype promoted);
+    Order order() const;
+    void lay_out();
+    void stream_fresh_outputs();
+    bool is_in_memory(int k) const;
+
+    void fill_uniform(const Buffers& buffers, Block& block, int64_t count) const;
     void enter_row(int64_t start, Block& block, int64_t* coordinates) const;
+    void read_inputs(const Buffers& buffers, Block& block) const;
+    void choose_targets(const Buffers& buffers, Block& block) const;
+    bool write_outputs(const Buffers& buffers, const Block& block) const;
 
     const Tensor& result_;
     Loop loop_;
     const Number* constants_;
     bool is_indexed_;
+    std::array<Operand, kMaxOperands> operands_;  // inputs, then outputs
+    std::array<const Tensor*, kMaxOperands> tensors_;
+    std::array<const Number*, kMaxInputs> numbers_;
+    std::vector<Strided> layouts_;
+    int inputs_ = 0;
+    int count_ = 0;
+    bool all_linear_ = true;
+    bool is_buffered_ = false;  // whether any operand needs a buffer
 };
 
-// Cuts the block so that it ends with its row, and gives the coordinates of its first element: all but the innermost
+Operand& Walk::add(const Tensor* tensor, Dtype computed) {
+    tensors_[count_] = tensor;
+    Operand& operand = operands_[count_++];
+    operand.computed = computed;
+    return operand;
+}
+
+// A tensor is used where it is, unless its elements have another type or are not aligned.
+void Walk::place(Operand& operand, const Tensor& tensor, bool is_rounded, Dtype promoted) {
+    operand.data = static_cast<char*>(tensor.data);
+    operand.strided = nullptr;
+    operand.element = size_of(tensor.dtype);
+    operand.stored = tensor.dtype;
+    // With a float16 or bfloat16 result, what is stored in another type becomes a half all the same.
+    const bool has_half = is_half(promoted) && operand.computed == Dtype::kFloat32 && is_rounded;
+    operand.half = has_half ? promoted : Dtype::kUnsupported;
+    operand.way = operand.is_same_type() && operand.is_aligned(operand.data) ? Way::kInPlace : Way::kBuffered;
+}
+
+void Walk::add_number(const Number& number, Dtype computed) {
+    numbers_[count_] = &number;
+    add(nullptr, computed).way = Way::kUniform;
+    is_buffered_ = true;
+    ++inputs_;
+}
+
+void Walk::add_input(const Tensor& tensor, Dtype computed, Dtype promoted) {
+    numbers_[count_] = nullptr;
+    Operand& operand = add(&tensor, computed);
+    place(operand, tensor, is_integral(tensor.dtype), promoted);
+    if (tensor.numel == 1 && result_.numel != 1) {
+        operand.way = Way::kUniform;
+    } else {
+        all_linear_ = all_linear_ && is_linear(tensor, result_);
+    }
+    is_buffered_ = is_buffered_ || operand.way != Way::kInPlace;
+    ++inputs_;
+}
+
+void Walk::add_output(const Tensor& tensor, Dtype computed, Dtype promoted) {
+    Operand& operand = add(&tensor, computed);
+    if (tensor.is_null()) {
+        operand.way = Way::kDropped;
+    } else {
+        place(operand, tensor, tensor.dtype != promoted, promoted);
+        all_linear_ = all_linear_ && is_linear(tensor, result_);
+    }
+    is_buffered_ = is_buffered_ || operand.way != Way::kInPlace;
+}
+
+void Walk::prepare() {
+    if (!all_linear_) {
+        lay_out();
+    }
+    stream_fresh_outputs();
+}
+
+bool Walk::is_in_memory(int k) const { return operands_[k].way == Way::kInPlace || operands_[k].way == Way::kBuffered; }
+
+// The order in which elements are visited: that of the memory of the result, in tiles where an input is transposed.
+Order Walk::order() const {
+    if (is_indexed_) {
+        return logical_order(result_.shape, result_.rank);
+    }
+    Order order = memory_order(result_.shape, result_.strides, result_.rank);
+    const int plain_rank = order.rank;
+    for (int k = 0; k < inputs_ && order.rank == plain_rank; ++k) {
+        if (tensors_[k] != nullptr) {
+            order = tiled(order, *tensors_[k], result_.rank);
+        }
+    }
+    return order;
+}
+
+void Walk::lay_out() {
+    const Order order = this->order();
+    layouts_.reserve(static_cast<size_t>(count_));
+    for (int k = 0; k < count_; ++k) {
+        if (!is_in_memory(k)) {
+            continue;
+        }
+        Operand& operand = operands_[k];
+        layouts_.push_back(strided(*tensors_[k], order, result_.rank));
+        const Strided& layout = layouts_.back();
+        if (layout.is_uniform() && k < inputs_) {
+            operand.way = Way::kUniform;
+        } else if (!layout.is_dense()) {
+            operand.strided = &layout;
+            operand.way = Way::kBuffered;
+        }
+        is_buffered_ = is_buffered_ || operand.way != Way::kInPlace;
+    }
+}
+
+// Large outputs that are no input bypass the caches.
+void Walk::stream_fresh_outputs() {
+    for (int k = inputs_; k < count_; ++k) {
+        Operand& output = operands_[k];
+        bool is_fresh = output.way != Way::kDropped && output.strided == nullptr;
+        is_fresh = is_fresh && is_worth_streaming(result_.numel * output.element);
+        for (int i = 0; i < inputs_; ++i) {
+            // What was just read is in the cache already.
+            is_fresh = is_fresh && (numbers_[i] != nullptr || operands_[i].data != output.data);
+        }
+        if (is_fresh) {
+            output.way = Way::kStreamed;
+            is_buffered_ = true;
+        }
+    }
+}
+
+void Walk::fill_uniform(const Buffers& buffers, Block& block, int64_t count) const {
+    for (int k = 0; k < inputs_; ++k) {
+        if (operands_[k].way == Way::kUniform) {
+            char* one = buffers.computed(k);
+            if (numbers_[k] != nullptr) {
+                load_one(*numbers_[k], operands_[k].computed, one);
+            } else {
+                load(operands_[k], 0, 1, buffers.stored(k), one);
+            }
+            repeat(one, size_of(operands_[k].computed), count);
+            block.inputs[k] = one;
+        }
+    }
+}
+
+// Cuts the block so that it ends with its row, and sets the coordinates of its first element: all but the innermost
 // are those of every element.
 void Walk::enter_row(int64_t start, Block& block, int64_t* coordinates) const {
     const int64_t row = result_.rank == 0 ? 1 : result_.shape[result_.rank - 1];
@@ -169,66 +204,70 @@ void Walk::enter_row(int64_t start, Block& block, int64_t* coordinates) const {
     }
 }
 
-void Walk::part(int64_t begin, int64_t end) const {
-    const Buffers buffers(is_buffered ? inputs + outputs : 0);
+void Walk::read_inputs(const Buffers& buffers, Block& block) const {
+    for (int k = 0; k < inputs_; ++k) {
+        const Operand& operand = operands_[k];
+        if (operand.way == Way::kInPlace) {
+            block.inputs[k] = operand.data + block.first * operand.element;
+        } else if (operand.way == Way::kBuffered) {
+            const char* source = operand.is_same_type() ? operand.contiguous(block.first, block.count) : nullptr;
+            if (source == nullptr || !operand.is_aligned(source)) {
+                load(operand, block.first, block.count, buffers.stored(k), buffers.computed(k));
+                source = buffers.computed(k);
+            }
+            block.inputs[k] = source;
+        }
+    }
+}
+
+// Where the loop writes: to the tensor itself, or to a buffer.
+void Walk::choose_targets(const Buffers& buffers, Block& block) const {
+    for (int k = inputs_; k < count_; ++k) {
+        const Operand& operand = operands_[k];
+        char* target = nullptr;
+        if (operand.way == Way::kInPlace) {
+            target = operand.data + block.first * operand.element;
+        } else if (operand.way == Way::kBuffered && operand.is_same_type()) {
+            target = operand.contiguous(block.first, block.count);
+            target = target != nullptr && operand.is_aligned(target) ? target : nullptr;
+        }
+        block.outputs[k - inputs_] = target != nullptr ? target : buffers.computed(k);
+    }
+}
+
+// Stores what is in buffers. Whether any output was streamed.
+bool Walk::write_outputs(const Buffers& buffers, const Block& block) const {
+    bool has_streamed = false;
+    for (int k = inputs_; k < count_; ++k) {
+        const Operand& operand = operands_[k];
+        if (operand.way >= Way::kBuffered && block.outputs[k - inputs_] == buffers.computed(k)) {
+            store(operand, block.first, block.count, buffers.stored(k), buffers.computed(k));
+            has_streamed = has_streamed || operand.way == Way::kStreamed;
+        }
+    }
+    return has_streamed;
+}
+
+void Walk::chunk(int64_t begin, int64_t end) const {
+    const Buffers buffers(is_buffered_ ? count_ : 0);
     int64_t coordinates[kMaxRank];
     Block block;
     block.constants = constants_;
     block.coordinates = coordinates;
     block.rank = result_.rank;
-    const int64_t step = is_buffered || is_indexed_ ? kBlock : kLongBlock;
-    for (int k = 0; k < inputs; ++k) {
-        if (operands[k].way == Way::kUniform) {
-            char* one = buffers.computed(k);
-            if (numbers[k] != nullptr) {
-                load_one(*numbers[k], operands[k].computed, one);
-            } else {
-                load(operands[k], 0, 1, buffers.stored(k), one);
-            }
-            repeat(one, size_of(operands[k].computed), std::min(end - begin, kBlock));
-            block.inputs[k] = one;
-        }
-    }
+    const int64_t most = is_buffered_ || is_indexed_ ? kBlock : kLongBlock;
+    fill_uniform(buffers, block, std::min(end - begin, kBlock));
     bool has_streamed = false;
     for (int64_t start = begin; start < end; start += block.count) {
         block.first = start;
-        block.count = std::min(end - start, step);
+        block.count = std::min(end - start, most);
         if (is_indexed_) {
             enter_row(start, block, coordinates);
         }
-        for (int k = 0; k < inputs; ++k) {
-            const Operand& operand = operands[k];
-            if (operand.way == Way::kInPlace) {
-                block.inputs[k] = operand.data + start * operand.element;
-            } else if (operand.way == Way::kBuffered) {
-                const char* found = operand.is_same_type() ? operand.contiguous(start, block.count) : nullptr;
-                if (found == nullptr || !operand.is_aligned(found)) {
-                    load(operand, start, block.count, buffers.stored(k), buffers.computed(k));
-                    found = buffers.computed(k);
-                }
-                block.inputs[k] = found;
-            }
-        }
-        for (int k = 0; k < outputs; ++k) {
-            const Operand& operand = operands[inputs + k];
-            char* target = nullptr;
-            if (operand.way == Way::kInPlace) {
-                target = operand.data + start * operand.element;
-            } else if (operand.way == Way::kBuffered && operand.is_same_type()) {
-                target = operand.contiguous(start, block.count);
-                target = target != nullptr && operand.is_aligned(target) ? target : nullptr;
-            }
-            block.outputs[k] = target != nullptr ? target : buffers.computed(inputs + k);
-        }
+        read_inputs(buffers, block);
+        choose_targets(buffers, block);
         loop_(block);
-        for (int k = 0; k < outputs; ++k) {
-            const int at = inputs + k;
-            const Operand& operand = operands[at];
-            if (operand.way >= Way::kBuffered && block.outputs[k] == buffers.computed(at)) {
-                store(operand, start, block.count, buffers.stored(at), buffers.computed(at));
-                has_streamed = has_streamed || operand.way == Way::kStreamed;
-            }
-        }
+        has_streamed = write_outputs(buffers, block) || has_streamed;
     }
     if (has_streamed) {
         end_streaming();
@@ -249,91 +288,19 @@ void Elementwise::run(const Loops& loops) const {
         return;
     }
     Walk walk(result, loop, constants_.data(), indexed_);
-    walk.inputs = input_count_;
-    walk.outputs = output_count_;
-    const int count = input_count_ + output_count_;
-    // With a float16 or bfloat16 result, what is stored in another type becomes a half all the same.
-    const auto prepare = [&](Operand& operand, const Tensor& tensor, bool is_rounded) {
-        operand.data = static_cast<char*>(tensor.data);
-        operand.strided = nullptr;
-        operand.element = size_of(tensor.dtype);
-        operand.stored = tensor.dtype;
-        operand.half =
-            is_half(promoted_) && operand.computed == Dtype::kFloat32 && is_rounded ? promoted_ : Dtype::kUnsupported;
-        operand.way = operand.is_same_type() && operand.is_aligned(operand.data) ? Way::kInPlace : Way::kBuffered;
-    };
-    bool all_linear = true;
     for (int k = 0; k < input_count_; ++k) {
-        const Tensor* tensor = inputs_[k].tensor;
-        Operand& operand = walk.operands[k];
-        operand.computed = inputs_[k].dtype;
-        walk.numbers[k] = tensor == nullptr ? &inputs_[k].number : nullptr;
-        if (tensor == nullptr) {
-            operand.way = Way::kUniform;
+        const Input& input = inputs_[k];
+        if (input.tensor == nullptr) {
+            walk.add_number(input.number, input.dtype);
         } else {
-            prepare(operand, *tensor, is_integral(tensor->dtype));
-            if (tensor->numel == 1 && result.numel != 1) {
-                operand.way = Way::kUniform;
-            } else {
-                all_linear = all_linear && is_linear(*tensor, result);
-            }
-        }
-        walk.is_buffered = walk.is_buffered || operand.way != Way::kInPlace;
-    }
-    for (int k = 0; k < output_count_; ++k) {
-        const Tensor& tensor = *outputs_[k].tensor;
-        Operand& operand = walk.operands[input_count_ + k];
-        operand.computed = outputs_[k].dtype;
-        if (tensor.is_null()) {
-            operand.way = Way::kDropped;
-        } else {
-            prepare(operand, tensor, tensor.dtype != promoted_);
-            all_linear = all_linear && is_linear(tensor, result);
-        }
-        walk.is_buffered = walk.is_buffered || operand.way != Way::kInPlace;
-    }
-    std::vector<Strided> layouts;
-    if (!all_linear) {
-        Order order = indexed_ ? logical_order(result.shape, result.rank)
-                               : memory_order(result.shape, result.strides, result.rank);
-        const int plain_rank = order.rank;
-        for (int k = 0; k < input_count_ && !indexed_ && order.rank == plain_rank; ++k) {
-            if (inputs_[k].tensor != nullptr) {
-                order = tiled(order, *inputs_[k].tensor, result.rank);
-            }
-        }
-        layouts.reserve(static_cast<size_t>(count));
-        for (int k = 0; k < count; ++k) {
-            Operand& operand = walk.operands[k];
-            const Tensor* tensor = k < input_count_ ? inputs_[k].tensor : outputs_[k - input_count_].tensor;
-            if (operand.way != Way::kInPlace && operand.way != Way::kBuffered) {
-                continue;
-            }
-            layouts.push_back(strided(*tensor, order, result.rank));
-            const Strided& layout = layouts.back();
-            if (layout.is_uniform() && k < input_count_) {
-                operand.way = Way::kUniform;
-            } else if (!layout.is_dense()) {
-                operand.strided = &layout;
-                operand.way = Way::kBuffered;
-            }
-            walk.is_buffered = walk.is_buffered || operand.way != Way::kInPlace;
+            walk.add_input(*input.tensor, input.dtype, promoted_);
         }
     }
     for (int k = 0; k < output_count_; ++k) {
-        Operand& output = walk.operands[input_count_ + k];
-        bool is_fresh = output.way != Way::kDropped && output.strided == nullptr;
-        is_fresh = is_fresh && is_worth_streaming(result.numel * output.element);
-        for (int i = 0; i < input_count_; ++i) {
-            // What was just read is in the cache already.
-            is_fresh = is_fresh && (walk.numbers[i] != nullptr || walk.operands[i].data != output.data);
-        }
-        if (is_fresh) {
-            output.way = Way::kStreamed;
-            walk.is_buffered = true;
-        }
+        walk.add_output(*outputs_[k].tensor, outputs_[k].dtype, promoted_);
     }
-    parallel_for(result.numel, kGrain, [&](int64_t begin, int64_t end) { walk.part(begin, end); });
+    walk.prepare();
+    parallel_for(result.numel, kGrain, [&](int64_t begin, int64_t end) { walk.chunk(begin, end); });
 }
 
 }  // namespace diopi::core

@@ -3,6 +3,8 @@
 // one byte per probability of what dropout kept. Probabilities themselves are not kept.
 #include "customized_flash_attention.h"
 
+#include <string_view>
+
 #include "attention_llm_ext.h"
 
 using namespace diopi::core;
@@ -10,44 +12,64 @@ using namespace diopi::core::attention;
 
 namespace {
 
+// The dimensions of a layout such as BSND, and where the rows of a sequence are in memory.
+class Layout {
+  public:
+    Layout(std::string_view letters, const Tensor& q) : letters_(letters), rank_(q.rank), batch_(q.shape[index('B')]) {}
+
+    size_t index(char letter) const { return letters_.find(letter); }
+    bool has_head_dimension() const { return rank_ == 4; }
+    int64_t batch() const { return batch_; }
+    // Of `heads` heads with `size` elements each, in sequences of `tokens` tokens.
+    RowStrides rows(int64_t tokens, int64_t heads, int64_t size) const {
+        if (has_head_dimension() && index('N') == 1) {
+            return {size, tokens * size};
+        }
+        return {(is_token_first() ? batch_ : 1) * heads * size, size};
+    }
+    // The first element of a sequence.
+    int64_t start(int64_t sequence, int64_t tokens, int64_t heads, int64_t size) const {
+        return sequence * (is_token_first() ? 1 : tokens) * heads * size;
+    }
+
+  private:
+    bool is_token_first() const { return index('S') == 0; }
+
+    std::string_view letters_;
+    int64_t rank_;
+    int64_t batch_;
+};
+
+// Key heads, and the size of a head.
+template <typename Args>
+void set_heads(Problem& problem, const Args& args, const Layout& layout) {
+    problem.heads = args.head_num;
+    if (layout.has_head_dimension()) {
+        problem.kv_heads = args.k.shape[layout.index('N')];
+        problem.size = args.q.shape[3];
+        return;
+    }
+    problem.size = args.q.shape[2] / problem.heads;
+    require(problem.size > 0 || args.k.shape[2] == 0, "C3: the number of key heads divides head_num");
+    problem.kv_heads = problem.size == 0 ? problem.heads : args.k.shape[2] / problem.size;
+}
+
 // The batch that arrays of a layout hold.
 template <typename Args>
 Problem problem_of_layout(const Args& args) {
-    const auto place = [&](char letter) { return args.input_layout.find(letter); };
-    const int64_t rank = args.q.rank;
-    const int64_t* q_shape = args.q.shape;
-    const int64_t* k_shape = args.k.shape;
-    for (int64_t i = 0; i < rank; ++i) {
-        require_countable({q_shape[i], k_shape[i]});
+    for (int64_t i = 0; i < args.q.rank; ++i) {
+        require_countable({args.q.shape[i], args.k.shape[i]});
     }
-    const int64_t heads = args.head_num;
-    const int64_t batch = q_shape[place('B')];
-    const int64_t queries = q_shape[place('S')];
-    const int64_t keys = k_shape[place('S')];
+    const Layout layout(args.input_layout, args.q);
+    const int64_t queries = args.q.shape[layout.index('S')];
+    const int64_t keys = args.k.shape[layout.index('S')];
     Problem problem;
-    problem.heads = heads;
-    if (rank == 4) {
-        problem.kv_heads = k_shape[place('N')];
-        problem.size = q_shape[3];
-    } else {
-        problem.size = q_shape[2] / heads;
-        require(problem.size > 0 || k_shape[2] == 0, "C3: the number of key heads divides head_num");
-        problem.kv_heads = problem.size == 0 ? heads : k_shape[2] / problem.size;
-    }
-    // Where the rows of a sequence of `tokens` tokens are among `count` heads, and where each sequence starts.
-    const auto rows = [&](int64_t tokens, int64_t count) -> RowStrides {
-        if (place('N') == 1 && rank == 4) {
-            return {problem.size, tokens * problem.size};
-        }
-        return {(place('S') == 0 ? batch : 1) * count * problem.size, problem.size};
-    };
-    const auto start = [&](int64_t b, int64_t tokens, int64_t count) {
-        return b * (place('S') == 0 ? 1 : tokens) * count * problem.size;
-    };
-    problem.query_rows = rows(queries, heads);
-    problem.key_rows = rows(keys, problem.kv_heads);
-    for (int64_t b = 0; b < batch; ++b) {
-        problem.sequences.push_back({queries, keys, start(b, queries, heads), start(b, keys, problem.kv_heads)});
+    set_heads(problem, args, layout);
+    problem.query_rows = layout.rows(queries, problem.heads, problem.size);
+    problem.key_rows = layout.rows(keys, problem.kv_heads, problem.size);
+    for (int64_t b = 0; b < layout.batch(); ++b) {
+        problem.sequences.push_back({queries, keys, layout.start(b, queries, problem.heads, problem.size),
+                                     layout.start(b, keys, problem.kv_heads, problem.size)});
     }
     number_rows(problem);
     return problem;
