@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo demo-torch build unit test nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
 
