@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from diopigen.check.rule import check_interface
 from diopigen.collection import no_collection
@@ -76,15 +77,18 @@ def check_models(interface: Interface, found: Iterable[Model], sink: Sink) -> No
 def targets() -> Mapping[str, Emitter]:
     """The emitters by target: every module of the packages of `diopigen.emit` that has `TARGET` and `emit`. One that
     can do with functions whose directions, dtypes and shapes are open has `DRAFTS`; the others get no drafts."""
+    return {
+        module.TARGET: module.emit if getattr(module, "DRAFTS", False) else _without_drafts(module.emit)
+        for module in _emitting_modules()
+        if hasattr(module, "TARGET")
+    }
+
+
+def _emitting_modules() -> Iterator[ModuleType]:
     import diopigen.emit
 
-    found: dict[str, Emitter] = {}
     for info in sorted(pkgutil.walk_packages(diopigen.emit.__path__, "diopigen.emit."), key=lambda info: info.name):
-        module = importlib.import_module(info.name)
-        target = getattr(module, "TARGET", None)
-        if target is not None:
-            found[target] = module.emit if getattr(module, "DRAFTS", False) else _without_drafts(module.emit)
-    return found
+        yield importlib.import_module(info.name)
 
 
 def _without_drafts(emit: Emitter) -> Emitter:
@@ -92,9 +96,23 @@ def _without_drafts(emit: Emitter) -> Emitter:
     return lambda interface, templates: emit(interface.settled(), templates)
 
 
+def _check_reserved(interface: Interface, sink: Sink) -> None:
+    users: dict[str, str] = {}
+    for module in _emitting_modules():
+        for name in getattr(module, "RESERVED", ()):
+            users.setdefault(name, module.__name__.split(".")[2])
+    for function in interface.functions:
+        for param in function.params:
+            if param.name in users:
+                message = f"{function.name}: '{param.name}' is a variable of generated code ({users[param.name]})"
+                sink.error("reserved-word", message, param.span, fix="choose another name")
+
+
 def check_targets(interface: Interface, where: Workspace, sink: Sink) -> None:
     """Reports what keeps a target from being generated: an expression that has no C++, glue for an operator that is
-    gone. Each emitter knows its own rules, so that all of them are run; of the files nothing is kept."""
+    gone, a parameter called like a variable of generated code (`RESERVED` of a module). Each emitter knows its own
+    rules, so that all of them are run; of the files nothing is kept."""
+    _check_reserved(interface, sink)
     plans = []
     for emit in targets().values():
         try:

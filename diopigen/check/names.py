@@ -12,7 +12,7 @@ RULES = {
     "duplicate-parameter": "A parameter's name is in a function once.",
     "duplicate-type": "An enum, struct, handle, dtype or dtype set has a name of its own.",
     "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum.",
-    "reserved-word": "No parameter is called like a keyword of C or C++.",
+    "reserved-word": "No parameter is called like a keyword of C or C++, or like a variable of generated code.",
 }
 
 _KEYWORDS = frozenset(

@@ -14,7 +14,7 @@ from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.diagnostics import did_you_mean
 from diopigen.ir.model import Function, Parameter, ShapeList
 from diopigen.ir.types import NUMBERS, TENSORS
-from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length, walk
+from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
@@ -254,9 +254,3 @@ def _words(kind: str) -> str:
 def _count(count: int, variadic: bool) -> str:
     words = f"{count} argument" if count == 1 else f"{count} arguments"
     return f"at least {words}" if variadic else words
-
-
-def names_of(predicate: Expression, function: Function) -> tuple[str, ...]:
-    """The parameters that a predicate reads, in the order of the text."""
-    found = [part.name for part in walk(predicate) if isinstance(part, Name)]
-    return tuple(dict.fromkeys(name for name in found if function.param(name) is not None))

@@ -65,3 +65,14 @@ def test_a_composite_that_loses_its_kernel_is_known(interface: Interface, worksp
 
 def test_the_spec_as_it_is_has_neither(interface: Interface, workspace: api.Workspace) -> None:
     assert refusals(interface, workspace) == [] == checked(interface, workspace)
+
+
+@pytest.mark.parametrize(("name", "target"), [("status", "dispatch"), ("kernels", "entry"), ("allFit", "adaptor")])
+def test_no_parameter_is_called_like_a_variable_of_generated_code(
+    name: str, target: str, interface: Interface, workspace: api.Workspace
+) -> None:
+    function = interface.function("diopiRelu")
+    assert function is not None
+    params = [replace(param, name=name) if param.name == "input" else param for param in function.params]
+    broken = with_functions(interface, {"diopiRelu": replace(function, params=tuple(params), kernel=None)})
+    assert f"diopiRelu: '{name}' is a variable of generated code ({target})" in checked(broken, workspace)

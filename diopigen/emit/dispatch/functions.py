@@ -13,7 +13,7 @@ from diopigen.ir.model import Function, Interface
 
 TARGET = "dispatch"
 
-RESERVED = frozenset({"call", "dispatch", "entry", "status", "is_declined", "operands"})
+RESERVED = frozenset({"call", "contract", "dispatch", "entry", "is_declined", "operands", "status"})
 """Names that the functions use; no parameter of the interface may have them."""
 
 _INDENT = "    "

@@ -19,6 +19,8 @@ from diopigen.header.signature import c_type
 from diopigen.ir.model import Function, Interface, Parameter
 
 TARGET = "entry"
+RESERVED = frozenset({"Call", "OperandList", "call", "contract", "guarded", "kernels", "operands", "require_covered"})
+"""Names that the functions use; no parameter of the interface may have them."""
 
 _INDENT = " " * 4
 _MOST_IN_BRACES = 12

@@ -47,11 +47,6 @@ _BODIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def has_starting_body(function: DeviceFunction) -> bool:
-    """Whether there is a working start for a device function, and not only a failure that says what is to be done."""
-    return function.name in _BODIES
-
-
 def device_function(function: DeviceFunction) -> dict[str, Any]:
     """What the template of device.cpp needs of a function: `doc`, `head`, `body`, `register` and `name`."""
     params = [declarator(param.c_type, param.name) for param in function.params]
