@@ -18,12 +18,20 @@ LEFT_OUT = ("tests/data/", "generated/", "templates/")
 """Sources that are inputs of tests, or written by the generator."""
 
 
+SHARED_NAMES = {"conftest.py", "write_sources.py"}
+"""Files that several folders of tests have. All others have names of their own: pytest imports them by these."""
+
+
 def main() -> int:
-    status = check([], "the package", "tools")
-    own = [path for path in listed("tools/*.py") if path.parent.name == "tools"]
-    status |= check(own, "tools", "tools")
-    for number, group in enumerate(groups([*listed("tests/*.py"), *listed("tools/portability/*.py")])):
-        status |= check(group, "tests" if number == 0 else f"files named {group[0].name} or the like", "tests")
+    status = check([])
+    status |= check([path for path in listed("tools/*.py") if path.parent.name == "tools"])
+    tests = listed("tests/*.py")
+    names = collections.Counter(path.name for path in tests if path.name not in SHARED_NAMES)
+    for name in (name for name, count in names.items() if count > 1):
+        print(f"{', '.join(str(path) for path in tests if path.name == name)}: one name, which pytest imports once")
+        status = 1
+    for group in groups([*tests, *listed("tools/portability/*.py")]):
+        status |= check(group)
     return status
 
 
@@ -43,7 +51,7 @@ def groups(files: Sequence[Path]) -> list[list[Path]]:
     return [[paths[number] for paths in by_name.values() if number < len(paths)] for number in range(most)]
 
 
-def check(files: Sequence[Path], what: str, name: str) -> int:
+def check(files: Sequence[Path]) -> int:
     """Runs mypy over some files, or what pyproject.toml names; returns its exit status."""
     folders = sorted({str(path.parent) for path in (*listed("tests/*.py"), *listed("tools/*.py"))}) if files else []
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(folders)}

@@ -18,7 +18,7 @@ FILES = (
     "test_normalisation.py",
     "test_products_and_windows.py",
     "test_shapes_and_positions.py",
-    "test_random_numbers.py",
+    "test_random_values.py",
     "test_losses_and_attention.py",
     "test_products.py",
     "test_threads.py",
