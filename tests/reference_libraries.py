@@ -9,6 +9,6 @@ from diopigen.ir.model import Interface
 EXTENSIONS = frozenset({"functions_mmcv.h", "functions_lmdeploy.h"})
 
 
-def declined(interface: Interface) -> frozenset[str]:
+def without_kernel(interface: Interface) -> frozenset[str]:
     """The functions that need no kernel: those of extensions whose values no oracle knows."""
     return frozenset(f.name for f in interface.functions if f.header in EXTENSIONS and oracle_of(f) is None)

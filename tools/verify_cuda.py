@@ -175,7 +175,7 @@ def page(results: Sequence[Done], device: str, date: str) -> str:
 
 
 def shown(word: str | Path) -> str:
-    """A word of a command as somebody in a checkout would type it."""
+    """A word of a command as one would type it in a checkout."""
     text = str(word)
     return "python" if text == sys.executable else text.replace(f"{ROOT}/", "")
 

@@ -2,7 +2,7 @@
 
 A table by operator and size: microseconds of both sides, the ratio (PyTorch's time over ours, above 1 we are faster),
 and the share of the measured copy bandwidth. Exit code 1 where a promise is not kept. `--sample` with `--seconds`, as
-`make bench` asks for, leaves cases out, and says which: the whole table takes longer than somebody waits for.
+`make bench` asks for, leaves cases out, and says which: the whole table takes hours.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def coverage(
     output_format: str,
     strict: bool,
 ) -> None:
-    """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, composites, the fallback, nobody.
+    """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, composites, the fallback, or none.
 
     Which models run with that, what is in the way of the others, and which operators are worth writing next.
     """

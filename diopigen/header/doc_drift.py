@@ -156,7 +156,7 @@ class _Drift:
             f"{', '.join(less)} only in the spec"
         ] * bool(less)
         message = f"'{function.name}': dtypes of parameter '{entry.name}' differ: {'; '.join(parts)}"
-        # A list that is too short keeps nobody from a call that works.
+        # A list that is too short rejects no call that works.
         severity = None if more else NOTE
         fix = "correct the list in the comment, or the dtypes in the spec"
         self._report("doc-dtypes", message, entry.span, fix=fix, severity=severity)

@@ -4,7 +4,7 @@ An entry is found by a digest over every byte that it follows from, so that noth
 written to a temporary name and renamed, so that concurrent runs see whole entries; a digest over its content is in
 front, and an entry that does not have it counts as absent. Trouble with the folder is no fault: the work is done again.
 
-Entries are pickles. They are read from a folder that belongs to the user and that nobody else may write to.
+Entries are pickles. They are read from a folder that belongs to the user and that no other user may write to.
 `DIOPIGEN_CACHE` names another folder, or is `off`.
 """
 

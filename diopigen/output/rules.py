@@ -9,7 +9,7 @@ OUTPUT_RULES = PLAN_RULES | {
     "generated-file-missing": "every generated file is there",
     "generated-file-orphan": "a file that is no longer generated is removed",
     "generated-file-edited": "a generated file is not edited by hand",
-    "orphan-edited": "a file that is no longer generated is kept where somebody has edited it",
+    "orphan-edited": "a file that is no longer generated is kept where it was edited",
     "file-not-generated": "a file that diopigen did not write is not overwritten",
     "manifest-damaged": "MANIFEST.json and the journal of the output root can be read",
     "manifest-foreign": "MANIFEST.json in the output root belongs to diopigen",

@@ -1,4 +1,4 @@
-"""What is below a folder that somebody names: links followed, every folder entered once, regular files told apart.
+"""What is below a folder that the user names: links followed, every folder entered once, regular files told apart.
 
 A pipe would wait for a writer, and a link that leads back to its own parent would never end.
 """

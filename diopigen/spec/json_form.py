@@ -1,4 +1,4 @@
-"""A JSON file that somebody names, read value by value: each of the kind that is expected there, or named in a message.
+"""A JSON file that the user names, read value by value: each of the kind that is expected there, or named in a message.
 
 `Form` carries the way to its value (`headers[0].functions[3].name`), so that a damaged file is described in the terms
 of the file and not of the program that reads it.

@@ -55,7 +55,7 @@ _YAML_1_1 = re.compile(
 
 
 # Nodes are made by the ten thousand at every start of the program, so they are plain slotted classes and their spans
-# are made when somebody asks: frozen dataclasses with ready spans took twice as long. Nobody changes a node once it
+# are made on demand: frozen dataclasses with ready spans took twice as long. A node does not change once it
 # stands.
 
 

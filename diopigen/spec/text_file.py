@@ -1,4 +1,4 @@
-"""The text of a file that somebody names: bounded in size, and refused with a word where it is no text."""
+"""The text of a file that the user names: bounded in size, and rejected with a reason where it is no text."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ STATES: Mapping[str, str] = {
     "shim": "a kernel of the vendor, behind conversions of dtype or layout",
     "composite": "made of other operators",
     "fallback": "the reference library, through host memory",
-    "missing": "nobody: calls return diopiNoImplement",
+    "missing": "none: calls return diopiNoImplement",
 }
 """Who serves an operator, the best first."""
 
@@ -37,7 +37,7 @@ class FunctionCoverage:
 
 @dataclass(frozen=True, slots=True)
 class ModelCoverage:
-    """One model: calls by state, the functions that nobody serves, and ATen calls that no function is for."""
+    """One model: calls by state, the functions without a kernel, and ATen calls that no function is for."""
 
     name: str
     doc: str

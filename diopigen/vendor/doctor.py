@@ -22,7 +22,9 @@ RULES: Rules = {
     "doctor-no-library": Rule(WARNING, "a vendor's tree has been built"),
     "doctor-not-exported": Rule(ERROR, "an operator with a definition is exported by the library"),
     "doctor-nothing-exported": Rule(ERROR, "a library exports operators"),
-    "doctor-null-call": Rule(ERROR, "a library calls no operator that nobody has: a weak one is a jump to address 0"),
+    "doctor-null-call": Rule(
+        ERROR, "a library calls no operator that is not defined: a weak one is a jump to address 0"
+    ),
     "doctor-no-init": Rule(ERROR, "a library exports initLibrary, in which it meets its host"),
     "doctor-device-function": Rule(ERROR, "a library offers every device function, by registration or by name"),
     "doctor-always-called": Rule(ERROR, "a library exports the texts that hosts ask for without a null test"),

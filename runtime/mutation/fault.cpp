@@ -55,7 +55,7 @@ const Registered* chosen() {
 }
 
 // Two numbers for each function, acts and acts that may be without consequence, in a file that outlives a crash; null
-// where nobody asks.
+// unless asked for.
 uint64_t* acts() {
     static uint64_t* const shared = []() -> uint64_t* {
         const int file = open(setting("DIOPI_MUTANT_ACTS"), O_RDWR);

@@ -31,7 +31,7 @@ class Storage {
     int64_t bytes() const { return bytes_; }
     diopiDevice_t device() const { return device_; }
 
-    /// Throws what freeing the memory would need and nobody has registered.
+    /// Throws where a function that freeing the memory needs is not registered.
     void requireFreeFunction() const;
 
     /// Waits until no work on the context's stream can use the memory any more; throws, with nothing done, when a

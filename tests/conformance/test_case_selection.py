@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopigen.conformance.cases.choices import lead_dtypes
+from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.suite import AXES, cases_of, find, select
 from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.cases.values import Unfit, draw, seed_of, specials
@@ -56,9 +56,9 @@ def test_elementwise_functions_reach_every_dtype_with_a_result(interface: Interf
         if case.expect == SUCCESS:
             reached.setdefault(case.function, set()).add(case.dtype)
     holes = {
-        f.name: set(lead_dtypes(f)) - reached.get(f.name, set())
+        f.name: set(primary_dtypes(f)) - reached.get(f.name, set())
         for f in functions_of(interface)
-        if f.kernel is not None and set(lead_dtypes(f)) - reached.get(f.name, set())
+        if f.kernel is not None and set(primary_dtypes(f)) - reached.get(f.name, set())
     }
     # A quotient of bools is floating, or refused with rounding: nothing can be divided into a bool in place.
     assert holes == {"diopiDivInp": {"bool"}, "diopiDivInpScalar": {"bool"}}

@@ -40,15 +40,15 @@ def test_a_right_library_passes_every_case(interface: Interface, tiny_library: P
     assert '"reason": "alpha is not integral"' in to_json(results)
 
 
-def test_a_function_that_is_not_there_is_missing_and_one_that_declines_is_unimplemented(
+def test_a_function_that_is_not_there_is_missing_and_one_that_falls_back_is_unimplemented(
     interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = run_tiny(select(interface, ops=["Neg"]), interface, tiny_library, runtime)
     assert {result.outcome for result in absent.results} == {"missing"}
     monkeypatch.setenv("TINY_FAULT", "no implementation")
     cases = [case for case in tiny_cases(interface, "Add") if case.axis == "plain"]
-    declined = run_tiny(cases, interface, tiny_library, runtime)
-    assert [result.outcome for result in declined.results] == ["unimplemented"] * len(cases)
+    unserved = run_tiny(cases, interface, tiny_library, runtime)
+    assert [result.outcome for result in unserved.results] == ["unimplemented"] * len(cases)
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,9 @@ def test_a_launcher_starts_the_processes(
 def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_library: Path, runtime: Path) -> None:
     cases = select(interface, ops=["Add"], axes=["plain"])
     with pytest.raises(Failure) as caught:
-        run(cases, interface, tiny_library, runtime, launcher=["qemu-of-nobody"])
+        run(cases, interface, tiny_library, runtime, launcher=["qemu-missing"])
     assert caught.value.diagnostics[0].code == "launcher-missing"
-    assert str(caught.value).startswith("the launcher 'qemu-of-nobody' cannot be started: No such file or directory")
+    assert str(caught.value).startswith("the launcher 'qemu-missing' cannot be started: No such file or directory")
 
 
 def test_cases_run_in_a_prepared_process(

@@ -14,7 +14,7 @@ import pytest
 
 from diopigen.api import load, workspace
 from diopigen.conformance.cases import suite as cases
-from diopigen.conformance.cases.choices import Choice, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.described import described
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
@@ -62,7 +62,7 @@ def _calls(interface: Interface, function: Function) -> Iterator[dict[str, Descr
         return
     resolver = Resolver(interface, function)
     for recipe in cases.recipes_of(interface, function)[:2]:
-        for dtype in lead_dtypes(function):
+        for dtype in primary_dtypes(function):
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype, 0))
             except Unfit:

@@ -126,7 +126,7 @@ def order() -> None:
     behind = event()
     good(first.negate())
     good(table.record_event(behind, first.stream))
-    assert third.read(first.tensor) == [1, 2, 3, 4]  # nobody has waited
+    assert third.read(first.tensor) == [1, 2, 3, 4]  # without synchronisation
     good(table.wait_event(second.stream, behind))
     good(first.negate())
     good(table.record_event(behind, first.stream))  # the wait is for the earlier place
@@ -199,7 +199,7 @@ def memory() -> None:
     assert library.diopiGetLastErrorString() == b"diopiSort: allocate a buffer: out of memory"
     for tensor in (large[0].tensor, large[1].tensor, large[2]):
         good(host.diopiHostDestroyTensor(tensor))
-    # Each call frees its buffers on the stream, where nothing is done before somebody waits.
+    # Each call frees its buffers on the stream, where nothing is done before a synchronisation.
     for _ in range(16):
         good(sort(*small))
     given, ordered, _ = small

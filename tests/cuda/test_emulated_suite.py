@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cpu_build import ROOT
 from cuda_build import exported
-from reference_libraries import declined
+from reference_libraries import without_kernel
 from sampling import sampled
 
 from diopigen import api
@@ -53,9 +53,9 @@ def results(request: pytest.FixtureRequest, emulated: tuple[Path, Path], interfa
 
 
 def test_every_case_passes_that_the_library_covers(results: Results, interface: Interface) -> None:
-    """No case fails; what declines is exactly what needs no kernel."""
+    """No case fails; what has no kernel is exactly what needs none."""
     assert [f"{result.case.id}: {result.faults}" for result in results.failures] == []
-    left_out = declined(interface)
+    left_out = without_kernel(interface)
     assert {result.case.function for result in results.results if result.outcome == "unimplemented"} == left_out
     others = Counter(result.outcome for result in results.results if result.case.function not in left_out)
     assert set(others) == {"passed"}, others
@@ -67,7 +67,7 @@ def test_no_result_depends_on_the_order_of_threads(
 ) -> None:
     """The last thread and the last group first: the same cases pass."""
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_ORDER", "reversed")
-    left_out = declined(interface)
+    left_out = without_kernel(interface)
     cases = [case for case in select(interface, families=RACES) if case.function not in left_out]
     assert len(cases) > 5_000
     found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
@@ -79,9 +79,9 @@ def test_no_result_depends_on_the_order_of_threads(
 def test_no_result_depends_on_work_being_done_at_once(
     emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
-    """Streams that do nothing before somebody waits: all work of a call is on the stream of its context."""
+    """Streams that do nothing before a synchronisation: all work of a call is on the stream of its context."""
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_STREAMS", "lazy")
-    left_out = declined(interface)
+    left_out = without_kernel(interface)
     cases = [case for case in select(interface) if case.function not in left_out]
     found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
@@ -170,7 +170,7 @@ def test_library_shows_declared_functions_and_nothing_else(emulated: tuple[Path,
 def test_the_page_says_what_is_there(interface: Interface) -> None:
     """The figures in docs/cuda.md: functions with a kernel in the spec, and by hand."""
     page = " ".join((ROOT / "docs/cuda.md").read_text().split())
-    covered = [f for f in interface.functions if is_operator(f) and f.name not in declined(interface)]
+    covered = [f for f in interface.functions if is_operator(f) and f.name not in without_kernel(interface)]
     generated = sum(function.kernel is not None and function.name not in LEFT_OUT for function in covered)
     assert (
         f"All {len(covered)} operators of the CPU library are implemented: {generated} from the kernels of the spec"
@@ -182,7 +182,7 @@ def test_the_page_says_what_is_there(interface: Interface) -> None:
 def test_a_run_for_a_device_refuses_a_library_of_another_vendor(
     emulated: tuple[Path, Path], interface: Interface
 ) -> None:
-    """With `device` nobody takes a run on the host for one on a device."""
+    """With `device` a run on the host does not count as one on a device."""
     cases = select(interface, ops=["Neg"])
     assert {result.outcome for result in run(cases, interface, emulated[1], emulated[0], device="cuda").results} == {
         "passed"

@@ -64,7 +64,7 @@ CHANGES = [
         + SUM,
     ),
     including("functions/rows.cpp", "unistd.h", "diopigen_sim/device_functions.h", "stdexcept"),
-    # Room for a table of parts, which nobody gives back.
+    # Room for a table of parts, which is never freed.
     Change(
         "functions/move.cpp",
         CAT,

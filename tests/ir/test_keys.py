@@ -83,7 +83,7 @@ def test_what_a_key_says(tmp_path: Path, param: str, predicate: str, note: str) 
 
 
 def test_keys_come_before_what_is_written_in_the_order_of_parameters(tmp_path: Path) -> None:
-    rest = "    constraints:\n      - {id: C3, require: x < 7, error: diopiErrorOccurred, untestable: nobody can}\n"
+    rest = "    constraints:\n      - {id: C3, require: x < 7, error: diopiErrorOccurred, untestable: impossible}\n"
     param = "{name: axes, type: sizes, dim_of: input, range: '[-3, 3)', length: 2, doc: Axes.}\n"
     found = probe(tmp_path, f"{param}      - {{name: x, type: int, range: '[1, inf)', doc: A thing.}}", rest)
     assert [c.id for c in found.constraints] == ["axes.length", "axes.range", "axes.dim_of", "x.range", "C3"]

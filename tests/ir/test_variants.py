@@ -22,7 +22,7 @@ since: '1.2'
 aten: [add.out]
 cases: [{input: [2], other: [2]}]
 constraints:
-  - {id: C1, note: alpha is finite, error: diopiErrorOccurred, untestable: nobody can}
+  - {id: C1, note: alpha is finite, error: diopiErrorOccurred, untestable: impossible}
 """
 
 

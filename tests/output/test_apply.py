@@ -149,7 +149,7 @@ def test_an_edit_that_equals_the_plan_is_no_edit(tmp_path: Path) -> None:
     assert applied({"a": b"2"}, tmp_path) == Result(written=(M,), unchanged=("a",))
 
 
-def test_a_file_that_somebody_deleted_comes_back(tmp_path: Path) -> None:
+def test_a_deleted_file_comes_back(tmp_path: Path) -> None:
     applied({"a": b"1"}, tmp_path)
     (tmp_path / "a").unlink()
     assert applied({"a": b"1"}, tmp_path) == Result(written=("a",), unchanged=(M,))

@@ -396,7 +396,7 @@ def mount_namespace() -> tuple[str, ...]:
         probe = [*wrapper, "sh", "-c", "mount -t tmpfs -o size=64k none /mnt"]
         if shutil.which("unshare") and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
             return wrapper
-    pytest.skip("this machine lets nobody mount a file system (needs unshare and tmpfs)")
+    pytest.skip("this machine permits no mount of a file system (needs unshare and tmpfs)")
 
 
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:

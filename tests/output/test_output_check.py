@@ -83,7 +83,7 @@ def test_the_manifest_is_named_only_where_it_stands_alone(tmp_path: Path) -> Non
     ]
 
 
-def test_an_unreadable_manifest_accuses_nobody_of_edits(tmp_path: Path) -> None:
+def test_an_unreadable_manifest_reports_no_edits(tmp_path: Path) -> None:
     apply(plan_of({"a": b"1"}), tmp_path, Sink())
     (tmp_path / M).write_text("{}")
     sink = Sink()

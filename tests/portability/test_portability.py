@@ -63,7 +63,7 @@ def test_the_table_is_aligned_and_names_what_failed() -> None:
     ("change", "reason"),
     [
         ({"flags": ("sse2", "avx1024")}, "this processor has no avx1024"),
-        ({"emulated": "qemu-of-nobody -cpu 8086"}, "qemu-of-nobody is not installed (qemu-user)"),
+        ({"emulated": "qemu-missing -cpu 8086"}, "qemu-missing is not installed (qemu-user)"),
         ({"python": "3.99", "numpy": "2"}, "there is no Python 3.99 on this machine, in PATH or of pyenv"),
     ],
 )
@@ -79,8 +79,8 @@ def test_a_compiler_that_is_missing_is_a_reason_and_one_that_fails_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(builds, "WORK", tmp_path)
-    with pytest.raises(builds.Skipped, match="cc-of-nobody is not installed"):
-        builds.build(Build("x", compiler="cc-of-nobody"), 1)
+    with pytest.raises(builds.Skipped, match="cc-missing is not installed"):
+        builds.build(Build("x", compiler="cc-missing"), 1)
     monkeypatch.setattr(builds, "ROOT", tmp_path)  # without sources
     with pytest.raises(builds.Broken, match=r"runtime does not build: logs/build-x\.log"):
         builds.build(Build("x"), 1)

@@ -250,7 +250,7 @@ def test_the_ci_file_generates_and_checks(tree: Path, tmp_path: Path) -> None:
     done = ci()
     assert done.returncode == 0, done.stdout + done.stderr
     assert "every signature is that of the interface" in done.stdout
-    # A generated file that somebody edited.
+    # A generated file that was edited.
     header = root / "include/diopi/functions.h"
     header.write_text(header.read_text() + "// by hand\n")
     succeed(*git, "commit", "--quiet", "--all", "--message", "an edit", cwd=root)

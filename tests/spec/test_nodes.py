@@ -159,7 +159,7 @@ ALIASES = {
         "f.yaml:1:11 yaml-alias",
         "f.yaml:1:16 yaml-alias",
     ],
-    "*nobody\n": ["f.yaml:1:1 yaml-alias"],
+    "*absent\n": ["f.yaml:1:1 yaml-alias"],
     "<<: *x\n": ["f.yaml:1:5 yaml-alias"],
 }
 

@@ -95,7 +95,7 @@ def test_kernels_without_shims(tree: Tree) -> None:
     assert "diopigen adaptors" in found["doctor-not-exported"]["fix"]
 
 
-def test_a_call_of_an_operator_that_nobody_has(tree: Tree) -> None:
+def test_a_call_of_an_operator_that_no_library_defines(tree: Tree) -> None:
     calling = KERNELS + (
         'extern "C" diopiError_t\n'
         "diopiSqrt(diopiContextHandle_t c, diopiTensorHandle_t o, diopiConstTensorHandle_t i) {\n"

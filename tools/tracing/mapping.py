@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diopigen.conformance.cases.choices import Choice, lead_parameter
+from diopigen.conformance.cases.choices import Choice, primary_parameter
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
@@ -125,8 +125,8 @@ class Mapper:
 
     def _bound(self, function: Function, call: AtenCall, overload: str, arguments: Mapping[str, Any]) -> Row:
         given = _arguments(function, overload, arguments, call.results)
-        lead = lead_parameter(function)
-        first = given.get(lead.name) if lead is not None else None
+        primary = primary_parameter(function)
+        first = given.get(primary.name) if primary is not None else None
         first = first[0] if isinstance(first, list) else first
         dtype = (
             first.dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from diopigen.conformance.cases.choices import Choice, follows_promotion, lead_dtypes, lead_parameter, shape_rule
+from diopigen.conformance.cases.choices import Choice, follows_promotion, primary_dtypes, primary_parameter, shape_rule
 from diopigen.conformance.cases.operators import (
     ALTERNATIVES,
     NO_AXES,
@@ -40,7 +40,7 @@ def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
     if function.kernel is None or not tensors(function) or function.operator in NO_AXES:
         return
     maker = Maker(function, resolver)
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     for step, dtype in enumerate(dtypes):
         yield from maker.case("plain", "plain", dtype, step)
         yield from maker.special(dtype, step)
@@ -224,8 +224,8 @@ class Maker:
             follows_promotion(self.resolver.base) or self.resolver.base.family.startswith("comp")
         ):
             return
-        lead = lead_parameter(self.function)
-        second = [p for p in lists if p is not lead]
+        primary = primary_parameter(self.function)
+        second = [p for p in lists if p is not primary]
         for turn in range(len(_others(second[0], dtype))):
             others = {p.name: _other(p, dtype, turn + place) for place, p in enumerate(second)}
             try:

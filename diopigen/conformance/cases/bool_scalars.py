@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from diopigen.conformance.cases.axes import Maker
-from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.operators import NO_AXES
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit
@@ -23,7 +23,7 @@ def cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str,
     for param in function.params:
         if param.type != "scalar" or not isinstance(param.dtype, DtypeList) or "bool" not in param.dtype.dtypes:
             continue
-        for dtype in lead_dtypes(function):
+        for dtype in primary_dtypes(function):
             arguments = _true(function, resolver, recipes, param, dtype) if dtype in _DTYPES else None
             if arguments is not None:
                 name = f"{function.name}/{dtype}/mixed-bool-{param.name}"

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from diopigen.conformance.cases.axes import Maker, tensors
-from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.limits import Formula
 from diopigen.conformance.cases.operators import FOUND_BY_FORWARD
@@ -76,7 +76,7 @@ def _formula(function: Function, resolver: Resolver) -> Iterator[Case]:
     if function.kernel is None or not tensors(function):
         return
     operands = frozenset(p.name for p in maker.operands)
-    for step, dtype in enumerate(lead_dtypes(function)):
+    for step, dtype in enumerate(primary_dtypes(function)):
         if kind(dtype) not in ("float", "int"):
             continue
         try:
@@ -132,7 +132,7 @@ def _placed(
 
 
 def _ranges(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     for place, (name, bound) in enumerate(_bounds(function)):
         for number, recipe in enumerate(recipes):
             dtype = fixed_dtype(function, recipe) or dtypes[(place + number) % len(dtypes)]
@@ -244,7 +244,7 @@ def _windows(function: Function, resolver: Resolver, recipes: Recipes) -> Iterat
     if window is None or not {"ceil_mode", "input", "stride"} <= names or "grad_input" in names:
         return
     outputs = {p.name for p in function.params if p.direction == "out"}
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     for number, recipe in enumerate(recipes, 1):
         image, strides = recipe.get("input"), recipe.get("stride")
         if not isinstance(image, TensorRecipe) or not isinstance(image.values, Drawn) or not recipe.get(window):

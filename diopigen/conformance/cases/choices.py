@@ -22,12 +22,12 @@ class Choice:
         self.step = step
         self.special = special or {}
 
-    def pick(self, param: Parameter, lead: str | None = None) -> str:
-        """The dtype for a parameter with a dtype list; `lead` is the dtype that results follow."""
+    def pick(self, param: Parameter, primary: str | None = None) -> str:
+        """The dtype for a parameter with a dtype list; `primary` is the dtype that results follow."""
         assert isinstance(param.dtype, DtypeList)
         if param.name in self.special:
             return self.special[param.name]
-        wanted = lead or self.dtype
+        wanted = primary or self.dtype
         allowed = run_with(param.dtype.dtypes)
         follow = [wanted]
         if param.is_written and not param.is_read and kind(wanted) in ("bool", "int") and "float32" in allowed:
@@ -48,25 +48,25 @@ def run_with(dtypes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dtype for dtype in dtypes if dtype in STORAGE)
 
 
-def lead_parameter(function: Function) -> Parameter | None:
+def primary_parameter(function: Function) -> Parameter | None:
     """The parameter whose dtype a case is named after: the first tensor that is read with a list of dtypes, else the
     first output with one."""
     tensors = [p for p in function.params if p.type in ("tensor", "tensors") and isinstance(p.dtype, DtypeList)]
     return next((p for p in tensors if p.is_read), next(iter(tensors), None))
 
 
-def lead_dtypes(function: Function) -> tuple[str, ...]:
+def primary_dtypes(function: Function) -> tuple[str, ...]:
     """The dtypes that the suite runs a function with, in the spec's order."""
-    lead = lead_parameter(function)
-    if lead is None or not isinstance(lead.dtype, DtypeList):
+    primary = primary_parameter(function)
+    if primary is None or not isinstance(primary.dtype, DtypeList):
         return ("none",)
-    return run_with(lead.dtype.dtypes)
+    return run_with(primary.dtype.dtypes)
 
 
 def fixed_dtype(function: Function, recipe: Mapping[str, Argument]) -> str | None:
-    """The dtype that a recipe fixes for the leading parameter."""
-    lead = lead_parameter(function)
-    value = recipe.get(lead.name) if lead is not None else None
+    """The dtype that a recipe fixes for the primary parameter."""
+    primary = primary_parameter(function)
+    value = recipe.get(primary.name) if primary is not None else None
     first = value[0] if isinstance(value, tuple) and value else value
     return first.dtype if isinstance(first, TensorRecipe) else None
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case, Operand, Value, operands_of
@@ -28,7 +28,7 @@ def cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str,
     """The cases of an operator without a kernel expression; the others have theirs in `axes`."""
     if function.kernel is not None:
         return
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     good: list[tuple[str, Arguments]] = []
     for number, recipe in enumerate(recipes):
         dtype = fixed_dtype(function, recipe) or _dtype(dtypes, number)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from diopigen.conformance.cases.choices import Choice, lead_dtypes, shape_rule
+from diopigen.conformance.cases.choices import Choice, primary_dtypes, shape_rule
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
@@ -40,8 +40,8 @@ class ModelReader:
             fix = did_you_mean(call.function, self.functions) or "name a function of the interface without 'diopi'"
             sink.error("model-function", f"there is no function '{call.function}'", call.function_span, fix=fix)
             return None
-        if call.dtype not in lead_dtypes(function):
-            fix = f"{call.function} takes {', '.join(lead_dtypes(function))}"
+        if call.dtype not in primary_dtypes(function):
+            fix = f"{call.function} takes {', '.join(primary_dtypes(function))}"
             sink.error("model-dtype", f"{call.function} takes no {call.dtype}", call.dtype_span, fix=fix)
             return None
         found = Sink()

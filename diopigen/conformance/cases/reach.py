@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.cases.choices import Choice, lead_dtypes, lead_parameter, run_with
+from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter, run_with
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit, fits
 from diopigen.conformance.model import SUCCESS, Case, operands_of
@@ -38,9 +38,9 @@ def cases(
         for dtype in dtypes:
             found = next(_tries(function, resolver, recipes, param, dtype), None)
             if found is not None:
-                lead, arguments = found
-                case_id = f"{function.name}/{lead}/{name}-{dtype}"
-                yield Case(case_id, function.name, function.family, lead, "recipe", arguments)
+                primary, arguments = found
+                case_id = f"{function.name}/{primary}/{name}-{dtype}"
+                yield Case(case_id, function.name, function.family, primary, "recipe", arguments)
 
 
 def _tries(
@@ -51,8 +51,8 @@ def _tries(
 
     A uint8 where there may be a bool is a mask: it takes the place of one.
     """
-    lead = lead_parameter(function)
-    follows = lead is not None and lead.name == param.name
+    primary = primary_parameter(function)
+    follows = primary is not None and primary.name == param.name
     assert isinstance(param.dtype, DtypeList)
     masks = dtype == "uint8" and "bool" in param.dtype.dtypes
     masked = [recipe for recipe in recipes if masks and _fixes(recipe.get(param.name), "bool")]
@@ -63,7 +63,7 @@ def _tries(
                 changed[param.name] = _typed(recipe[param.name], dtype, "bool" if masked else None)
             if thorough:
                 changed = {name: _suited(value, dtype) for name, value in changed.items()}
-            for other in [dtype] if follows or thorough else [*lead_dtypes(function), dtype]:
+            for other in [dtype] if follows or thorough else [*primary_dtypes(function), dtype]:
                 try:
                     arguments = resolver.resolve(changed, Choice(other, 0, {param.name: dtype}))
                 except Unfit:

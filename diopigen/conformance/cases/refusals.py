@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from diopigen.conformance.cases import refusals_keys, refusals_memory
 from diopigen.conformance.cases.axes import cases as axis_cases
-from diopigen.conformance.cases.choices import Choice, lead_dtypes, shape_rule
+from diopigen.conformance.cases.choices import Choice, primary_dtypes, shape_rule
 from diopigen.conformance.cases.resolve import Arguments, Resolver, read_recipe
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
@@ -67,7 +67,7 @@ def _dtype_of(arguments: Arguments) -> str:
 
 def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argument]) -> Arguments | None:
     """Arguments that break a constraint. Where they leave an output without a shape, it takes that of an input."""
-    for dtype in ("float32", *lead_dtypes(function)):
+    for dtype in ("float32", *primary_dtypes(function)):
         try:
             return resolver.resolve(recipe, Choice(dtype), checked=False)
         except Unfit:
@@ -92,7 +92,7 @@ def _good(
     plains = [case for case in axis_cases(function, resolver) if case.axis == "plain"]
     plain = next((case for case in plains if case.dtype == "float32"), next(iter(plains), None))
     found: list[tuple[str, Arguments]] = []
-    for dtype in ("float32", *lead_dtypes(function)):
+    for dtype in ("float32", *primary_dtypes(function)):
         for recipe in recipes:
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype))

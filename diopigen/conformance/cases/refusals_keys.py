@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from diopigen.conformance.cases.axes import Maker
-from diopigen.conformance.cases.choices import Choice, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit
@@ -84,7 +84,7 @@ class _Calls:
     def _legal(self, recipes: Sequence[Recipe]) -> Iterator[tuple[Recipe, Choice, Arguments]]:
         """Legal calls, in the first dtype that each recipe takes."""
         for recipe in (*recipes, *self._elementwise()):
-            for dtype in ("float32", *lead_dtypes(self.function)):
+            for dtype in ("float32", *primary_dtypes(self.function)):
                 try:
                     arguments = self.resolver.resolve(recipe, Choice(dtype))
                 except Unfit:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from diopigen.conformance.cases.choices import Choice, lead_parameter
+from diopigen.conformance.cases.choices import Choice, primary_parameter
 from diopigen.conformance.cases.legal import LegalCalls
 from diopigen.conformance.cases.values import Unfit, fits
 from diopigen.conformance.dtypes import STORAGE
@@ -163,11 +163,11 @@ class Resolver:
             return self._by_rule(param, found, choice)
         assert isinstance(param.dtype, DtypeList)
         read = [found[p.name] for p in self.function.params if p.is_read and p.type == "tensor"]
-        lead_param = lead_parameter(self.function)
-        if param is lead_param and choice.dtype in param.dtype.dtypes and param.name not in choice.special:
+        primary_param = primary_parameter(self.function)
+        if param is primary_param and choice.dtype in param.dtype.dtypes and param.name not in choice.special:
             return choice.dtype  # nothing is read that it could follow
-        lead = found.get(lead_param.name) if lead_param is not None and lead_param.is_read else None
-        known = lead.dtype if isinstance(lead, Operand) else None
+        primary = found.get(primary_param.name) if primary_param is not None and primary_param.is_read else None
+        known = primary.dtype if isinstance(primary, Operand) else None
         if self.function.kernel is not None:
             operands = [(item.dtype, len(item.shape)) for item in read if isinstance(item, Operand)]
             known = promote(operands) if operands else known

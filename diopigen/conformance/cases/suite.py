@@ -13,7 +13,7 @@ from functools import partial
 
 from diopigen.collection import no_collection
 from diopigen.conformance.cases import axes, bool_scalars, boundary, layouts, reach, refusals, variations
-from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.cases.models import is_small, model_cases
 from diopigen.conformance.cases.operators import SCALARS
@@ -167,7 +167,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
 def _recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
     for number, recipe in enumerate(recipes, 1):
         fixed = fixed_dtype(function, recipe)
-        for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
+        for step, dtype in enumerate([fixed] if fixed else primary_dtypes(function)):
             yield from _resolved(function, resolver, recipe, Choice(dtype, step + number - 1), "recipe", number)
 
 
@@ -188,7 +188,7 @@ def _carried_over(
 ) -> Iterator[Case]:
     """Recipes in the dtypes that nothing else reaches: a dtype that they fix is exchanged throughout, and numbers lose
     their fractions where the dtype is integral."""
-    for step, dtype in enumerate(name for name in lead_dtypes(function) if name not in reached):
+    for step, dtype in enumerate(name for name in primary_dtypes(function) if name not in reached):
         for number, recipe in enumerate(recipes, 1):
             fixed = fixed_dtype(function, recipe)
             exchanged = {name: _exchanged(value, fixed, dtype) for name, value in recipe.items()}
@@ -222,7 +222,7 @@ def _distribution_cases(
     for number, recipe in enumerate(recipes, 1):
         larger = {name: _enlarged(value) for name, value in recipe.items()}
         fixed = fixed_dtype(function, recipe)
-        for step, dtype in enumerate([fixed] if fixed else lead_dtypes(function)):
+        for step, dtype in enumerate([fixed] if fixed else primary_dtypes(function)):
             yield from _resolved(function, resolver, larger, Choice(dtype, step), "distribution", number)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diopigen.conformance.cases.choices import Choice, fixed_dtype, lead_dtypes
+from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.operators import NO_EMPTY, NO_RECIPE_SPECIALS
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
@@ -43,7 +43,7 @@ def _case(function: Function, dtype: str, axis: str, name: str, arguments: Mappi
 def _negative_dims(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """The same dimensions, counted from the other end."""
     dims = tensors_of_dims(function)
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     for number, recipe in enumerate(recipes if dims else ()):
         dtype = fixed_dtype(function, recipe) or dtypes[-1 - number % len(dtypes)]
         try:
@@ -90,7 +90,7 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
     is_list = any(param.name == "dim" and param.type == "sizes" for param in function.params)
     outputs = {param.name for param in function.params if param.direction == "out"}
     others = {key: value for key, value in recipes[0].items() if key not in (name, "dim", *outputs)}
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
 
     def made(axis: str, case: str, shape: tuple[int, ...], dim: int, step: int) -> Iterator[Case]:
         dtype = dtypes[step]
@@ -123,7 +123,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
         return
     if function.operator in NO_RECIPE_SPECIALS:
         return
-    for step, dtype in enumerate(lead_dtypes(function)):
+    for step, dtype in enumerate(primary_dtypes(function)):
         for number, recipe in enumerate(recipes, 1):
             if kind(dtype) in ("complex", "bool", "none") or fixed_dtype(function, recipe) not in (None, dtype):
                 continue
@@ -163,7 +163,7 @@ def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
     """No samples: the dimension that the spec calls N, or that all tensors of a free shape begin with, has size 0."""
     if function.operator in NO_EMPTY:
         return
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     for number, recipe in enumerate(recipes):
         dtype = fixed_dtype(function, recipe) or dtypes[number % len(dtypes)]
         emptied = _emptied(function, recipe)
@@ -218,7 +218,7 @@ def _is_alike(param: Parameter, changed: Mapping[str, Argument]) -> bool:
 
 def _null(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """Each optional tensor null, in the first recipe that gives it."""
-    dtypes = lead_dtypes(function)
+    dtypes = primary_dtypes(function)
     for place, param in enumerate(function.params):
         if not param.nullable or param.type != "tensor":
             continue

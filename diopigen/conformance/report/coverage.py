@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diopigen.conformance.cases.choices import lead_dtypes
+from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.reach import unreached
 from diopigen.conformance.cases.refusals_memory import PARTLY_ON_HOST
 from diopigen.conformance.dtypes import STORAGE
@@ -87,7 +87,7 @@ def _of(function: Function, cases: Sequence[Case]) -> FunctionCoverage:
     for hole in (*_dtype_holes(function, cases), *_axis_holes(function, cases)):
         holes.append(hole if known or hole.reason else replace(hole, reason=reason))
     counts = Counter((case.dtype, case.axis) for case in cases)
-    return FunctionCoverage(function.name, function.family, lead_dtypes(function), known, counts, tuple(holes))
+    return FunctionCoverage(function.name, function.family, primary_dtypes(function), known, counts, tuple(holes))
 
 
 def _dtype_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.cases.choices import lead_dtypes
+from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.suite import AXES
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
@@ -81,7 +81,7 @@ def page_data(results: Results, interface: Interface) -> dict[str, Any]:
     groups: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results.results:
         groups[result.case.function].append(result)
-    listed = {f.name: lead_dtypes(f) for f in interface.functions if f.name in groups}
+    listed = {f.name: primary_dtypes(f) for f in interface.functions if f.name in groups}
     named = {result.case.dtype for result in results.results} | {d for dtypes in listed.values() for d in dtypes}
     dtypes = [dtype for dtype in (*STORAGE, "none") if dtype in named]
     dtypes += sorted(named - set(dtypes))

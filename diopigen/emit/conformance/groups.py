@@ -136,11 +136,11 @@ def _is_plain(values: object) -> bool:
 
 
 def _dtypes(function: Function, recipe: Mapping[str, Argument]) -> tuple[str, ...]:
-    """The dtypes of a group: that of the leading tensor where the recipe fixes it, else its list."""
-    lead = next((p for p in function.params if isinstance(recipe.get(p.name), TensorRecipe)), None)
-    if lead is None:
+    """The dtypes of a group: that of the primary tensor where the recipe fixes it, else its list."""
+    primary = next((p for p in function.params if isinstance(recipe.get(p.name), TensorRecipe)), None)
+    if primary is None:
         return ()
-    value = recipe[lead.name]
+    value = recipe[primary.name]
     assert isinstance(value, TensorRecipe)
     if value.dtype is not None:
         return (value.dtype,)

@@ -225,7 +225,7 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
  *         Default: 0.
  * @param[in] end_ids Token that ends each sequence. Dtype: same(output_ids). Shape: [batch_size].
  * @param[in,out] finished Whether a sequence had ended before the call, and afterwards whether it has now; null where
- *         none had and nobody asks. Dtype: bool. Shape: [batch_size]. May be null. Default: null.
+ *         none had and it is not needed. Dtype: bool. Shape: [batch_size]. May be null. Default: null.
  * @param[in,out] sequence_lengths Number of tokens of each sequence; grows by 1 where it had not ended before the call;
  *         null where it is not counted. Dtype: index. Shape: [batch_size]. May be null. Default: null.
  * @param[in] step Row of output_ids that is written.
@@ -317,7 +317,7 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
  *         Default: 0.
  * @param[in] end_ids Token that ends each sequence. Dtype: same(output_ids). Shape: [batch_size].
  * @param[in,out] finished Whether a sequence had ended before the call, and afterwards whether it has now; null where
- *         none had and nobody asks. Dtype: bool. Shape: [batch_size]. May be null. Default: null.
+ *         none had and it is not needed. Dtype: bool. Shape: [batch_size]. May be null. Default: null.
  * @param[in,out] sequence_lengths Number of tokens of each sequence; grows by 1 where it had not ended before the call;
  *         null where it is not counted. Dtype: index. Shape: [batch_size]. May be null. Default: null.
  * @param[in] step Row of output_ids that is written.

@@ -28,7 +28,7 @@ int32_t create_stream(diopiStreamHandle_t* handle) {
 }
 
 int32_t destroy_stream(diopiStreamHandle_t handle) {
-    findings_of(stream_of(handle));  // nobody is left to tell, and the next stream may have the same handle
+    findings_of(stream_of(handle));  // no call is left to report them, and the next stream may have the same handle
     return answer(cudaStreamDestroy(stream_of(handle)), "destroy a stream");
 }
 

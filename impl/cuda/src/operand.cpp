@@ -12,7 +12,7 @@ void require_on_device(const Tensor& tensor) {
 }
 
 Divider::Divider(int64_t divisor) {
-    if (divisor == 0) {  // of no elements, which nobody asks for
+    if (divisor == 0) {  // of no elements, which are never read
         return;
     }
     if (divisor > kMaxShort) {  // no number is as large

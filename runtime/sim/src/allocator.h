@@ -31,7 +31,7 @@ class Allocator {
 
     Status allocate(uint64_t bytes, void** pointer);
 
-    /// The live allocation that starts at `pointer`, out of the books: nobody finds it any more. Null for none. Its
+    /// The live allocation that starts at `pointer`, removed: it is not found any more. Null for none. Its
     /// memory is used again after recycle().
     Allocation* take(uintptr_t pointer);
     Status recycle(Allocation* allocation);

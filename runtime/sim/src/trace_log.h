@@ -13,7 +13,7 @@ namespace diopigen::sim {
 /// Seconds of the steady clock since the first call.
 double secondsNow();
 
-/// Keeps a record where somebody wants it.
+/// Keeps a record where a trace or records are enabled.
 void logWork(const Task& task, double start, double end, int device, int stream);
 
 /// From now on records go to a file as well. Once, before any work.

@@ -29,7 +29,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
         try {
             setDevice(device);
         } catch (const std::exception&) {
-            // A destructor asks: there is nobody to tell.
+            // A destructor asks: an error cannot be reported.
         }
     }
     c10::DeviceIndex deviceCount() const noexcept override { return backend::deviceCount(); }

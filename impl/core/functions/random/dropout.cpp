@@ -8,7 +8,7 @@ using namespace diopi::core;
 
 namespace {
 
-// Nobody wants a null mask; one is made where there is something to draw.
+// A null mask is not needed; one is allocated where there is something to sample.
 template <typename Args>
 void thin_out(const Args& args, const Tensor& out) {
     const Tensor& input = args.input;

@@ -66,7 +66,7 @@ class Mask {
         }
         return result;
     }
-    // Without branches, which nobody could foresee. `places` has room for one more than there are elements.
+    // Without branches, which would be unpredictable. `places` has room for one more than there are elements.
     static int64_t list_true(int64_t* places, const Uint8* elements, int64_t begin, int64_t end) {
         int64_t found = 0;
         for (int64_t i = begin; i < end; ++i) {

@@ -76,7 +76,7 @@ cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* si
             return CUDNN_STATUS_BAD_PARAM;
         }
     }
-    // Row by row, or with the channels last: cuDNN takes others too, but nobody here means them.
+    // Row by row, or with the channels last: cuDNN accepts others too, which are not used here.
     for (const bool is_last : {false, true}) {
         int64_t step = is_last ? to.of[1] : 1;
         for (int k = 4; k >= 2; --k) {

@@ -119,7 +119,7 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, FunctionRef<vo
     std::vector<uint64_t> memory(static_cast<size_t>(shared_bytes + 31) / 16 * 2);
     for (int64_t i = 0; i < count; ++i) {
         const int64_t k = is_reversed() ? count - 1 - i : i;
-        // What shared memory holds at the start is nobody's business: not zeros.
+        // Shared memory is uninitialised at the start: not zeros.
         std::memset(memory.data(), 0xFB, memory.size() * sizeof(uint64_t));
         const auto thread = [&](int t) { body(k, t, memory.data()); };
         Fibers::instance().run(threads, thread);

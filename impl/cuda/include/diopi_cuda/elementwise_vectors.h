@@ -75,7 +75,7 @@ struct VectorOperands {
             } else if (call.steps[k] != 0) {
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
-                    const int at = i < used ? i : 0;  // what nobody needs is some element
+                    const int at = i < used ? i : 0;  // unused ones read some element
                     items[i].inputs[k].template as<Stored>() =
                         *reinterpret_cast<const Stored*>(places[k] + at * call.steps[k]);
                 }

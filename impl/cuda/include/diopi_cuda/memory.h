@@ -9,7 +9,7 @@
 namespace diopi::cuda {
 
 // Lets the pool of the current device keep what is freed for later allocations of this process. A pool that is left as
-// it is gives its memory back to the driver whenever somebody waits, and takes it anew for the next operator.
+// it is gives its memory back to the driver at every synchronisation, and takes it anew for the next operator.
 // cudaErrorNotSupported where the device has no pools.
 cudaError_t keep_freed_memory();
 

@@ -37,8 +37,8 @@ class Access {
 
 bool is_reversed();
 
-// Does the work at once or, where DIOPI_CUDA_EMULATION_STREAMS is `lazy`, not before somebody waits for the stream: so
-// work on a stream that nobody orders behind another's shows as a wrong result. The null stream, which is one of the
+// Does the work at once or, where DIOPI_CUDA_EMULATION_STREAMS is `lazy`, not before the stream is synchronised: so
+// work on a stream that is not ordered after another's shows as a wrong result. The null stream, which is one of the
 // thread's device, never waits. An error where the stream is another device's than the thread's, as a launch has it.
 cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-// Behind the definition of a kernel: a signature that differs does not compile. Without it such a kernel would be a
+// After the definition of a kernel: a signature that differs does not compile. Without it such a kernel would be a
 // function that no shim calls, since C++ takes it as an overload of the declared one.
 // Naming a deprecated function is no use of it. The last assertion takes the semicolon behind the word.
 #define DIOPIGEN_KERNEL(name)                                                                                     \
