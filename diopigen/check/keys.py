@@ -10,14 +10,14 @@ from diopigen.contract.arguments import Described, Scalar
 from diopigen.contract.evaluate import Arguments
 from diopigen.diagnostics import Sink, Span
 from diopigen.ir.keys import KEY_TYPES
-from diopigen.ir.model import Function, Parameter
+from diopigen.ir.model import Default, Function, Parameter
 from diopigen.ir.recipe import DISTRIBUTIONS, drawn_of
 from diopigen.spec.interval import Interval
 
 RULES = {
     "empty-range": "A range holds a number, and leaves some out.",
     "bad-domain": "A domain is a way to draw values that recipes know.",
-    "default-out-of-range": "A default value satisfies the keys of its parameter.",
+    "default-out-of-range": "A default value and an example satisfy the keys of their parameter.",
 }
 
 Report = Callable[[str, Function, str, Span, str], None]
@@ -46,13 +46,14 @@ def check(subject: Subject, sink: Sink) -> None:
             if param.domain is not None and drawn_of(param.domain.expression) is None:
                 message = f"'{param.domain.text}' is not a way to draw values"
                 error("bad-domain", function, message, param.domain.span, f"use one of: {', '.join(DISTRIBUTIONS)}")
-            _check_default(function, param, error)
+            _check_value(function, param, "default", param.default, error)
+            _check_value(function, param, "example", param.example, error)
 
 
-def _check_default(function: Function, param: Parameter, error: Report) -> None:
-    if param.default is None or param.default.value is None:
+def _check_value(function: Function, param: Parameter, what: str, given: Default | None, error: Report) -> None:
+    if given is None or given.value is None:
         return
-    value: Any = param.default.value
+    value: Any = given.value
     if any(isinstance(entry, str) for entry in (value if isinstance(value, list | tuple) else (value,))):
         return  # a name is in no range of numbers; whether the parameter may have one is a rule of its own
     described: Described = Scalar(value, "float64") if param.type == "scalar" else value
@@ -62,6 +63,6 @@ def _check_default(function: Function, param: Parameter, error: Report) -> None:
         if key is None or key.parameter != param.name or constraint.require is None:
             continue
         if not arguments.holds(constraint.require.expression):
-            message = f"the default of '{param.name}' does not satisfy '{key.name}'"
+            message = f"the {what} of '{param.name}' does not satisfy '{key.name}'"
             fix = f"change one of the two: {constraint.note}"
-            error("default-out-of-range", function, message, param.default.span, fix)
+            error("default-out-of-range", function, message, given.span, fix)

@@ -1,11 +1,14 @@
-"""Predicates of constraints: known operands and functions, kinds that fit, elements read only where a kernel checks."""
+"""Predicates of constraints and open orders: known operands and functions, kinds that fit, and elements read only where
+a kernel checks."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from diopigen.check.rule import Subject
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Sink, Span
-from diopigen.ir.model import Constraint, Function
+from diopigen.ir.model import Formula, Function
 
 RULES = {
     "predicate-operand": "An operand of a predicate is a parameter, a dimension that an input names, or a constant.",
@@ -21,21 +24,22 @@ def check(subject: Subject, sink: Sink) -> None:
     enums = frozenset(enum.name for enum in subject.interface.enums)
     seen: set[tuple[Span, str]] = set()
     for function in subject.functions:
-        for constraint in function.constraints:
-            for rule, message, span, fix in _faults(subject, function, constraint, enums):
-                # A variant that inherits a constraint repeats its faults.
-                if (span, message) not in seen:
-                    seen.add((span, message))
-                    sink.error(rule, f"{function.name}: {constraint.id}: {message}", span, fix=fix)
+        for label, formula, by_kernel in _predicates(function):
+            kinds = Kinds(function, subject.enum_values, enums)
+            kinds.check(formula.expression, by_kernel=by_kernel)
+            for one in kinds.faults:
+                span = formula.at(one.at.offset, one.length)
+                # A variant that inherits a predicate repeats its faults.
+                if (span, one.message) not in seen:
+                    seen.add((span, one.message))
+                    sink.error(one.rule, f"{function.name}: {label}: {one.message}", span, fix=one.fix)
 
 
-def _faults(
-    subject: Subject, function: Function, constraint: Constraint, enums: frozenset[str]
-) -> list[tuple[str, str, Span, str]]:
-    formula = constraint.require
-    if formula is None:
-        return []
-    kinds = Kinds(function, subject.enum_values, enums)
-    kinds.check(formula.expression, by_kernel=constraint.checked == "kernel")
-    at = formula.at
-    return [(one.rule, one.message, at(one.at.offset, one.length), one.fix) for one in kinds.faults]
+def _predicates(function: Function) -> Iterator[tuple[str, Formula, bool]]:
+    """The predicates of a function: what each is called, and whether it reads elements."""
+    for constraint in function.constraints:
+        if constraint.require is not None:
+            yield constraint.id, constraint.require, constraint.checked == "kernel"
+    for param in function.params:
+        if param.unordered is not None:
+            yield f"order of '{param.name}'", param.unordered.where, False

@@ -7,7 +7,7 @@ from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.keys import DIMENSIONED
-from diopigen.ir.model import DtypeRule, Formula, Function, Key, Parameter, ShapeList, ShapeRule
+from diopigen.ir.model import DtypeRule, Formula, Function, Key, OpenOrder, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import (
     DIMENSION_FUNCTIONS,
     DIMENSION_OPERATORS,
@@ -95,6 +95,8 @@ class _Scope:
                 self.error("wrong-reference", message, param.at("count"), "name an integer parameter")
         if param.shares:
             self.shares(param)
+        if param.unordered is not None:
+            self.along(param.unordered)
         for key in param.keys:
             if isinstance(key.form, str):
                 self.dim_of(key, key.form)
@@ -108,6 +110,20 @@ class _Scope:
                     self.unbound(dimension.formula, dimension.name, 0)
                 elif dimension.kind == "formula" and not (param.is_read and dimension.name):
                     self.value(dimension.formula, dimension.formula.expression)
+
+    def along(self, order: OpenOrder) -> None:
+        """The parameter that names the dimension along which an order is open."""
+        if not isinstance(order.along, str):
+            return
+        target = self.params.get(order.along)
+        integers = [name for name, param in self.params.items() if param.type in INTEGERS]
+        fix = f"name an integer parameter, or the dimension by its number; integers: {', '.join(integers) or 'none'}"
+        if target is None:
+            message = f"'{order.along}' is not a parameter"
+            self.error("unknown-reference", message, order.along_span, did_you_mean(order.along, self.params) or fix)
+        elif target.type not in INTEGERS and self.subject.knows_type(target.type):
+            message = f"'along' names '{order.along}' of type {target.type}, which names no dimension"
+            self.error("wrong-reference", message, order.along_span, fix)
 
     def shares(self, param: Parameter) -> None:
         """The output that may be the same tensor as this one."""

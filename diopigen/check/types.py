@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from diopigen.check.rule import Subject, open_place
-from diopigen.diagnostics import Sink, did_you_mean
+from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.keys import KEY_TYPES
-from diopigen.ir.model import Function, Parameter, ShapeList
+from diopigen.ir.model import Default, Function, Parameter, ShapeList
 from diopigen.ir.types import INTEGERS, TYPES
 
 RULES = {
@@ -15,6 +15,7 @@ RULES = {
     "missing-shape": "Every tensor that an operator only writes says which shape it has.",
     "missing-count": "An array names the parameter that holds its length.",
     "bad-default": "A default value fits the type of its parameter.",
+    "bad-example": "An example is a number, of a parameter that is a scalar in a form of the operator.",
 }
 
 _ARRAYS = frozenset({"tensors", "new_tensors", "generators"})
@@ -23,6 +24,7 @@ _HANDLES = frozenset({"tensor", "tensors", "scalar", "string", "generator"})
 """Types that C passes as a pointer or handle whether or not they are nullable."""
 _MUTABLE = frozenset({"tensor", "tensors", "scalar", "sizes"})
 _DRAWN = frozenset({"tensor", "tensors"})
+_ORDERED = frozenset({"tensor", "new_tensor"})
 _WHOSE = {
     "dim_of": "only an integer or a list of integers names dimensions",
     "range": "only a number, a scalar or a list of integers has a range",
@@ -33,11 +35,17 @@ _WHOSE = {
 
 def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
+    scalars = {(f.operator, param.name) for f in subject.functions for param in f.params if param.type == "scalar"}
+    examples: set[Span] = set()
     for function in subject.functions:
         for param in function.params:
             if subject.knows_type(param.type):
                 _check_keys(function, param, sink)
                 _check_default(subject, function, param, sink)
+                # Variants inherit the example, faults and all.
+                if param.example is not None and param.example.span not in examples:
+                    examples.add(param.example.span)
+                    _check_example(function, param, param.example, (function.operator, param.name) in scalars, sink)
             else:
                 candidates = [*TYPES, *subject.named_types]
                 fix = did_you_mean(param.type, candidates) or "see the table of types in docs/spec.md"
@@ -72,6 +80,8 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         misplaced("rank", "the list of dimensions says how many there are")
     if param.domain is not None and (param.type not in _DRAWN or not param.is_read):
         misplaced("domain", "only a tensor that is read has elements to draw")
+    if param.unordered is not None and (param.type not in _ORDERED or param.is_read):
+        misplaced("unordered", "only a tensor that is an output has an order of results")
     if "nullability" in param.free and (param.nullable or param.type not in _HANDLES):
         misplaced("free", "nullability is open only for a handle that is not nullable")
     if "dtype" in param.free and (info is None or not info.has_dtype):
@@ -99,6 +109,18 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
 def _has_one_rank(param: Parameter) -> bool:
     """Whether the shape is a list without `*name`."""
     return isinstance(param.shape, ShapeList) and all(entry.kind != "variadic" for entry in param.shape.dimensions)
+
+
+def _check_example(function: Function, param: Parameter, example: Default, is_scalar: bool, sink: Sink) -> None:
+    """A tensor has an example for the variants that pass it as a scalar."""
+    if not is_scalar:
+        problem = f"no form of {function.operator} passes it as a scalar"
+    elif not isinstance(example.value, (int, float)) or isinstance(example.value, bool):
+        problem = "it is not a number"
+    else:
+        return
+    message = f"{function.name}: the example of '{param.name}' is of no use: {problem}"
+    sink.error("bad-example", message, example.span, fix="give a number that the suite passes, or remove 'example'")
 
 
 def _check_default(subject: Subject, function: Function, param: Parameter, sink: Sink) -> None:

@@ -13,6 +13,7 @@ from diopigen.emit.prose import constraint_text, param_text, shape_text
 from diopigen.ir.model import Function, Interface, ShapeList
 from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import to_text
+from diopigen.spec.grammar_operators import UNSPECIFIED
 
 RULES = {"unknown-function-name": "What is to be explained is a function of the spec or a rule."}
 
@@ -81,6 +82,7 @@ def _text(function: Function, interface: Interface) -> str:
         ("family", function.family),
         ("operator", f"{function.operator} ({function.variant})"),
         ("tolerance", function.tolerance or ""),
+        ("unspecified", "; ".join(UNSPECIFIED[word] for word in function.unspecified)),
         ("gradient of", function.backward_of or ""),
         ("ATen", ", ".join(overload.name for overload in function.aten)),
         ("since", function.since),

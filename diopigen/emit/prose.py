@@ -58,6 +58,10 @@ def param_text(param: Parameter) -> str:
         parts.append(f"A library may accept or reject {words}.")
     if default_text(param):
         parts.append(f"Default: {default_text(param)}.")
+    if param.unordered is not None:
+        along = param.unordered.along
+        where = to_text(param.unordered.where.expression)
+        parts.append(f"In any order along {'dimension ' if isinstance(along, int) else ''}{along} where {where}.")
     if param.direction == "partial_out":
         parts.append("Only a part is written; the rest stays as it was.")
     if param.type in ("new_tensor", "new_tensors"):

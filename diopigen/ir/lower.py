@@ -16,6 +16,7 @@ from diopigen.ir.model import (
     DtypeRule,
     Formula,
     Kernel,
+    OpenOrder,
     Overload,
     Parameter,
     Shape,
@@ -84,7 +85,7 @@ class Lowering:
         get = node.get
         type_name = text_of(get("type"))
         count = get("count")
-        default = get("default")
+        default, example = get("default"), get("example")
         domain = get("domain")
         return Parameter(
             name=text_of(get("name")),
@@ -98,6 +99,7 @@ class Lowering:
             free=tuple(text_of(item) for item in items_of(get("free"))),
             count=count.value if isinstance(count, ScalarNode) and isinstance(count.value, (str, int)) else None,
             default=None if default is None else Default(_default_value(default), default.span),
+            example=None if example is None else Default(_default_value(example), example.span),
             values=tuple(text_of(item) for item in items_of(get("values"))),
             const=flag_of(get("const")),
             mutable=flag_of(get("mutable")),
@@ -105,10 +107,20 @@ class Lowering:
             unnamed=flag_of(get("unnamed")),
             sparse=flag_of(get("sparse")),
             shares=text_of(get("shares")),
+            unordered=self._unordered(get("unordered")),
             keys=read_keys(text_of(get("name")), node, self.sink),
             domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
             spans=key_spans(node),
         )
+
+    def _unordered(self, node: Node | None) -> OpenOrder | None:
+        where = node.get("where") if isinstance(node, MappingNode) else None
+        along = node.get("along") if isinstance(node, MappingNode) else None
+        if node is None or not isinstance(where, ScalarNode) or not isinstance(along, ScalarNode):
+            return None
+        formula = lower_formula(where, self.sink)
+        dimension = along.value if isinstance(along.value, int) else along.text
+        return None if formula is None else OpenOrder(formula, dimension, node.span, along.span)
 
     def dtype(self, node: Node | None) -> Dtype | None:
         """A dtype list or rule. A single word that is a dtype or a set counts as a list of one."""

@@ -105,6 +105,17 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenOrder:
+    """When the entries of an output may be in any order: where the predicate `where` holds, each line along a dimension
+    of its own. `along` is that dimension, or the parameter that names it. The outputs of a call move together."""
+
+    where: Formula
+    along: str | int
+    span: Span
+    along_span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a C function. `type` is a word of `ir.types.TYPES` or the name of an enum or handle."""
 
@@ -120,6 +131,9 @@ class Parameter:
     """Respects (`nullability`, `dtype`, `shape`, `device`) in which a library may take or reject what rules exclude."""
     count: str | int | None = None
     default: Default | None = None
+    example: Default | None = None
+    """The number that automatic cases pass, where the default tells little; of a tensor, in the forms that pass it as a
+    scalar."""
     values: tuple[str, ...] = ()
     const: bool = False
     mutable: bool = False
@@ -129,6 +143,8 @@ class Parameter:
     """Whether it is in compressed sparse rows."""
     shares: str = ""
     """The other output that may be the same tensor; empty where it shares no memory with another one."""
+    unordered: OpenOrder | None = None
+    """When its entries may be in any order."""
     keys: tuple[Key, ...] = ()
     """What its values must satisfy by themselves; the constraints of the function begin with the same."""
     domain: Formula | None = None
@@ -232,6 +248,8 @@ class Function:
     aten: tuple[Overload, ...] = ()
     backward_of: str | None = None
     tolerance: str | None = None
+    unspecified: tuple[str, ...] = ()
+    """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""
     since: str = "1.0"
     deprecated: str | None = None
     weak: bool = True

@@ -9,7 +9,9 @@ from diopigen.spec.nodes import Entry, MappingNode, ScalarNode
 
 _WRITTEN = ("out", "partial_out")
 # What a tensor has and a scalar has not.
-_TENSOR_KEYS = frozenset({"shape", "direction", "nullable", "free", "mutable", "const", "count", "rank", "domain"})
+_TENSOR_KEYS = frozenset(
+    {"shape", "direction", "nullable", "free", "mutable", "const", "count", "rank", "domain", "unordered"}
+)
 
 
 def first_output(params: list[MappingNode]) -> str | None:

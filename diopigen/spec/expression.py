@@ -226,7 +226,7 @@ class _Parser:
         return tuple(found)
 
 
-def _children(expression: Expression) -> tuple[Expression, ...]:
+def children(expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, Unary):
         return (expression.operand,)
     if isinstance(expression, Binary):
@@ -238,7 +238,7 @@ def _is_higher(expression: Expression, limit: int) -> bool:
     """Whether an expression nests more than `limit` levels deep, found without recursion."""
     level: list[Expression] = [expression]
     for _ in range(limit):
-        level = [child for parent in level for child in _children(parent)]
+        level = [child for parent in level for child in children(parent)]
     return bool(level)
 
 
@@ -286,7 +286,7 @@ def to_text(expression: Expression) -> str:
 def walk(expression: Expression) -> Iterator[Expression]:
     """The expression and everything inside it, in the order of the text."""
     yield expression
-    for child in _children(expression):
+    for child in children(expression):
         yield from walk(child)
 
 

@@ -39,12 +39,31 @@ TOLERANCES = (
 )
 FREEDOMS = ("nullability", "dtype", "shape", "device")
 """Respects in which a vendor may reject or accept what goes beyond the rules of a parameter."""
+UNSPECIFIED = {
+    "special_values": "results for infinities and NaN among the operands",
+    "overflow": "results where the largest numbers overflow between the steps of the operator",
+    "empty": "results for no samples",
+    "indices": "results for indices that the forward operator did not return",
+}
+"""What the interface leaves open about an operator: the suite has no case for it."""
 VARIANT_KINDS = ("inplace", "scalar", "inplace_scalar")
 
 DTYPE = EitherShape((TEXT, ListShape(WORD, non_empty=True)))
 SHAPE = EitherShape((TEXT, ListShape(EitherShape((IntegerShape(0), TEXT)))))
 
 COUNT = EitherShape((IntegerShape(0), TEXT, ListShape(IntegerShape(0), non_empty=True)))
+
+UNORDERED = RecordShape(
+    "open order",
+    {
+        "where": Field(TEXT, "the predicate under which the order is open", required=True),
+        "along": Field(
+            EitherShape((WORD, IntegerShape(0))),
+            "the dimension whose entries may be in any order, or the parameter that names it",
+            required=True,
+        ),
+    },
+)
 
 _PARAM_FIELDS = {
     "name": Field(WORD, "the parameter's name in C", required=True),
@@ -59,6 +78,7 @@ _PARAM_FIELDS = {
     ),
     "count": Field(EitherShape((WORD, IntegerShape(0))), "the parameter that holds the length, or the length"),
     "default": Field(EitherShape((LiteralShape(), ListShape(LiteralShape()))), "what a framework passes by default"),
+    "example": Field(LiteralShape(), "a number that tells right results from wrong ones, where the suite needs one"),
     "values": Field(ListShape(TEXT, non_empty=True), "the accepted strings"),
     "const": Field(FLAG, "whether the C parameter is const by value"),
     "mutable": Field(FLAG, "whether C passes it without const although it is only read"),
@@ -66,6 +86,7 @@ _PARAM_FIELDS = {
     "pointer": Field(FLAG, "whether C passes it by a pointer that must not be null"),
     "sparse": Field(FLAG, "whether it is a matrix in compressed sparse rows; all other tensors are dense"),
     "shares": Field(WORD, "the other output that may be the same tensor; without it outputs share no memory"),
+    "unordered": Field(UNORDERED, "when the entries of an output may be in any order, and along which dimension"),
     "dim_of": Field(WORD, "the tensor or list of sizes whose dimension it names, counted from either end"),
     "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
     "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),
@@ -130,6 +151,10 @@ OPERATOR = RecordShape(
         "aten": Field(OVERLOADS, "ATen overloads that this function serves"),
         "backward_of": Field(OPERATOR_NAME, "the operator whose gradient this is"),
         "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
+        "unspecified": Field(
+            ListShape(TextShape(choices=tuple(UNSPECIFIED)), non_empty=True),
+            f"what the interface leaves open: {', '.join(UNSPECIFIED)}",
+        ),
         "since": Field(VERSION, "the interface version that brought it"),
         "deprecated": Field(TEXT, "why, and what to use instead"),
         "linkage": Field(TextShape(choices=("weak", "strong")), "weak or strong symbol"),

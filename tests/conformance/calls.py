@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from diopigen.conformance.cases.values import draw, seed_of
+from diopigen.conformance.compare.order import Stored, arranged
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand
-from diopigen.conformance.oracles import Call
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property
 from diopigen.ir.model import Function, Interface
 
 
@@ -41,3 +43,29 @@ def call_of(interface: Interface, case: Case, given: dict[str, Any] | None = Non
 
 def _array(function: Function, name: str, value: Operand, source: np.random.Generator) -> Any:
     return np.array(decode(draw(value.values, value.shape, value.dtype, source), value.dtype))
+
+
+class Results:
+    """The results of another library for a case, by output: in the order that the spec leaves open, and as the other
+    outputs of a property. `stored` makes elements in memory form of a result."""
+
+    def __init__(
+        self, case: Case, call: Call, answer: Answer, found: Mapping[str, Any], stored: Callable[[Any, str], Any]
+    ) -> None:
+        self.found: dict[str, Stored] = {}
+        for name, wanted in answer.items():
+            param = call.function.param(name)
+            if param is None or param.type not in ("tensor", "new_tensor") or found.get(name) is None:
+                continue
+            dtype = wanted.dtype if isinstance(wanted, Allocated) else call.dtypes[name]
+            self.found[name] = Stored(stored(found[name], dtype), dtype)
+        self.arranged = arranged(case, call.function, self.found, answer)
+
+    def ordered(self, name: str, elements: Any, expected: Expected) -> tuple[Any, Expected]:
+        """The elements of an output and what is expected, both in one order where the spec leaves it open."""
+        return self.arranged.get(name, (elements, expected))
+
+    def complaint(self, expected: Property, elements: Any, dtype: str) -> str | None:
+        """What a property has against an output."""
+        others = (self.found[name] for name in expected.others if name in self.found)
+        return expected.check(decode(elements, dtype), *(decode(one.elements, one.dtype) for one in others))

@@ -44,6 +44,9 @@ def param_line(param: Parameter) -> str:
     parts += [f"default {param.default.value!r}"] if param.default else []
     parts += [f"values {'|'.join(param.values)}"] if param.values else []
     parts += [f"{key.name} {key.form if isinstance(key.form, str) else key.text or key.form}" for key in param.keys]
+    parts += [f"example {param.example.value!r}"] if param.example else []
+    if param.unordered:
+        parts += [f"unordered along {param.unordered.along} where {param.unordered.where.text}"]
     parts += [f"domain {param.domain.text}"] if param.domain else []
     parts += [f"shares {param.shares}"] if param.shares else []
     flags = ("nullable", "const", "mutable", "pointer", "unnamed", "sparse")
@@ -62,6 +65,7 @@ def function_lines(function: Function) -> Iterator[str]:
         f"since {f.since}",
     ]
     facts += [f"tolerance {f.tolerance}"] if f.tolerance else []
+    facts += [f"unspecified {', '.join(f.unspecified)}"] if f.unspecified else []
     facts += [f"gradient of {f.backward_of}"] if f.backward_of else []
     yield f"    {', '.join(facts)}"
     for label, text in (("deprecated", f.deprecated), ("order", f.irregular_order), ("source", f.source)):

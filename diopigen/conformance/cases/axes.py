@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from diopigen.conformance.cases.choices import Choice, follows_promotion, primary_dtypes, primary_parameter, shape_rule
-from diopigen.conformance.cases.operators import (
-    ALTERNATIVES,
-    NO_AXES,
-    NO_SPECIALS,
-    OVERFLOWING,
-    SCALARS,
-)
+from diopigen.conformance.cases.examples import example, is_sized_by_numbers, other_modes
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit, fits, specials
 from diopigen.conformance.dtypes import STORAGE
@@ -37,7 +32,7 @@ _BROADCASTS: tuple[tuple[tuple[int, ...], ...], ...] = (
 
 def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
     """The cases of an elementwise operator; none for others."""
-    if function.kernel is None or not tensors(function) or function.operator in NO_AXES:
+    if function.kernel is None or not tensors(function) or is_sized_by_numbers(function):
         return
     maker = Maker(function, resolver)
     dtypes = primary_dtypes(function)
@@ -82,6 +77,7 @@ class Maker:
         self.resolver = resolver
         self.operands = [p for p in tensors(function) if p.is_read]
         self.free = [p for p in self.operands if shape_rule(p) in ("any", "broadcastable")]
+        self.modes = tuple(other_modes(resolver.interface, function))
 
     def recipe(self, shapes: Mapping[str, tuple[int, ...]], shape: tuple[int, ...]) -> dict[str, Argument]:
         """Arguments with the given shapes, `shape` for all others, and elements from the domains of the parameters."""
@@ -95,10 +91,9 @@ class Maker:
                     raise Unfit("a fixed shape")
                 own = ()
             found[param.name] = TensorRecipe(own, None, _domain(param))
-        scalars = SCALARS.get(self.function.operator, {})
         for param in self.function.params:
-            if param.type == "scalar" and (param.name in scalars or param.default is None or param.nullable):
-                found[param.name] = scalars.get(param.name, 3)
+            if param.type == "scalar" and (param.example is not None or param.default is None or param.nullable):
+                found[param.name] = example(param)
             elif param.type not in ("tensor", "scalar") and param.default is None and param.direction == "in":
                 raise Unfit(f"no value for '{param.name}'")
         return found
@@ -112,13 +107,13 @@ class Maker:
                 dtype = choice.pick(param) if isinstance(param.dtype, DtypeList) else choice.dtype
                 if not fits(value.values, dtype):
                     recipe[name] = replace(value, values=Drawn("normal"))
-        alternative = ALTERNATIVES.get(self.function.operator, {})
         try:
             return self.resolver.resolve(recipe, choice)
-        except Unfit:
-            if not alternative:
-                raise
-            return self.resolver.resolve({**recipe, **alternative}, choice)
+        except Unfit as unfit:
+            for mode in self.modes:
+                with suppress(Unfit):
+                    return self.resolver.resolve({**recipe, **mode}, choice)
+            raise unfit
 
     def made(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
         function = self.function
@@ -195,7 +190,7 @@ class Maker:
     def special(self, dtype: str, step: int) -> Iterator[Case]:
         """NaN, infinities, zeros of both signs, denormals and the ends of integers, in all pairs of two operands."""
         function = self.function
-        if function.operator in NO_SPECIALS or kind(dtype) == "complex":
+        if "special_values" in function.unspecified or kind(dtype) == "complex":
             return
         count = len(specials(dtype))
         try:
@@ -211,8 +206,8 @@ class Maker:
             nonzero = not self.resolver.calls.admits(zeros)
             if value.dtype == "bool" and nonzero:
                 continue
-            large = function.operator in OVERFLOWING and category(value.dtype) == 2
-            drawn = Drawn("small-special" if large else "special", (period, int(nonzero)))
+            small = "overflow" in function.unspecified and category(value.dtype) == 2
+            drawn = Drawn("small-special" if small else "special", (period, int(nonzero)))
             arguments[param.name] = replace(value, values=drawn)
             period = period * count if period == 1 else 1
         yield self.made("special", "special", dtype, arguments)
@@ -220,9 +215,7 @@ class Maker:
     def mixed(self, dtype: str, step: int, dtypes: tuple[str, ...]) -> Iterator[Case]:
         """Operands of different dtypes, where they are promoted: every dtype of the second operand."""
         lists = [p for p in self.operands if isinstance(p.dtype, DtypeList) and len(p.dtype.dtypes) > 2]
-        if len(lists) < 2 or not (
-            follows_promotion(self.resolver.base) or self.resolver.base.family.startswith("comp")
-        ):
+        if len(lists) < 2:
             return
         primary = primary_parameter(self.function)
         second = [p for p in lists if p is not primary]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diopigen.conformance.cases.axes import Maker
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
-from diopigen.conformance.cases.operators import NO_AXES
+from diopigen.conformance.cases.examples import is_sized_by_numbers
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case
@@ -52,7 +52,7 @@ def _true(
 
 def _made(function: Function, resolver: Resolver) -> Iterator[Mapping[str, Argument]]:
     """A recipe of an elementwise operator."""
-    if function.kernel is not None and function.operator not in NO_AXES:
+    if function.kernel is not None and not is_sized_by_numbers(function):
         try:
             yield Maker(function, resolver).recipe({}, _SHAPE)
         except Unfit:

@@ -16,7 +16,6 @@ from diopigen.conformance.cases.axes import Maker, tensors
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.limits import Formula
-from diopigen.conformance.cases.operators import FOUND_BY_FORWARD
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit, storable
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode
@@ -157,7 +156,7 @@ def _bounds(function: Function) -> Iterator[tuple[str, _Bound]]:
         param = function.param(limit.parameter)
         if param is None or limit.parameter in counted or not math.isfinite(_constant(limit.end)):
             continue
-        if limit.parameter == "indices" and function.operator in FOUND_BY_FORWARD:
+        if limit.of_entries and param.type == "tensor" and "indices" in function.unspecified:
             continue
         end = limit.end
         if limit.operator in ("<", ">"):

@@ -12,9 +12,6 @@ from diopigen.conformance.model import ANY_FAILURE, Case, Operand, Value
 from diopigen.conformance.strides import GUARD
 from diopigen.ir.model import Function, Parameter
 
-PARTLY_ON_HOST = frozenset({"diopiHardVoxelizeMmcv", "diopiDynamicVoxelizeMmcv"})
-"""Functions of which some tensors belong on the host."""
-
 
 def cases(function: Function, dtype: str, arguments: Arguments) -> Iterator[Case]:
     """The cases of one function, from arguments that a library accepts."""
@@ -57,7 +54,7 @@ def _devices(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
     for param, operand in tensors:
         if "device" in param.free:
             continue
-        if operand.shape and len(tensors) > 1 and function.name not in PARTLY_ON_HOST:
+        if operand.shape and len(tensors) > 1:
             changed = _exchanged(arguments[param.name], replace(operand, on_host=True))
             about = f"'{param.name}' is on the host, the others on the device"
             yield f"device-{param.name}", param.name, about, {param.name: changed}

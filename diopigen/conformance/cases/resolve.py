@@ -43,12 +43,12 @@ class Resolver:
         self.shapes = Shapes(function)
         self.calls = LegalCalls(function)
         self.base = interface.function(f"diopi{function.operator}") or function
-        self._interface = interface
+        self.interface = interface
 
     @cached_property
     def has_inplace(self) -> bool:
         """Whether the operator has an in-place variant."""
-        return any(f.operator == self.function.operator and f.variant == "inplace" for f in self._interface.functions)
+        return any(f.operator == self.function.operator and f.variant == "inplace" for f in self.interface.functions)
 
     def resolve(self, recipe: Mapping[str, Argument], choice: Choice, *, checked: bool = True) -> Arguments:
         """Complete arguments. Raises `Unfit` where the recipe does not suit the dtype or leaves something open.

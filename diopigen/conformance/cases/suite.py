@@ -14,9 +14,9 @@ from functools import partial
 from diopigen.collection import no_collection
 from diopigen.conformance.cases import axes, bool_scalars, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
+from diopigen.conformance.cases.examples import example
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.cases.models import is_small, model_cases
-from diopigen.conformance.cases.operators import SCALARS
 from diopigen.conformance.cases.resolve import Resolver, read_recipe
 from diopigen.conformance.cases.values import Unfit, storable
 from diopigen.conformance.dtypes import STORAGE
@@ -128,14 +128,13 @@ def find(interface: Interface, case_id: str, tables: Sequence[Model] = ()) -> Ca
 def recipes_of(interface: Interface, function: Function) -> list[Mapping[str, Argument]]:
     """The recipes of a function. A variant without cases of its own has its base's; what does not fit it is adapted:
     dropped outputs are left out, operands that became scalars take a number."""
-    numbers = SCALARS.get(function.operator, {})
     found: list[Mapping[str, Argument]] = []
     for case in function.cases:
         recipe = read_recipe(interface, function, case)
         for param in function.params:
             node = case.arguments.get(param.name)
             if param.type == "scalar" and node is not None and not isinstance(node, ScalarNode):
-                recipe[param.name] = numbers.get(param.name, 3)
+                recipe[param.name] = example(param)
         found.append(recipe)
     return found
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
-from diopigen.conformance.cases.operators import NO_EMPTY, NO_RECIPE_SPECIALS
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
@@ -75,16 +74,14 @@ _WIDE = (5, 40_001)
 """More columns than a kernel takes at a time, with rows enough to divide them as well."""
 _NO_COLUMNS = (3, 0)
 """No results, although there are terms."""
-_REDUCED = frozenset({"reduction", "activation_fwd"})
-"""Families whose operators work along one dimension."""
 
 
 def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
-    """One long dimension: of many terms an error in a few shows no more, but a block that is left out does. And many
-    columns, whose elements are not adjacent."""
+    """One long dimension of an operator that works along one: of many terms an error in a few shows no more, but a
+    block that is left out does. And many columns, whose elements are not adjacent."""
     dims = tensors_of_dims(function)
     read = [p.name for p in function.params if p.is_read and p.type == "tensor"]
-    if list(dims) != ["dim"] or read != [dims["dim"]] or function.family not in _REDUCED or not recipes:
+    if list(dims) != ["dim"] or read != [dims["dim"]] or not recipes:
         return
     name = read[0]
     is_list = any(param.name == "dim" and param.type == "sizes" for param in function.params)
@@ -116,13 +113,12 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
 def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """NaN, infinities, zeros of both signs, denormals and the ends of integers in every tensor that is drawn.
 
-    Where results are not exact the largest numbers stay out: sums of them may overflow half-way in any order.
+    Where results are not exact the largest numbers stay out: sums of them may overflow half-way in any order. Random
+    operators are compared by their distributions, which these numbers have none of.
     """
+    if "special_values" in function.unspecified or function.tolerance == "random":
+        return
     exact = function.tolerance == "exact"
-    if not exact and (function.tolerance not in _AGREED or function.family in _WEIGHED):
-        return
-    if function.operator in NO_RECIPE_SPECIALS:
-        return
     for step, dtype in enumerate(primary_dtypes(function)):
         for number, recipe in enumerate(recipes, 1):
             if kind(dtype) in ("complex", "bool", "none") or fixed_dtype(function, recipe) not in (None, dtype):
@@ -140,12 +136,6 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
                 break
 
 
-_WEIGHED = frozenset({"attention_llm_ext", "detection_mmcv"})
-"""Families whose operators may leave out what has the weight 0."""
-_AGREED = frozenset({"reduction", "rounding", "transcendental", "matmul", "attention"})
-"""Tolerances other than `exact` whose operators have agreed results for infinities and NaN."""
-
-
 def _special(value: Value, dtype: str, drawn: Drawn) -> Value:
     """The operand with edge values, or None where it has values of its own."""
     if isinstance(value, tuple):
@@ -161,7 +151,7 @@ def _special(value: Value, dtype: str, drawn: Drawn) -> Value:
 
 def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """No samples: the dimension that the spec calls N, or that all tensors of a free shape begin with, has size 0."""
-    if function.operator in NO_EMPTY:
+    if "empty" in function.unspecified:
         return
     dtypes = primary_dtypes(function)
     for number, recipe in enumerate(recipes):

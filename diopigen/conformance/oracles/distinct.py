@@ -36,29 +36,32 @@ def _unique(call: Call) -> Answer:
     distinct = parts[np.array([group[0] for group in groups], dtype=np.int64)]
     found = distinct.reshape(-1) if dim is None or x.ndim == 0 else np.moveaxis(distinct, 0, dim)
     dtype = call.dtype("input")
-    if dim is None and not call["sorted"]:
-        return {"out": Allocated(_in_any_order(found), dtype)}
-    group_of = np.zeros(len(slices), dtype=np.int64)
-    for number, group in enumerate(groups):
-        group_of[group] = number
     answer: dict[str, Any] = {"out": Allocated(Expected(found, signed_zero=False), dtype)}
     if call.given("indices"):
-        # Which NaN is which cannot be told from the values.
-        shape = call.shapes["indices"]
-        free = np.array([bool(np.any(row != row)) for row in slices], dtype=np.bool_)
-        answer["indices"] = Expected(group_of.reshape(shape), free=free.reshape(shape))
+        answer["indices"] = _selects(slices, None if dim is None or x.ndim == 0 else dim)
     if call["return_counts"]:
         counts = np.array([len(group) for group in groups], dtype=np.int64)
         answer["counts"] = Allocated(Expected(counts), "int64")
     return answer
 
 
-def _in_any_order(wanted: Array) -> Property:
-    """The elements of a vector, in whichever order."""
+def _selects(slices: Array, dim: int | None) -> Property:
+    """What indices must obey: each leads to the entry of `out` that its element, or slice, went to, in whatever order
+    the entries are. Which NaN is which cannot be told from the values."""
 
-    def check(found: Array) -> str | None:
-        if np.array_equal(np.sort(widest(found)), np.sort(wanted), equal_nan=found.dtype.kind == "f"):
+    def check(found: Array, out: Array) -> str | None:
+        entries = widest(out).reshape(-1) if dim is None else np.moveaxis(widest(out), dim, 0)
+        entries = entries.reshape(entries.shape[0], -1)
+        places = found.reshape(-1).astype(np.int64)
+        if places.size == 0:
             return None
-        return f"{np.sort(found)[:8].tolist()} in rising order, not {np.sort(wanted)[:8].tolist()}"
+        if places.min() < 0 or places.max() >= entries.shape[0]:
+            return f"there are positions outside 0 to {entries.shape[0] - 1}: {places.min()} to {places.max()}"
+        reached = entries[places]
+        same = (reached == slices) | ((reached != reached) & (slices != slices))
+        if np.all(same):
+            return None
+        at = int(np.argwhere(~same.all(axis=1))[0, 0])
+        return f"position {places[at]} of element {at} leads to {reached[at].tolist()}, not {slices[at].tolist()}"
 
-    return Property(check)
+    return Property(check, ("out",))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, convert, rounded
+from diopigen.conformance.dtypes import Array, convert, rounded, widest
 from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.contract.dtypes import accumulate, kind, real_of
 
@@ -188,6 +188,17 @@ def _same(first: Array, second: Array) -> Array:
     return np.asarray(found | ((first != first) & (second != second)))
 
 
+def _selects(x: Array, dim: int) -> Property:
+    """What indices must obey that come with the values that they select: they are distinct, and lead to these values in
+    whatever order the values are."""
+
+    def check(found: Array, values: Array) -> str | None:
+        chosen = widest(values).reshape(found.shape if found.ndim else (1,))
+        return _positions(x, chosen, chosen, dim, stable=False).check(found)
+
+    return Property(check, ("values",))
+
+
 def _positions(x: Array, values: Array, places: Array, dim: int, *, stable: bool) -> Property:
     """What positions must obey: they are distinct, lead to the values, and are the first ones of equals if `stable`.
 
@@ -236,26 +247,8 @@ def _topk(call: Call) -> Answer:
     dim = call["dim"] % x.ndim
     places = np.take(_order(x, dim, call["largest"]), np.arange(call["k"]), axis=dim)
     values = np.take_along_axis(x, places, dim)
-    if call["sorted"]:
-        wanted: Expected | Property = Expected(_as(values, call, "values"), signed_zero=False)
-        return {"values": wanted, "indices": _positions(x, values, places, dim, stable=False)}
-    return {"values": _unordered(values, dim), "indices": _unordered(values, dim, x)}
-
-
-def _unordered(values: Array, dim: int, source: Array | None = None) -> Property:
-    """The values in any order, or positions in `source` that lead to them."""
-
-    def check(found: Array) -> str | None:
-        given = found.reshape(values.shape)
-        if source is not None:
-            given = given.astype(np.int64)
-            if given.size and (given.min() < 0 or given.max() >= source.shape[dim]):
-                return f"there are positions outside 0 to {source.shape[dim] - 1}"
-            given = np.take_along_axis(source, given, dim)
-        same = _same(np.sort(given, axis=dim), np.sort(values, axis=dim))
-        return None if np.all(same) else "these are not the elements to be taken, in whatever order"
-
-    return Property(check)
+    wanted = Expected(_as(values, call, "values"), signed_zero=False)
+    return {"values": wanted, "indices": _selects(x, dim)}
 
 
 @oracle("Equal")

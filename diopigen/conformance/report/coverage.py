@@ -6,6 +6,7 @@ has to succeed passes there, or an axis that the function should have and has no
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +14,8 @@ from typing import Any
 
 from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.reach import unreached
-from diopigen.conformance.cases.refusals_memory import PARTLY_ON_HOST
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import SUCCESS, Case
+from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.conformance.oracles import oracle_of
 from diopigen.ir.model import Function
 
@@ -24,19 +24,6 @@ NOT_COVERED: Mapping[str, str] = {
     "functions_lmdeploy.h": "the suite has no oracles for the steps of lmdeploy that serve language models",
 }
 """Headers whose functions the suite does not cover where it has no oracle for them, each with the reason."""
-
-_PROMOTED = "a number comes as int64 or float64, and a bool in place holds neither"
-_QUOTIENT = "the quotient of bools is a float, which a bool in place does not hold, and bools are not rounded"
-_NEVER: Mapping[tuple[str, str, str], str] = {
-    ("diopiForeachaddInpScalar", "inputs", "bool"): _PROMOTED,
-    ("diopiForeachmulInpScalar", "inputs", "bool"): _PROMOTED,
-    ("diopiDivInp", "input", "bool"): _QUOTIENT,
-    ("diopiDivInpScalar", "input", "bool"): _QUOTIENT,
-}
-"""Dtypes that lists hold and that no call can pass with success, by function, parameter and dtype."""
-
-_WHOLE = {"diopiAmpUpdateScaleInp": "its tensors have one element each, which two of them share or do not"}
-"""Functions whose tensors cannot share memory in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +79,7 @@ def _of(function: Function, cases: Sequence[Case]) -> FunctionCoverage:
 
 def _dtype_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
     for name, missing in unreached(function, cases).items():
-        reasons = {_NEVER.get((function.name, name, dtype), "") for dtype in missing}
-        reason = "; ".join(sorted(reasons)) if all(reasons) else ""
-        yield Hole("dtype", f"{name} is never {' or '.join(missing)}", reason)
+        yield Hole("dtype", f"{name} is never {' or '.join(missing)}")
 
 
 def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
@@ -108,9 +93,9 @@ def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
     if has_tensors:
         wanted.append(("error", "no case has to be refused"))
     tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
-    if len(tensors) > 1 and not any(param.sparse for param in tensors) and function.name not in PARTLY_ON_HOST:
+    if len(tensors) > 1 and not any(param.sparse for param in tensors):
         wanted.append(("device", "no case has tensors on two devices"))
-        if any(param.is_written for param in tensors):
+        if any(param.is_written for param in tensors) and _have_parts(cases):
             wanted.append(("overlap", "no case has tensors that share memory in part"))
     if has_tensors and function.kernel is None:
         wanted.append(("strided", "no case has gaps between its elements"))
@@ -118,7 +103,14 @@ def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
         wanted.append(("distribution", "no case checks the distribution"))
     for axis, message in wanted:
         if axis not in axes:
-            yield Hole("axis", message, _WHOLE.get(function.name, "") if axis == "overlap" else "")
+            yield Hole("axis", message)
+
+
+def _have_parts(cases: Sequence[Case]) -> bool:
+    """Whether tensors have several elements: those of one share all of their memory or none."""
+    return any(
+        math.prod(one.shape) > 1 for c in cases if c.expect == SUCCESS for one in operands_of(c.arguments.values())
+    )
 
 
 def to_record(found: FunctionCoverage) -> dict[str, Any]:

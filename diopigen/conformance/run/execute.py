@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.compare.describe import describe
+from diopigen.conformance.compare.order import Stored, arranged
 from diopigen.conformance.compare.results import bool_byte, compare
 from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
@@ -52,6 +53,7 @@ class Executor:
         self.reason = ""
         self.factor = case.waiver.factor if case.waiver is not None else 1.0
         self.loosened = False
+        self.arranged: Mapping[str, tuple[Array, Expected]] = {}
         try:
             outcome, faults = self._check(case, function, target)
         finally:
@@ -85,7 +87,7 @@ class Executor:
         if answer is None:
             faults += self._undetermined(function, ready)
             return ("failed" if faults else "uncovered"), faults
-        faults += self._results(function, ready, answer)
+        faults += self._results(case, function, ready, answer)
         if function.tolerance == "random" and not faults:
             varying = {name for name, wanted in answer.items() if isinstance(wanted, Property) and wanted.varies}
             faults += self._again(function, target, ready, varying if case.axis == "distribution" else set())
@@ -134,8 +136,19 @@ class Executor:
             if param.type in ALLOCATED and param.name in ready.slots and not ready.slots[param.name].value
         ]
 
-    def _results(self, function: Function, ready: Prepared, answer: Answer) -> list[Fault]:
+    def _stored(self, name: str, ready: Prepared) -> Stored | None:
+        """A tensor that is written, or that the operator has allocated; None where there is none."""
+        if name in ready.slots:
+            handle = ready.slots[name]
+            return Stored(*self.arena.fetch(handle)[:2]) if handle.value else None
+        block = ready.blocks[name][0] if ready.blocks.get(name) else None
+        return None if block is None else Stored(block.elements(self.arena.read(block)), block.dtype)
+
+    def _results(self, case: Case, function: Function, ready: Prepared, answer: Answer) -> list[Fault]:
         faults: list[Fault] = []
+        unordered = [param.name for param in function.params if param.unordered is not None]
+        results = {name: stored for name in unordered if (stored := self._stored(name, ready)) is not None}
+        self.arranged = arranged(case, function, results, answer)
         for name, wanted in answer.items():
             param = function.param(name)
             assert param is not None, f"the oracle of {function.operator} answers for '{name}'"
@@ -178,13 +191,11 @@ class Executor:
         return self._compared(function, param.name, stored, dtype, wanted.expected)
 
     def _property_faults(self, name: str, block: Block, expected: Property, ready: Prepared) -> list[Fault]:
-        blocks = [one for one in (block, *(ready.blocks[other][0] for other in expected.others)) if one is not None]
-        stored = [one.elements(self.arena.read(one)) for one in blocks]
-        wrong_byte = bool_byte(stored[0], block.dtype, name)
+        found = [one for other in (name, *expected.others) if (one := self._stored(other, ready)) is not None]
+        wrong_byte = bool_byte(found[0].elements, block.dtype, name)
         if wrong_byte is not None:
             return [wrong_byte]
-        read = [decode(elements, one.dtype) for elements, one in zip(stored, blocks, strict=True)]
-        complaint = expected.check(*read)
+        complaint = expected.check(*(decode(one.elements, one.dtype) for one in found))
         return [Fault("distribution", name, complaint)] if complaint else []
 
     def _compared(self, function: Function, name: str, stored: Array, dtype: str, wanted: Any) -> list[Fault]:
@@ -194,6 +205,8 @@ class Executor:
                 return [wrong_byte]
             complaint = wanted.check(decode(stored, dtype))
             return [Fault("distribution", name, complaint)] if complaint else []
+        if name in self.arranged:
+            stored, wanted = self.arranged[name]
         fault = compare(stored, dtype, wanted, function.tolerance, name)
         if fault is not None and self.factor > 1:
             fault = compare(stored, dtype, wanted, function.tolerance, name, self.factor)

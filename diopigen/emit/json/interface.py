@@ -40,6 +40,7 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
         "unnamed": param.unnamed,
         "sparse": param.sparse,
         "shares": param.shares,
+        "unordered": _unordered(param),
         "doc": param.doc,
     }
     found = _without_empty(entry)
@@ -49,6 +50,12 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
         plain = not (isinstance(value, float) and math.isinf(value))
         found["default"] = default_text(param) if not plain else list(value) if isinstance(value, tuple) else value
     return found
+
+
+def _unordered(param: Parameter) -> dict[str, Any]:
+    if param.unordered is None:
+        return {}
+    return {"where": to_text(param.unordered.where.expression), "along": param.unordered.along}
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
@@ -87,6 +94,7 @@ def _function(function: Function) -> dict[str, Any]:
         "aten": [overload.name for overload in function.aten],
         "backward_of": function.backward_of,
         "tolerance": function.tolerance,
+        "unspecified": list(function.unspecified),
         "since": function.since,
         "deprecated": function.deprecated,
         "source": function.source,

@@ -2621,7 +2621,7 @@ DIOPI_API diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C4: other holds no zero when both operands are integral or bool and the quotient is rounded (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The dividend. Dtype: any.
+ * @param[in,out] input The dividend. Dtype: number, complex.
  * @param[in] other The divisor. Dtype: any. Shape: broadcastable(input).
  * @param[in] rounding_mode RoundModeNone: true division; RoundModeTrunc: towards zero; RoundModeFloor: towards minus
  *         infinity. Default: RoundModeNone.
@@ -2671,7 +2671,7 @@ DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The dividend. Dtype: any.
+ * @param[in,out] input The dividend. Dtype: number, complex.
  * @param[in] other The divisor. Dtype: number, bool.
  * @param[in] rounding_mode RoundModeNone: true division; RoundModeTrunc: towards zero; RoundModeFloor: towards minus
  *         infinity. Default: RoundModeNone.
@@ -4482,8 +4482,10 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @note k.range: k is at least 0 and at most size(input, dim) (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] values The elements that were taken. Dtype: same(input). Shape: resize(input, dim, k).
+ * @param[out] values The elements that were taken. Dtype: same(input). Shape: resize(input, dim, k). In any order along
+ *         dim where not sorted.
  * @param[out] indices Position in input, along dim, of each of them. Dtype: int64, int32. Shape: resize(input, dim, k).
+ *         In any order along dim where not sorted.
  * @param[in] input The elements to choose from. Dtype: number.
  * @param[in] k How many to take along dim; 0 takes none, so that results of a 0-d input have the shape [0].
  * @param[in] dim Dimension to choose along; negative counts from the end. Default: -1.
@@ -5999,7 +6001,8 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  * @note C4: where dim is given, no other dimension of input is empty (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The distinct elements as a vector, or input with only the distinct slices left along dim; always
- *         sorted where dim is given. Dtype: same(input). Allocated by the operator through diopiRequireTensor.
+ *         sorted where dim is given. Dtype: same(input). In any order along dimension 0 where is_null(dim) and not
+ *         sorted. Allocated by the operator through diopiRequireTensor.
  * @param[in] input The elements, or slices, to tell apart; NaN differs from itself. Dtype: number, bool.
  * @param[in] dim Dimension along which slices are compared, negative counts from the end; null compares single
  *                elements. May be null. Default: null.
@@ -6010,8 +6013,8 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  *         given); null: not wanted. Dtype: int64, int32. Shape: where(is_null(dim), sizes(input), list(size(input,
  *         dim))). May be null.
  * @param[out] counts How often each entry of out occurs; not set where return_counts is false, and may be null then.
- *         Dtype: int64. Shape: [?]. May be null. A library may accept or reject another dtype. Allocated by the
- *         operator through diopiRequireTensor.
+ *         Dtype: int64. Shape: [?]. May be null. A library may accept or reject another dtype. In any order along
+ *         dimension 0 where is_null(dim) and not sorted. Allocated by the operator through diopiRequireTensor.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: _unique, _unique2, unique_dim
  * @since 1.0

@@ -866,11 +866,11 @@ DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTen
  * @note comm_turn.range: comm_turn is at least 0 (else diopiErrorOccurred).
  * @note C2: group names a group that this process belongs to (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The reduced product. Dtype: same(x1). Shape: [*batch, M, N].
+ * @param[out] out The reduced product. Dtype: same(x1). Shape: [*batch, M, P].
  * @param[in] x1 Left factor, [..., M, K]. Dtype: floating. Shape: [*batch, M, K].
- * @param[in] x2 Right factor, [K, N]. Dtype: same(x1). Shape: [K, N].
+ * @param[in] x2 Right factor, [K, P]. Dtype: same(x1). Shape: [K, P].
  * @param[in] bias Added to every row of the product on each rank before the reduction; null adds nothing. Dtype:
- *         same(x1). Shape: [N]. May be null. Default: null.
+ *         same(x1). Shape: [P]. May be null. Default: null.
  * @param[in] group Name of the communication group; an empty name stands for this rank alone.
  * @param[in] reduce_op How the ranks' products become one. One of sum. Default: 'sum'.
  * @param[in] comm_turn Number of slices in which products are sent while others are computed; 0 lets the library

@@ -1975,9 +1975,9 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
  * @param[in] points Points, coordinates x, y, z first, then any further features. Dtype: float16, float32, float64.
  *         Shape: [P, F].
  * @param[in] voxel_size Size of a cell along x, y, z, above 0; mmcv passes it in host memory. Dtype: float32. Shape:
- *         [NDim].
+ *         [NDim]. A library may accept or reject another device.
  * @param[in] coors_range Where the cells lie, least x, y, z, then greatest; mmcv passes it in host memory. Dtype:
- *         float32. Shape: [2 * NDim].
+ *         float32. Shape: [2 * NDim]. A library may accept or reject another device.
  * @param[in] max_points Greatest number of points in a voxel. Default: 35.
  * @param[in] max_voxels Greatest number of voxels. Default: 20000.
  * @param[in] NDim Number of coordinates, 3. Default: 3.
@@ -2005,9 +2005,9 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
  * @param[in] points Points, coordinates x, y, z first; further features are not read. Dtype: float16, float32, float64.
  *         Shape: [P, F].
  * @param[in] voxel_size Size of a cell along x, y, z, above 0; mmcv passes it in host memory. Dtype: float32. Shape:
- *         [NDim].
+ *         [NDim]. A library may accept or reject another device.
  * @param[in] coors_range Where the cells lie, least x, y, z, then greatest; mmcv passes it in host memory. Dtype:
- *         float32. Shape: [2 * NDim].
+ *         float32. Shape: [2 * NDim]. A library may accept or reject another device.
  * @param[in] NDim Number of coordinates, 3. Default: 3.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0

@@ -1,0 +1,108 @@
+"""Results whose order the spec leaves open (`unordered`): any order passes, and no other result does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from calls import Results, call_of
+
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.compare.results import compare
+from diopigen.conformance.dtypes import encode
+from diopigen.conformance.model import SUCCESS, Case
+from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, answer_of
+from diopigen.ir.model import Interface
+
+
+def case_where(interface: Interface, name: str, **arguments: Any) -> tuple[Case, Call]:
+    """The first case of a function in which numbers have these values, and its call."""
+    function = interface.function(name)
+    assert function is not None
+    case = next(
+        case
+        for case in cases_of(interface, function)
+        if case.expect == SUCCESS and all(case.arguments[key] == value for key, value in arguments.items())
+    )
+    return case, call_of(interface, case)
+
+
+def faults(case: Case, call: Call, answer: Answer, found: Mapping[str, Any]) -> dict[str, str]:
+    """What the suite has against results, by output."""
+    results = Results(case, call, answer, found, encode)
+    wrong: dict[str, str] = {}
+    for name, wanted in answer.items():
+        expected = wanted.expected if isinstance(wanted, Allocated) else wanted
+        stored = results.found[name]
+        if isinstance(expected, Property):
+            complaint = results.complaint(expected, stored.elements, stored.dtype)
+        else:
+            assert isinstance(expected, Expected)
+            elements, ordered = results.ordered(name, stored.elements, expected)
+            fault = compare(elements, stored.dtype, ordered, call.function.tolerance, name)
+            complaint = fault and fault.message
+        if complaint:
+            wrong[name] = complaint
+    return wrong
+
+
+TOPK = {"k": 60, "sorted": False}
+
+
+def topk(call: Call) -> dict[str, Any]:
+    x, dim, k = call["input"], call["dim"], call["k"]
+    indices = np.argsort(-x.astype(np.float64), axis=dim, kind="stable")[:, :k]
+    return {"values": np.take_along_axis(x, indices, dim), "indices": indices}
+
+
+def test_the_largest_elements_pass_in_any_order_that_indices_follow(interface: Interface) -> None:
+    case, call = case_where(interface, "diopiTopk", **TOPK)
+    answer, found = answer_of(call), topk(call)
+    assert faults(case, call, answer, found) == {}
+    turned = {name: array[:, ::-1] for name, array in found.items()}
+    assert faults(case, call, answer, turned) == {}
+    # Each line may have an order of its own.
+    turned["values"][0], turned["indices"][0] = found["values"][0], found["indices"][0]
+    assert faults(case, call, answer, turned) == {}
+
+
+def test_no_other_elements_pass(interface: Interface) -> None:
+    case, call = case_where(interface, "diopiTopk", **TOPK)
+    answer, found = answer_of(call), topk(call)
+    dropped = {name: np.concatenate([array[:, 1:], array[:, -1:]], axis=1) for name, array in found.items()}
+    assert set(faults(case, call, answer, dropped)) == {"values", "indices"}
+    repeated = {**found, "indices": np.concatenate([found["indices"][:, :1], found["indices"][:, :-1]], axis=1)}
+    assert "a position occurs twice" in faults(case, call, answer, repeated)["indices"]
+    apart = {**found, "indices": found["indices"][:, ::-1]}
+    assert "leads to" in faults(case, call, answer, apart)["indices"]
+
+
+def test_where_the_order_is_not_open_it_counts(interface: Interface) -> None:
+    case, call = case_where(interface, "diopiTopk", sorted=True, k=3, dim=1, largest=True)
+    answer, found = answer_of(call), topk(call)
+    assert faults(case, call, answer, found) == {}
+    turned = {name: array[:, ::-1] for name, array in found.items()}
+    assert set(faults(case, call, answer, turned)) == {"values"}
+
+
+@pytest.mark.parametrize("order", ["rising", "falling", "first seen"])
+def test_distinct_elements_pass_in_any_order_with_their_counts(interface: Interface, order: str) -> None:
+    case, call = case_where(interface, "diopiUnique", sorted=False, return_counts=True)
+    answer, found = answer_of(call), unique(call, order)
+    assert set(answer) == {"out", "indices", "counts"}
+    assert faults(case, call, answer, found) == {}
+    missing = {**found, "out": np.concatenate([found["out"][1:], found["out"][-1:]])}
+    assert {"out", "indices"} <= set(faults(case, call, answer, missing))
+    assert "counts" in faults(case, call, answer, {**found, "counts": found["counts"] + 1})
+    assert "leads to" in faults(case, call, answer, {**found, "indices": np.roll(found["indices"], 1)})["indices"]
+
+
+def unique(call: Call, order: str) -> dict[str, Any]:
+    out, first, indices, counts = np.unique(call["input"], return_index=True, return_inverse=True, return_counts=True)
+    chosen = {"rising": np.arange(len(out)), "falling": np.arange(len(out))[::-1], "first seen": np.argsort(first)}[
+        order
+    ]
+    where = np.argsort(chosen)
+    return {"out": out[chosen], "counts": counts[chosen], "indices": where[indices.reshape(call["input"].shape)]}
