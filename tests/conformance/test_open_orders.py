@@ -42,7 +42,7 @@ def faults(case: Case, call: Call, answer: Answer, found: Mapping[str, Any]) -> 
             assert isinstance(expected, Expected)
             elements, ordered = results.ordered(name, stored.elements, expected)
             fault = compare(elements, stored.dtype, ordered, call.function.tolerance, name)
-            complaint = fault and fault.message
+            complaint = fault.message if fault else None
         if complaint:
             wrong[name] = complaint
     return wrong

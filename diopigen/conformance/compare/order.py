@@ -75,5 +75,6 @@ def _taken(expected: Expected, order: Array, dim: int) -> Expected:
     def taken(array: Array | None) -> Array | None:
         return None if array is None else np.take_along_axis(np.broadcast_to(array, order.shape), order, dim)
 
-    parts = {name: taken(getattr(expected, name)) for name in ("scale", "free", "or_nan", "narrowed")}
-    return replace(expected, values=np.take_along_axis(expected.values, order, dim), **parts)
+    values = np.take_along_axis(expected.values, order, dim)
+    scale, free, or_nan = taken(expected.scale), taken(expected.free), taken(expected.or_nan)
+    return replace(expected, values=values, scale=scale, free=free, or_nan=or_nan, narrowed=taken(expected.narrowed))
