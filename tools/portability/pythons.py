@@ -11,8 +11,8 @@ from pathlib import Path
 
 from builds import WORK, Skipped, run_logged
 
-_TESTS_NEED = ("pytest", "pytest_xdist", "hypothesis", "jsonschema")
-"""What the unit tests import, of the extra `dev`."""
+_TESTS_NEED = ("pytest", "pytest_xdist", "hypothesis", "jsonschema", "ruff", "clang_format")
+"""What the unit tests import or run, of the extra `dev`."""
 
 
 def interpreter(version: str) -> Path:
