@@ -114,7 +114,7 @@ int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
     return result;
 }
 
-Around around(const std::vector<int64_t>& shape, int64_t dim) {
+DimSplit split_at(const std::vector<int64_t>& shape, int64_t dim) {
     const auto at = static_cast<size_t>(dim);
     return {product(shape, 0, at), shape[at], product(shape, at + 1, shape.size())};
 }

@@ -41,7 +41,7 @@ int configured_count() {
 }
 
 // A slot among the threads that have a pool, returned when the thread of the host ends.
-struct Place {
+struct PoolSlot {
     bool is_taken = false;
 
     bool take() {
@@ -53,7 +53,7 @@ struct Place {
         }
         return is_taken;
     }
-    ~Place() {
+    ~PoolSlot() {
         if (is_taken) {
             --pool_owners;
         }
@@ -61,9 +61,9 @@ struct Place {
 };
 
 bool may_use_pool() {
-    static thread_local Place place;
+    static thread_local PoolSlot slot;
     return !is_inside && thread_count() > 1 && !is_forked.load(std::memory_order_relaxed) &&
-           !thread_pool::is_inside_foreign() && place.take();
+           !thread_pool::is_inside_foreign() && slot.take();
 }
 
 // Runs all parts, and throws the first exception of any again.

@@ -154,9 +154,9 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
     const View images = arranged(image, layout);
     const View responses = arranged(response, layout);
     const View weights = arranged(weight, layout);
-    const View& to = product == ConvolutionProduct::kRespond ? responses
-                     : product == ConvolutionProduct::kPlace ? images
-                                                             : weights;
+    const View& to = product == ConvolutionProduct::kForward        ? responses
+                     : product == ConvolutionProduct::kBackwardData ? images
+                                                                    : weights;
     const NewWords result(to.tensor());
     auto* const out = result.as<char>();
     if (!bias.is_null()) {
@@ -183,12 +183,12 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
     };
     const auto write = [&](auto description) { return Described<decltype(description), char>{description, out}; };
     bool is_done = false;
-    if (product == ConvolutionProduct::kRespond) {
+    if (product == ConvolutionProduct::kForward) {
         const Words x(images.tensor());
         const Words w(weights.tensor());
         is_done = run(Functions{cudnnGetConvolutionForwardAlgorithm_v7, cudnnConvolutionForward},
                       read(descriptions.image(), x), read(descriptions.weight(), w), write(descriptions.response()));
-    } else if (product == ConvolutionProduct::kPlace) {
+    } else if (product == ConvolutionProduct::kBackwardData) {
         const Words w(weights.tensor());
         const Words y(responses.tensor());
         is_done = run(Functions{cudnnGetConvolutionBackwardDataAlgorithm_v7, cudnnConvolutionBackwardData},

@@ -41,8 +41,8 @@ struct CopyKernel {
           per_row((inner + kN - 1) / kN),
           to_step(job.dims.rank > 0 ? job.to().steps[paths.rank] : 0),
           from_step(job.dims.rank > 0 ? job.from().steps[paths.rank] : 0),
-          writes_vectors(detail::has_vectors(job.dims, job.to(), sizeof(Pack<To, kN>))),
-          reads_vectors(detail::has_vectors(job.dims, job.from(), sizeof(Pack<From, kN>))) {
+          writes_vectors(detail::has_vectors(job.dims, job.to(), sizeof(AlignedVector<To, kN>))),
+          reads_vectors(detail::has_vectors(job.dims, job.from(), sizeof(AlignedVector<From, kN>))) {
         std::memcpy(static_cast<void*>(&number), job.number, sizeof(To));
     }
     int64_t vectors(int64_t count) const { return count / inner * ((inner + kN - 1) / kN); }
@@ -61,9 +61,9 @@ struct CopyKernel {
         char* const from = at[1] + first * from_step;
         const int64_t left = inner - first;
         const int used = left < kN ? static_cast<int>(left) : kN;
-        Pack<From, kN> read;
+        AlignedVector<From, kN> read;
         if (reads_vectors && used == kN) {
-            read = detail::whole<Pack<From, kN>>(from);
+            read = detail::whole<AlignedVector<From, kN>>(from);
         } else if (paths.data[1] != nullptr) {
             DIOPI_UNROLL
             for (int i = 0; i < kN; ++i) {
@@ -72,7 +72,7 @@ struct CopyKernel {
                 }
             }
         }
-        Pack<To, kN> written;
+        AlignedVector<To, kN> written;
         DIOPI_UNROLL
         for (int i = 0; i < kN; ++i) {
             if constexpr (std::is_same_v<To, From> && dtype_of<To> != Dtype::kBool) {
@@ -82,7 +82,7 @@ struct CopyKernel {
             }
         }
         if (writes_vectors && used == kN) {
-            detail::whole<Pack<To, kN>>(to) = written;
+            detail::whole<AlignedVector<To, kN>>(to) = written;
         } else {
             DIOPI_UNROLL
             for (int i = 0; i < kN; ++i) {

@@ -19,7 +19,7 @@ inline Dtype softmax_dtype(const Tensor& out, const Tensor& first) { return prom
 
 // Along the middle one of three dimensions. `first` is the input, or grad_output, whose `second` is what the
 // operator gave. `out` may be either of them.
-void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const Around& place);
+void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const DimSplit& split);
 
 }  // namespace diopi::core
 

@@ -17,7 +17,7 @@ void take(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor
     if (!is_mixed) {
         require_same_dtype(out, first);
     }
-    softmax(kind, out, first, second, around(out, dim));
+    softmax(kind, out, first, second, split_at(out, dim));
 }
 
 }  // namespace

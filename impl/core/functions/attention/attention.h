@@ -65,12 +65,12 @@ struct Dropout {
 
     DIOPI_SHARED bool is_active() const { return probability > 0; }
     DIOPI_SHARED double factor() const { return 1 / (1 - probability); }
-    DIOPI_SHARED bool keeps(int64_t place) const {
+    DIOPI_SHARED bool keeps(int64_t query_index) const {
         if (recorded != nullptr) {
-            return recorded[place] != 0;
+            return recorded[query_index] != 0;
         }
-        const auto words = philox(seed, static_cast<uint64_t>(place / 4), offset);
-        return static_cast<double>(words[static_cast<size_t>(place % 4)]) >= probability * 0x1p32;
+        const auto words = philox(seed, static_cast<uint64_t>(query_index / 4), offset);
+        return static_cast<double>(words[static_cast<size_t>(query_index % 4)]) >= probability * 0x1p32;
     }
 };
 
@@ -130,7 +130,7 @@ void add_multiple(T* to, T factor, const T* from, int64_t count) {
 }
 
 // One query of one head of one sequence.
-struct Place {
+struct QueryIndex {
     int64_t sequence;
     int64_t head;
     int64_t query;
@@ -138,16 +138,16 @@ struct Place {
 
 // The scores of a query in `scores[first..last)`, minus infinity where the mask hides a key. Returns how many it sees.
 template <typename T>
-int64_t score_row(const Problem& problem, const Scoring& scoring, const Place& place, Span span, const T* query,
-                  const T* keys, T* scores) {
-    const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
-    const int64_t diagonal = place.query + sequence.keys - sequence.queries;
+int64_t score_row(const Problem& problem, const Scoring& scoring, const QueryIndex& query_index, Span span,
+                  const T* query, const T* keys, T* scores) {
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(query_index.sequence)];
+    const int64_t diagonal = query_index.query + sequence.keys - sequence.queries;
     const T scale = static_cast<T>(scoring.scale);
     for (int64_t j = span.first; j < span.last; ++j) {
         scores[j] = scale * dot(query, keys + j * problem.key_rows.row, problem.size);
     }
     if (scoring.slopes != nullptr) {
-        const T slope = static_cast<T>(scoring.slopes[place.sequence * scoring.slope_stride + place.head]);
+        const T slope = static_cast<T>(scoring.slopes[query_index.sequence * scoring.slope_stride + query_index.head]);
         for (int64_t j = span.first; j < span.last; ++j) {
             scores[j] -= slope * static_cast<T>(std::abs(diagonal - j));
         }
@@ -155,8 +155,8 @@ int64_t score_row(const Problem& problem, const Scoring& scoring, const Place& p
     int64_t seen = span.last - span.first;
     if (scoring.mask != nullptr) {
         const int64_t* strides = scoring.mask_strides;
-        const uint8_t* row =
-            scoring.mask + place.sequence * strides[0] + place.head * strides[1] + place.query * strides[2];
+        const uint8_t* row = scoring.mask + query_index.sequence * strides[0] + query_index.head * strides[1] +
+                             query_index.query * strides[2];
         for (int64_t j = span.first; j < span.last; ++j) {
             if (row[j * strides[3]] != 0) {
                 scores[j] = -std::numeric_limits<T>::infinity();
@@ -222,16 +222,17 @@ void for_each_query(const Problem& problem, Body&& body) {
     constexpr int64_t kQueries = 16;
     for_each_block(problem, kQueries, [&](int64_t sequence, int64_t head, int64_t first, int64_t last) {
         for (int64_t query = first; query < last; ++query) {
-            body(Place{sequence, head, query});
+            body(QueryIndex{sequence, head, query});
         }
     });
 }
 
 // Which probabilities of a row dropout keeps: `apply(j, kept)` for each key of the span.
 template <typename Apply>
-void drop(const Problem& problem, const Dropout& dropout, const Place& place, Span span, Apply&& apply) {
-    const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
-    const int64_t row = sequence.probability_start + (place.head * sequence.queries + place.query) * sequence.keys;
+void drop(const Problem& problem, const Dropout& dropout, const QueryIndex& query_index, Span span, Apply&& apply) {
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(query_index.sequence)];
+    const int64_t row =
+        sequence.probability_start + (query_index.head * sequence.queries + query_index.query) * sequence.keys;
     for (int64_t j = span.first; j < span.last; ++j) {
         apply(j, dropout.keeps(row + j));
     }
@@ -240,27 +241,28 @@ void drop(const Problem& problem, const Dropout& dropout, const Place& place, Sp
 // Writes the row of `out` of one query; 0 where it sees no key. `record(place, maximum, sum)` takes the largest score
 // and the sum of exponentials; the sum is 0 where it sees no key.
 template <typename T, typename Record>
-void forward_row(const Problem& problem, const Scoring& scoring, const Place& place, const T* q, const T* k, const T* v,
-                 T* out, Record&& record) {
+void forward_row(const Problem& problem, const Scoring& scoring, const QueryIndex& query_index, const T* q, const T* k,
+                 const T* v, T* out, Record&& record) {
     thread_local std::vector<T> scores;
-    const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(query_index.sequence)];
     scores.resize(static_cast<size_t>(sequence.keys));
     T* row = scores.data();
-    const Span span = window(scoring, sequence, place.query);
-    const int64_t query_row = problem.query_head(sequence, place.head) + place.query * problem.query_rows.row;
-    const int64_t key_start = problem.key_head(sequence, place.head / problem.group());
+    const Span span = window(scoring, sequence, query_index.query);
+    const int64_t query_row =
+        problem.query_head(sequence, query_index.head) + query_index.query * problem.query_rows.row;
+    const int64_t key_start = problem.key_head(sequence, query_index.head / problem.group());
     T* result = out + query_row;
     std::fill(result, result + problem.size, T(0));
-    if (score_row(problem, scoring, place, span, q + query_row, k + key_start, row) == 0) {
-        record(place, -std::numeric_limits<T>::infinity(), T(0));
+    if (score_row(problem, scoring, query_index, span, q + query_row, k + key_start, row) == 0) {
+        record(query_index, -std::numeric_limits<T>::infinity(), T(0));
         return;
     }
     const Exponentials<T> total = exponentials(span, row);
-    record(place, total.maximum, total.sum);
+    record(query_index, total.maximum, total.sum);
     T factor = 1 / total.sum;
     if (scoring.dropout.is_active()) {
         factor = static_cast<T>(scoring.dropout.factor()) / total.sum;
-        drop(problem, scoring.dropout, place, span, [&](int64_t j, bool kept) { row[j] = kept ? row[j] : T(0); });
+        drop(problem, scoring.dropout, query_index, span, [&](int64_t j, bool kept) { row[j] = kept ? row[j] : T(0); });
     }
     for (int64_t j = span.first; j < span.last; ++j) {
         add_multiple(result, row[j] * factor, v + key_start + j * problem.key_rows.row, problem.size);
@@ -283,20 +285,21 @@ struct Gradients {
 
 // Adds what one query contributes to the gradients. `buffer` is room that callers keep.
 template <typename T>
-void backward_row(const Problem& problem, const Scoring& scoring, const Place& place, const T* q, const T* k,
+void backward_row(const Problem& problem, const Scoring& scoring, const QueryIndex& query_index, const T* q, const T* k,
                   const T* v, const T* out, const T* grad_out, const Normal<T>& normal, const Gradients<T>& gradients,
                   std::vector<T>& buffer) {
     const int64_t size = problem.size;
     const T scale = static_cast<T>(scoring.scale);
     const T kept_factor = static_cast<T>(scoring.dropout.factor());
-    const Sequence& sequence = problem.sequences[static_cast<size_t>(place.sequence)];
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(query_index.sequence)];
     buffer.resize(static_cast<size_t>(2 * sequence.keys));
     T* probabilities = buffer.data();
     T* factors = probabilities + sequence.keys;  // 0 where dropped, else what dropout multiplies by
-    const Span span = window(scoring, sequence, place.query);
-    const int64_t query_row = problem.query_head(sequence, place.head) + place.query * problem.query_rows.row;
-    const int64_t key_start = problem.key_head(sequence, place.head / problem.group());
-    if (score_row(problem, scoring, place, span, q + query_row, k + key_start, probabilities) == 0) {
+    const Span span = window(scoring, sequence, query_index.query);
+    const int64_t query_row =
+        problem.query_head(sequence, query_index.head) + query_index.query * problem.query_rows.row;
+    const int64_t key_start = problem.key_head(sequence, query_index.head / problem.group());
+    if (score_row(problem, scoring, query_index, span, q + query_row, k + key_start, probabilities) == 0) {
         return;
     }
     for (int64_t j = span.first; j < span.last; ++j) {
@@ -305,7 +308,7 @@ void backward_row(const Problem& problem, const Scoring& scoring, const Place& p
         factors[j] = 1;
     }
     if (scoring.dropout.is_active()) {
-        drop(problem, scoring.dropout, place, span,
+        drop(problem, scoring.dropout, query_index, span,
              [&](int64_t j, bool kept) { factors[j] = kept ? kept_factor : T(0); });
     }
     const T* grad = grad_out + query_row;

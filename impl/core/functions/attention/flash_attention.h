@@ -9,8 +9,8 @@
 namespace diopi::core::attention {
 
 // Where the statistics of a query are in an array [batch, heads, longest].
-inline int64_t statistic(const Problem& problem, int64_t longest, const Place& place) {
-    return (place.sequence * problem.heads + place.head) * longest + place.query;
+inline int64_t statistic(const Problem& problem, int64_t longest, const QueryIndex& query_index) {
+    return (query_index.sequence * problem.heads + query_index.head) * longest + query_index.query;
 }
 
 // `lse` is a dense array [batch, heads, longest].

@@ -87,8 +87,8 @@ Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
     result.count = product(common, 0, common.size());
     result.memory = zero_positions(result.count);
     for (size_t i = entries.size(); i-- > 0;) {
-        add_positions(result.memory, common, entries[i].values, entries[i].shape, result.place.size);
-        result.place.size *= entries[i].size;
+        add_positions(result.memory, common, entries[i].values, entries[i].shape, result.split.size);
+        result.split.size *= entries[i].size;
     }
     // The dimensions in front, the indexed ones, the ones behind.
     for (const int part : {0, 1, 2}) {
@@ -103,7 +103,7 @@ Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
             result.order.push_back(k);
             if (part != 1) {
                 result.shape.push_back(input.shape[k]);
-                (part == 0 ? result.place.outer : result.place.inner) *= input.shape[k];
+                (part == 0 ? result.split.outer : result.split.inner) *= input.shape[k];
             }
         }
     }

@@ -16,7 +16,7 @@ struct Advanced {
     std::vector<int64_t> shape;  // of the result
     Buffer memory;               // the positions, each in [0, size)
     int64_t count = 0;
-    Around place;
+    DimSplit split;
     std::vector<Tensor> tensors;  // the indices that are not null
 
     const int64_t* positions() const { return static_cast<const int64_t*>(memory.data()); }

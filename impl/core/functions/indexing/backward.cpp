@@ -10,9 +10,9 @@ void diopi::kernels::index_select_backward(const IndexSelectBackwardArgs& args) 
     require_rank(args.index, 1);
     require_disjoint(args.grad_input, args.grad);
     require_disjoint(args.grad_input, args.index);
-    const Around place = around(args.grad_input, args.dim);
-    const Positions positions(args.index, place.size);
-    add_up_slices(args.grad_input, args.grad, positions, place);
+    const DimSplit split = split_at(args.grad_input, args.dim);
+    const Positions positions(args.index, split.size);
+    add_up_slices(args.grad_input, args.grad, positions, split);
 }
 
 void diopi::kernels::embedding_backward(const EmbeddingBackwardArgs& args) {

@@ -11,15 +11,15 @@ namespace {
 // target = input, then the slices at `index` become the value. In place where both are the same.
 void fill_with(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Number& value) {
     require_disjoint(target, index);
-    const Around place = around(input, dim);
-    fill_slices_at(target, input, Positions(index, place.size, Negative::kFromEnd), place, value);
+    const DimSplit split = split_at(input, dim);
+    fill_slices_at(target, input, Positions(index, split.size, Negative::kFromEnd), split, value);
 }
 
 void fill_with(const Tensor& target, const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value) {
     require_disjoint(target, index);
     require_disjoint(target, value);
-    const Around place = around(input, dim);
-    fill_slices_with(target, input, Positions(index, place.size, Negative::kFromEnd), place, value);
+    const DimSplit split = split_at(input, dim);
+    fill_slices_with(target, input, Positions(index, split.size, Negative::kFromEnd), split, value);
 }
 
 }  // namespace

@@ -12,24 +12,24 @@ namespace diopi::core {
 // Refuses positions outside of [0, size) with the message.
 void require_positions(const Input<Int64>& index, int64_t count, int64_t size, const char* message);
 // Dimension `at` of `input` is replaced by the positions.
-void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const Around& place);
+void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const DimSplit& split);
 // Along dimension `at`.
 void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const Input<Int64>& positions,
                      const Tensor& index_tensor, int64_t at);
 
 // ---- Gradients: slice k of `gradient` is added to slice positions[k] of `result`, which holds nothing yet. ----
 
-void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place);
+void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split);
 void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Positions& rows, int64_t padding_idx,
                  bool scale_grad_byfreq);
 
 // ---- IndexFill. ----
 
 // target = input, then the slices at the positions become `value`.
-void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
+void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& positions, const DimSplit& split,
                     const Number& value);
 // The same with the only element of a tensor of a number dtype or bool.
-void fill_slices_with(const Tensor& target, const Tensor& input, const Positions& positions, const Around& place,
+void fill_slices_with(const Tensor& target, const Tensor& input, const Positions& positions, const DimSplit& split,
                       const Tensor& value);
 
 // ---- OneHot. ----

@@ -50,11 +50,11 @@ class Positions {
 
 // Slice `positions[k]` of `from` goes to slice k of `to`: [outer, size, inner] and [outer, count, inner].
 template <typename W, typename Index>
-void pick_slices(W* to, const W* from, const Index& positions, int64_t count, const Around& place) {
-    if (place.inner == 1) {
-        parallel_for(place.outer * count, 8192, [&](int64_t begin, int64_t end) {
+void pick_slices(W* to, const W* from, const Index& positions, int64_t count, const DimSplit& split) {
+    if (split.inner == 1) {
+        parallel_for(split.outer * count, 8192, [&](int64_t begin, int64_t end) {
             while (begin < end) {
-                const W* row = from + begin / count * place.size;
+                const W* row = from + begin / count * split.size;
                 const int64_t first = begin % count;
                 const int64_t length = std::min(count - first, end - begin);
                 for (int64_t k = 0; k < length; ++k) {
@@ -65,11 +65,11 @@ void pick_slices(W* to, const W* from, const Index& positions, int64_t count, co
         });
         return;
     }
-    parallel_for(place.outer * count, row_grain(place.inner), [&](int64_t begin, int64_t end) {
+    parallel_for(split.outer * count, row_grain(split.inner), [&](int64_t begin, int64_t end) {
         for (int64_t slice = begin; slice < end; ++slice) {
             const int64_t outer = slice / count;
-            std::copy_n(from + (outer * place.size + positions[slice - outer * count]) * place.inner, place.inner,
-                        to + slice * place.inner);
+            std::copy_n(from + (outer * split.size + positions[slice - outer * count]) * split.inner, split.inner,
+                        to + slice * split.inner);
         }
     });
 }
@@ -83,12 +83,12 @@ DIOPI_CPU_CLONES void add_to(T* __restrict to, const T* __restrict from, int64_t
 
 // Adds slice k of `source` to slice `positions[k]` of `target`: [outer, count, inner] and [outer, size, inner].
 template <typename T, typename Index>
-void add_slices(T* target, const T* source, const Index& positions, int64_t count, const Around& place) {
-    parallel_columns(place.outer, place.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
+void add_slices(T* target, const T* source, const Index& positions, int64_t count, const DimSplit& split) {
+    parallel_columns(split.outer, split.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
         for (int64_t k = 0; k < count; ++k) {
-            T* to = target + (outer * place.size + positions[k]) * place.inner;
-            const T* from = source + (outer * count + k) * place.inner;
-            if (place.inner == 1) {
+            T* to = target + (outer * split.size + positions[k]) * split.inner;
+            const T* from = source + (outer * count + k) * split.inner;
+            if (split.inner == 1) {
                 to[0] = to[0] + from[0];
             } else {
                 add_to(to + begin, from + begin, end - begin);

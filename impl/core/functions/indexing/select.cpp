@@ -9,18 +9,18 @@ using namespace diopi::core;
 void diopi::kernels::index_select(const IndexSelectArgs& args) {
     require_disjoint(args.out, args.input);
     require_disjoint(args.out, args.index);
-    const Around place = around(args.input, args.dim);
+    const DimSplit split = split_at(args.input, args.dim);
     const Input<Int64> positions(args.index);
-    require_positions(positions, args.index.numel, place.size,
+    require_positions(positions, args.index.numel, split.size,
                       "C2: every value of index is in [0, size(input, dim) - 1]");
-    pick(args.out, args.input, positions, args.index.numel, place);
+    pick(args.out, args.input, positions, args.index.numel, split);
 }
 
 void diopi::kernels::gather(const GatherArgs& args) {
     require_disjoint(args.out, args.input);
     require_disjoint(args.out, args.index);
     const Input<Int64> positions(args.index);
-    require_positions(positions, args.index.numel, around(args.input, args.dim).size,
+    require_positions(positions, args.index.numel, split_at(args.input, args.dim).size,
                       "C4: every value of index is in [0, size(input, dim) - 1]");
     if (args.index.numel > 0) {
         gather_elements(args.out, args.input, positions, args.index, wrap_dim(args.dim, args.input.rank));

@@ -6,9 +6,9 @@
 using namespace diopi::core;
 
 void diopi::kernels::cumsum(const CumsumArgs& args) {
-    running_sums(args.out, args.input, around(args.input, args.dim), true);
+    running_sums(args.out, args.input, split_at(args.input, args.dim), true);
 }
 
 void diopi::kernels::cumsum_backward(const CumsumBackwardArgs& args) {
-    running_sums(args.grad_input, args.grad_output, around(args.grad_output, args.dim), false);
+    running_sums(args.grad_input, args.grad_output, split_at(args.grad_output, args.dim), false);
 }

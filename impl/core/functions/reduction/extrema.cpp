@@ -11,7 +11,7 @@ namespace {
 void extremes_along(const Tensor& values, const Tensor& places, const Tensor& input, int64_t dim, bool is_largest) {
     require_disjoint(values, input);
     require_disjoint(places, input);
-    extreme_places(values, places, input, rows_over(input, dim), is_largest);
+    extreme_indices(values, places, input, rows_over(input, dim), is_largest);
 }
 
 void extreme_of_all(const Tensor& value, const Tensor& input, bool is_largest) {
@@ -22,7 +22,7 @@ void extreme_of_all(const Tensor& value, const Tensor& input, bool is_largest) {
 void positions(const Tensor& out, const Tensor& input, std::optional<int64_t> dim, bool is_largest) {
     require_dtype_of(input, kNumber | kBool);
     require_disjoint(out, input);
-    extreme_places(Tensor(), out, input, rows_over(input, dim), is_largest);
+    extreme_indices(Tensor(), out, input, rows_over(input, dim), is_largest);
 }
 
 }  // namespace

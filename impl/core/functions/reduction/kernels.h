@@ -9,9 +9,9 @@
 namespace diopi::core {
 
 // Sums are kept in double, complex<double> or int64, which wraps.
-void fold_sum(const Tensor& out, const Tensor& input, const Rows& rows);
-void fold_mean(const Tensor& out, const Tensor& input, const Rows& rows);
-void fold_product(const Tensor& out, const Tensor& input, const Rows& rows);
+void reduce_sum(const Tensor& out, const Tensor& input, const Rows& rows);
+void reduce_mean(const Tensor& out, const Tensor& input, const Rows& rows);
+void reduce_product(const Tensor& out, const Tensor& input, const Rows& rows);
 
 // Whether any or all elements differ from zero; NaN does.
 void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool is_any);
@@ -19,7 +19,8 @@ void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool i
 // NaN is more extreme than every number; of equal elements the first counts.
 void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows, bool is_largest);
 // The same with positions within the row; null `values` are dropped.
-void extreme_places(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows, bool is_largest);
+void extreme_indices(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows,
+                     bool is_largest);
 
 // The norm of each row, of order `order` (docs/spec: Norm).
 void vector_norms(const Tensor& out, const Tensor& input, const Rows& rows, double order);
@@ -31,7 +32,7 @@ void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_t
 void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows& rows, double divisor);
 
 // Sums along the middle one of three dimensions, from its start or from its end.
-void running_sums(const Tensor& out, const Tensor& input, const Around& place, bool is_forward);
+void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split, bool is_forward);
 
 }  // namespace diopi::core
 

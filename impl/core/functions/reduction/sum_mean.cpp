@@ -7,15 +7,15 @@ using namespace diopi::core;
 
 void diopi::kernels::sum(const SumArgs& args) {
     require_disjoint(args.out, args.input);
-    fold_sum(args.out, args.input, rows_over(args.input, args.dim));
+    reduce_sum(args.out, args.input, rows_over(args.input, args.dim));
 }
 
 void diopi::kernels::mean(const MeanArgs& args) {
     require_disjoint(args.out, args.input);
-    fold_mean(args.out, args.input, rows_over(args.input, args.dim));
+    reduce_mean(args.out, args.input, rows_over(args.input, args.dim));
 }
 
 void diopi::kernels::prod(const ProdArgs& args) {
     require_disjoint(args.out, args.input);
-    fold_product(args.out, args.input, rows_over(args.input, args.dim));
+    reduce_product(args.out, args.input, rows_over(args.input, args.dim));
 }

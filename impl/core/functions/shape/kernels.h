@@ -13,7 +13,7 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
                    const Tables& tables);
 
 // The sums of windows along the middle one of three dimensions; the elements of a window come last in `gradient`.
-void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& place, int64_t count, int64_t size,
+void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit& split, int64_t count, int64_t size,
                     int64_t step);
 
 }  // namespace diopi::core

@@ -45,6 +45,6 @@ void diopi::kernels::unfold_backward(const UnfoldBackwardArgs& args) {
     require_disjoint(args.grad_input, args.grad_output);
     const Windows windows(args.grad_input, args.dim, args.size, args.step);
     require_shape(args.grad_output, windows.shape);
-    add_up_windows(args.grad_input, args.grad_output, around(args.grad_input, args.dim), windows.count, args.size,
+    add_up_windows(args.grad_input, args.grad_output, split_at(args.grad_input, args.dim), windows.count, args.size,
                    args.step);
 }

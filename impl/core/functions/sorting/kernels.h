@@ -17,7 +17,7 @@ void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Row
 void pick_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
                   int64_t wanted, bool largest);
 // Slice k of `gradient` goes to slice positions[k] of `result`; the others are 0.
-void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place,
+void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split,
                    int64_t count);
 
 }  // namespace diopi::core

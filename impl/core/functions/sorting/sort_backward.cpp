@@ -11,7 +11,7 @@ void diopi::kernels::sort_backward(const SortBackwardArgs& args) {
     require_disjoint(result, args.indices);
     const int64_t dim = wrap_dim(args.dim, result.rank);
     const int64_t count = result.rank > 0 && args.keepdim ? args.indices.shape[dim] : 1;
-    const Around place = around(shape_at_least_1d(result), dim);
-    const Positions positions(args.indices, place.size);
-    return_slices(result, args.grad_output, positions, place, count);
+    const DimSplit split = split_at(shape_at_least_1d(result), dim);
+    const Positions positions(args.indices, split.size);
+    return_slices(result, args.grad_output, positions, split, count);
 }

@@ -13,8 +13,8 @@
 namespace diopi::core {
 
 // What comes before a dimension, the dimension, what comes after it; a 0-d tensor counts as [1].
-inline Around around(const Tensor& tensor, int64_t dim) {
-    return around(shape_at_least_1d(tensor), wrap_dim(dim, tensor.rank));
+inline DimSplit split_at(const Tensor& tensor, int64_t dim) {
+    return split_at(shape_at_least_1d(tensor), wrap_dim(dim, tensor.rank));
 }
 
 // All dimensions where `dims` is empty.

@@ -105,12 +105,12 @@ std::vector<int64_t> shape_at_least_1d(const Tensor& tensor);
 int64_t product(const std::vector<int64_t>& sizes, size_t begin, size_t end);
 
 // A shape as three numbers: what comes before a dimension, the dimension, what comes after it.
-struct Around {
+struct DimSplit {
     int64_t outer = 1;
     int64_t size = 1;
     int64_t inner = 1;
 };
-Around around(const std::vector<int64_t>& shape, int64_t dim);
+DimSplit split_at(const std::vector<int64_t>& shape, int64_t dim);
 
 // Calls `body(outer, inner_begin, inner_end)` over all columns along the middle one of three dimensions. Each column is
 // seen by one thread only; `length` is what one column costs.

@@ -19,14 +19,14 @@ struct QueryBlock {
     const Problem& problem;
     const Scoring& scoring;
     const Sequence& sequence;
-    Place first;  // query
+    QueryIndex first;  // query
     int64_t count;
     int64_t query_row;  // where the first row of q and out begins
     int64_t key_start;  // where the rows of keys begin
     Span keys{0, 0};    // all that any of its queries may see
     Span spans[kTileQueries];
 
-    QueryBlock(const Problem& problem, const Scoring& scoring, const Place& first, int64_t count)
+    QueryBlock(const Problem& problem, const Scoring& scoring, const QueryIndex& first, int64_t count)
         : problem(problem),
           scoring(scoring),
           sequence(problem.sequences[static_cast<size_t>(first.sequence)]),
@@ -42,7 +42,7 @@ struct QueryBlock {
             }
         }
     }
-    Place place(int64_t i) const { return {first.sequence, first.head, first.query + i}; }
+    QueryIndex index_of(int64_t i) const { return {first.sequence, first.head, first.query + i}; }
 
     // The scores against keys [begin, begin + width), minus infinity where they are hidden. `visit(i, row, seen)` takes
     // each row with the number of keys that it sees.
@@ -86,7 +86,7 @@ struct QueryBlock {
     void drop_row(int64_t i, int64_t begin, int64_t width, T* row) const {
         const auto factor = static_cast<T>(scoring.dropout.factor());
         const Span span{std::max(begin, spans[i].first), std::min(begin + width, spans[i].last)};
-        drop(problem, scoring.dropout, place(i), span,
+        drop(problem, scoring.dropout, index_of(i), span,
              [&](int64_t j, bool kept) { row[j - begin] = kept ? row[j - begin] * factor : T(0); });
     }
 };
@@ -141,10 +141,10 @@ void forward_block(const QueryBlock& block, const T* q, const T* k, const T* v, 
         T* result = out + block.query_row + i * problem.query_rows.row;
         const T* sum = sums + i * size;
         if (seen[i] > 0 && !(totals[i] > 0 && is_finite(&totals[i], 1) && is_finite(sum, size))) {
-            forward_row(problem, block.scoring, block.place(i), q, k, v, out, record);
+            forward_row(problem, block.scoring, block.index_of(i), q, k, v, out, record);
             continue;
         }
-        record(block.place(i), maxima[i], totals[i]);
+        record(block.index_of(i), maxima[i], totals[i]);
         const T factor = seen[i] > 0 ? 1 / totals[i] : T(0);
         for (int64_t e = 0; e < size; ++e) {
             result[e] = seen[i] > 0 ? sum[e] * factor : T(0);
@@ -242,7 +242,7 @@ void backward(const Problem& problem, const Scoring& scoring, const T* q, const 
         }
         std::vector<Normal<T>> normals(static_cast<size_t>(sequence.queries));
         for (int64_t i = 0; i < sequence.queries; ++i) {  // infinite where a query sees nothing
-            normals[static_cast<size_t>(i)] = normal(Place{s, head, i});
+            normals[static_cast<size_t>(i)] = normal(QueryIndex{s, head, i});
             is_tame = is_tame && normals[static_cast<size_t>(i)].shift > -std::numeric_limits<T>::infinity();
         }
         std::vector<T> buffer;

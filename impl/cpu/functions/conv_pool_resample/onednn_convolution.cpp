@@ -98,13 +98,13 @@ bool is_channels_last(const Tensor& tensor) {
 
 // An operand as oneDNN sees it: where it lies if that is dense, else as a row-major copy.
 template <typename T>
-struct Place {
+struct DnnOperand {
     memory::desc layout;
     Buffer copy;
     void* data = nullptr;
     const Tensor& tensor;
 
-    Place(const Tensor& given, const Dims& sizes, bool is_read, bool is_image) : tensor(given) {
+    DnnOperand(const Tensor& given, const Dims& sizes, bool is_read, bool is_image) : tensor(given) {
         const bool is_aligned =
             reinterpret_cast<uintptr_t>(given.data) % static_cast<uintptr_t>(size_of(given.dtype)) == 0;
         if (given.dtype == dtype_of<T> && is_aligned && is_image && !is_contiguous(given) && is_channels_last(given)) {
@@ -193,9 +193,9 @@ bool respond_as(const Tensor& response, const Tensor& image, const Tensor& weigh
     if (!chosen || is_slow(chosen.impl_info_str())) {
         return false;
     }
-    const Place<T> x(image, geometry.image, true, true);
-    const Place<T> w(weight, geometry.weight, true, false);
-    const Place<T> y(response, geometry.response, false, true);
+    const DnnOperand<T> x(image, geometry.image, true, true);
+    const DnnOperand<T> w(weight, geometry.weight, true, false);
+    const DnnOperand<T> y(response, geometry.response, false, true);
     Call call;
     Buffer added;
     if (!bias.is_null()) {
@@ -222,9 +222,9 @@ bool place_as(const Tensor& image, const Tensor& response, const Tensor& weight,
     if (!chosen || is_slow(chosen.impl_info_str())) {
         return false;
     }
-    const Place<T> x(image, geometry.image, false, true);
-    const Place<T> w(weight, geometry.weight, true, false);
-    const Place<T> y(response, geometry.response, true, true);
+    const DnnOperand<T> x(image, geometry.image, false, true);
+    const DnnOperand<T> w(weight, geometry.weight, true, false);
+    const DnnOperand<T> y(response, geometry.response, true, true);
     Call call;
     call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, chosen.diff_dst_desc());
     call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, chosen.weights_desc());
@@ -247,9 +247,9 @@ bool correlate_as(const Tensor& grad_weight, const Tensor& image, const Tensor& 
     if (!chosen || is_slow(chosen.impl_info_str())) {
         return false;
     }
-    const Place<T> x(image, geometry.image, true, true);
-    const Place<T> w(grad_weight, geometry.weight, false, false);
-    const Place<T> y(response, geometry.response, true, true);
+    const DnnOperand<T> x(image, geometry.image, true, true);
+    const DnnOperand<T> w(grad_weight, geometry.weight, false, false);
+    const DnnOperand<T> y(response, geometry.response, true, true);
     Call call;
     call.read(DNNL_ARG_SRC, x.layout, x.data, chosen.src_desc());
     call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, chosen.diff_dst_desc());

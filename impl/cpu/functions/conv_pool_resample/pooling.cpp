@@ -24,7 +24,7 @@ struct Span {
     int64_t padded;
 };
 
-struct Place {
+struct WindowRange {
     const Span& depth;
     const Span& height;
     const Span& width;
@@ -43,7 +43,7 @@ struct Layout : Pooling {
         }
     }
 
-    Place place(int64_t i) const {
+    WindowRange range_of(int64_t i) const {
         return {spans[0][i / (windows[2] * windows[1])], spans[1][i / windows[2] % windows[1]],
                 spans[2][i % windows[2]]};
     }
@@ -66,30 +66,30 @@ struct Layout : Pooling {
 
 // Calls `visit(i)` for the elements of a window, i counting in the plane.
 template <typename Visit>
-void for_each_element(const Layout& layout, const Place& place, Visit&& visit) {
-    for (int64_t z = place.depth.begin; z < place.depth.end; z += layout.window.spread[0]) {
-        for (int64_t y = place.height.begin; y < place.height.end; y += layout.window.spread[1]) {
+void for_each_element(const Layout& layout, const WindowRange& range, Visit&& visit) {
+    for (int64_t z = range.depth.begin; z < range.depth.end; z += layout.window.spread[0]) {
+        for (int64_t y = range.height.begin; y < range.height.end; y += layout.window.spread[1]) {
             const int64_t row = (z * layout.size[1] + y) * layout.size[2];
-            for (int64_t x = place.width.begin; x < place.width.end; x += layout.window.spread[2]) {
+            for (int64_t x = range.width.begin; x < range.width.end; x += layout.window.spread[2]) {
                 visit(row + x);
             }
         }
     }
 }
 
-double divisor_of(const Place& place, const Divisor& divisor) {
+double divisor_of(const WindowRange& range, const Divisor& divisor) {
     if (divisor.fixed) {
         return static_cast<double>(*divisor.fixed);
     }
     const auto length = [&](const Span& span) {
         return static_cast<double>(divisor.has_padding ? span.padded : span.end - span.begin);
     };
-    return length(place.depth) * length(place.height) * length(place.width);
+    return length(range.depth) * length(range.height) * length(range.width);
 }
 
-bool is_empty(const Place& place) {
-    return place.depth.end <= place.depth.begin || place.height.end <= place.height.begin ||
-           place.width.end <= place.width.begin;
+bool is_empty(const WindowRange& range) {
+    return range.depth.end <= range.depth.begin || range.height.end <= range.height.begin ||
+           range.width.end <= range.width.begin;
 }
 
 // What the sums of a row of windows are divided by: infinity marks a window that holds padding alone.
@@ -99,8 +99,8 @@ std::vector<double> divisors_of_row(const Layout& layout, const Divisor& divisor
     const Span& depth = layout.spans[0][static_cast<size_t>(row / layout.windows[1])];
     const Span& height = layout.spans[1][static_cast<size_t>(row % layout.windows[1])];
     for (const Span& width : layout.spans[2]) {
-        const Place place{depth, height, width};
-        divisors.push_back(is_empty(place) ? std::numeric_limits<double>::infinity() : divisor_of(place, divisor));
+        const WindowRange range{depth, height, width};
+        divisors.push_back(is_empty(range) ? std::numeric_limits<double>::infinity() : divisor_of(range, divisor));
     }
     return divisors;
 }
@@ -207,7 +207,7 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
                 });
                 if (has_indices) {
                     std::transform(places.begin(), places.end(), positions.data() + at,
-                                   [](int64_t place) { return Int64(place); });
+                                   [](int64_t range) { return Int64(range); });
                 }
             });
             maxima.store();
@@ -218,7 +218,7 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
             const T* values = x.data() + plane * volume(pooling.size);
             T largest = lowest<T>();
             int64_t position = -1;
-            for_each_element(layout, layout.place(window), [&](int64_t i) {
+            for_each_element(layout, layout.range_of(window), [&](int64_t i) {
                 if (position < 0 || values[i] > largest || isnan(values[i])) {
                     largest = values[i];
                     position = i;
@@ -281,15 +281,15 @@ void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, co
         }
         for_each_window(pooling, [&](int64_t plane, int64_t window) {
             const T* values = x.data() + plane * volume(pooling.size);
-            const Place place = layout.place(window);
+            const WindowRange range = layout.range_of(window);
             double sum = 0;
-            for (int64_t z = place.depth.begin; z < place.depth.end; ++z) {
-                for (int64_t y = place.height.begin; y < place.height.end; ++y) {
-                    const int64_t first = (z * pooling.size[1] + y) * pooling.size[2] + place.width.begin;
-                    sum += sum_run(values + first, place.width.end - place.width.begin);
+            for (int64_t z = range.depth.begin; z < range.depth.end; ++z) {
+                for (int64_t y = range.height.begin; y < range.height.end; ++y) {
+                    const int64_t first = (z * pooling.size[1] + y) * pooling.size[2] + range.width.begin;
+                    sum += sum_run(values + first, range.width.end - range.width.begin);
                 }
             }
-            const double mean = is_empty(place) ? 0 : sum / divisor_of(place, divisor);
+            const double mean = is_empty(range) ? 0 : sum / divisor_of(range, divisor);
             means[plane * volume(pooling.windows) + window] = static_cast<T>(mean);
         });
         means.store();
@@ -309,14 +309,14 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
             return;
         }
         for_each_gradient(pooling, gradient.data(), [&](int64_t plane, int64_t window) {
-            const Place place = layout.place(window);
-            if (is_empty(place)) {
+            const WindowRange range = layout.range_of(window);
+            if (is_empty(range)) {
                 return;
             }
             const double value = grad_out[plane * volume(pooling.windows) + window];
-            const T share = static_cast<T>(value / divisor_of(place, divisor));
+            const T share = static_cast<T>(value / divisor_of(range, divisor));
             T* target = gradient.data() + plane * volume(pooling.size);
-            for_each_element(layout, place, [&](int64_t i) { target[i] += share; });
+            for_each_element(layout, range, [&](int64_t i) { target[i] += share; });
         });
         gradient.store();
     });

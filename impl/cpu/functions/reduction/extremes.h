@@ -1,4 +1,4 @@
-// Folds to the largest or smallest element, with and without its position. NaN is more extreme than every number; of
+// Reduces to the largest or smallest element, with and without its position. NaN is more extreme than every number; of
 // equal elements the first counts.
 #ifndef DIOPI_CPU_REDUCTION_EXTREMES_H_
 #define DIOPI_CPU_REDUCTION_EXTREMES_H_
@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "diopi_core/math.h"
-#include "diopi_cpu/fold.h"
+#include "diopi_cpu/reduce.h"
 
 namespace diopi::cpu {
 
@@ -65,11 +65,11 @@ struct Found {
 };
 
 template <typename Extreme, typename S>
-struct ExtremePlace {
+struct ExtremeIndex {
     using T = Computed<S>;
     using State = Found<T>;
     // Positions within a call have the width of elements, so that both fit the same vectors.
-    using Place = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+    using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
     static constexpr int64_t kBlock = 2048;
     static constexpr int64_t kStrip = 512;
 
@@ -90,12 +90,12 @@ struct ExtremePlace {
 
     void columns(State* out, int64_t width, const S* data, int64_t step, int64_t count, int64_t first) const {
         T best[kStrip];
-        Place places[kStrip];
+        Index indices[kStrip];
         for (int64_t column = 0; column < width; column += kStrip) {
             const int64_t strip = std::min(kStrip, width - column);
-            in_columns(best, places, strip, data + column, step, count);
+            in_columns(best, indices, strip, data + column, step, count);
             for (int64_t k = 0; k < strip; ++k) {
-                out[column + k] = join(out[column + k], {best[k], first + places[k]});
+                out[column + k] = join(out[column + k], {best[k], first + indices[k]});
             }
         }
     }
@@ -110,7 +110,7 @@ struct ExtremePlace {
         int64_t block = 0;
         for (int64_t i = 0; i < count; i += kBlock) {
             T own = cast<T>(data[i]);
-            detail::fold_rows(ExtremeValue<Extreme, S>(), &own, 1, 0, data + i, std::min(kBlock, count - i));
+            detail::reduce_rows(ExtremeValue<Extreme, S>(), &own, 1, 0, data + i, std::min(kBlock, count - i));
             if (wins(own, best)) {
                 best = own;
                 block = i;
@@ -143,21 +143,21 @@ struct ExtremePlace {
         return i;
     }
 
-    DIOPI_CPU_CLONES static void in_columns(T* __restrict best, Place* __restrict places, int64_t width,
+    DIOPI_CPU_CLONES static void in_columns(T* __restrict best, Index* __restrict indices, int64_t width,
                                             const S* __restrict data, int64_t step, int64_t count) {
         for (int64_t k = 0; k < width; ++k) {
             best[k] = cast<T>(data[k]);
-            places[k] = 0;
+            indices[k] = 0;
         }
         for (int64_t i = 1; i < count; ++i) {
             const S* row = data + i * step;
-            const auto place = static_cast<Place>(i);
+            const auto index = static_cast<Index>(i);
             for (int64_t k = 0; k < width; ++k) {
                 const T value = cast<T>(row[k]);
                 const int better = static_cast<int>(Extreme::precedes(value, best[k])) |
                                    (static_cast<int>(value != value) & static_cast<int>(best[k] == best[k]));
                 best[k] = better != 0 ? value : best[k];
-                places[k] = better != 0 ? place : places[k];
+                indices[k] = better != 0 ? index : indices[k];
             }
         }
     }

@@ -1,4 +1,4 @@
-// Folding rows of elements to one value each. Long rows are cut into chunks of fixed size, so that one row keeps all
+// Reducing rows of elements to one value each. Long rows are cut into chunks of fixed size, so that one row keeps all
 // threads busy and the result does not depend on how many there are.
 #ifndef DIOPI_CPU_CHUNKS_H_
 #define DIOPI_CPU_CHUNKS_H_
@@ -14,10 +14,10 @@ namespace diopi::cpu {
 
 using namespace core;
 
-// Folds elements [first, first + count) with `add(value, i)`, in several running values so that the additions do not
+// Reduces elements [first, first + count) with `add(value, i)`, in several running values so that the additions do not
 // wait for each other. `join(a, b)` merges two of them.
 template <typename A, typename Add, typename Join>
-A fold_span(A identity, int64_t first, int64_t count, Add&& add, Join&& join) {
+A reduce_span(A identity, int64_t first, int64_t count, Add&& add, Join&& join) {
     constexpr int kLanes = 8;
     A lanes[kLanes];
     std::fill(lanes, lanes + kLanes, identity);
@@ -38,7 +38,7 @@ A fold_span(A identity, int64_t first, int64_t count, Add&& add, Join&& join) {
 
 // One value for each of `count` rows of `length` elements; `add(value, row, i)` takes element i of all rows together.
 template <typename A, typename Add, typename Join>
-std::vector<A> fold_rows(int64_t count, int64_t length, A identity, Add&& add, Join&& join) {
+std::vector<A> reduce_rows(int64_t count, int64_t length, A identity, Add&& add, Join&& join) {
     constexpr int64_t kChunk = 32768;
     const int64_t chunks = std::max<int64_t>(1, (length + kChunk - 1) / kChunk);
     std::vector<A> partial(static_cast<size_t>(count * chunks), identity);
@@ -46,7 +46,7 @@ std::vector<A> fold_rows(int64_t count, int64_t length, A identity, Add&& add, J
         for (int64_t part = begin; part < end; ++part) {
             const int64_t row = part / chunks;
             const int64_t first = part % chunks * kChunk;
-            partial[part] = fold_span(
+            partial[part] = reduce_span(
                 identity, row * length + first, std::min(kChunk, length - first),
                 [&](A value, int64_t i) { return add(value, row, i); }, join);
         }

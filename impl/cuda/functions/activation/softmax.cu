@@ -12,12 +12,12 @@ template <typename S>
 constexpr int kHeldElements = sizeof(S) == 8 ? 16 : 32;
 // Of one row; a gradient holds two.
 template <typename S, int n>
-constexpr int kHeldPacks = n == 1 ? 16 : kHeldElements<S> / n;
+constexpr int kHeldVectors = n == 1 ? 16 : kHeldElements<S> / n;
 
 template <typename S, int n>
 struct HeldForward {
     using T = Computed<S>;
-    static constexpr int kHeld = kHeldPacks<S, n>;
+    static constexpr int kHeld = kHeldVectors<S, n>;
 
     RowTiles rows;
     S* to;  // null: the states alone
@@ -177,7 +177,7 @@ void backward(S* to, const S* grad_out, const S* made, int64_t count, int64_t le
 
 template <typename S>
 void exponentials_of_rows(Exponentials* states, const S* from, int64_t rows, int64_t length) {
-    dispatch_packs<S>(has_packs<S>(length, {from}), [&](auto width) {
+    dispatch_vectors<S>(can_vectorize<S>(length, {from}), [&](auto width) {
         constexpr int n = decltype(width)::value;
         const RowTiles tiles(rows, length, n, HeldForward<S, n>::kHeld);
         if (tiles.fits) {
@@ -197,7 +197,7 @@ template void exponentials_of_rows(Exponentials*, const Bfloat16*, int64_t, int6
 
 namespace diopi::core {
 
-void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const Around& place) {
+void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const DimSplit& split) {
     const bool is_log = kind == SoftmaxKind::kLogSoftmax || kind == SoftmaxKind::kLogSoftmaxGradient;
     const bool backward = is_gradient(kind);
     if (out.numel == 0) {
@@ -208,16 +208,16 @@ void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Ten
         const Input<S> a(first);
         const Input<S> b(backward ? second : Tensor());
         const Output<S> result(out);
-        if (place.inner > 1) {
-            cuda::softmax_of_columns<S>(backward, is_log, result.data(), a.data(), b.data(), place);
+        if (split.inner > 1) {
+            cuda::softmax_of_columns<S>(backward, is_log, result.data(), a.data(), b.data(), split);
         } else {
-            const bool packs = cuda::has_packs<S>(place.size, {a.data(), b.data(), result.data()});
-            cuda::dispatch_packs<S>(packs, [&](auto width) {
+            const bool is_vectorized = cuda::can_vectorize<S>(split.size, {a.data(), b.data(), result.data()});
+            cuda::dispatch_vectors<S>(is_vectorized, [&](auto width) {
                 constexpr int n = decltype(width)::value;
                 if (backward) {
-                    cuda::backward<S, n>(result.data(), a.data(), b.data(), place.outer, place.size, is_log);
+                    cuda::backward<S, n>(result.data(), a.data(), b.data(), split.outer, split.size, is_log);
                 } else {
-                    cuda::forward<S, n>(result.data(), a.data(), place.outer, place.size, is_log);
+                    cuda::forward<S, n>(result.data(), a.data(), split.outer, split.size, is_log);
                 }
             });
         }

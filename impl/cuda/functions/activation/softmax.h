@@ -71,7 +71,7 @@ struct Columns {
     int64_t inner;
     int slices = 1;  // threads to a column
 
-    explicit Columns(const Around& place) : count(place.outer * place.inner), size(place.size), inner(place.inner) {
+    explicit Columns(const DimSplit& split) : count(split.outer * split.inner), size(split.size), inner(split.inner) {
         const int most = threads_given(kThreads);
         slices = size <= 16 ? 1 : size <= 64 ? 4 : size <= 2048 ? 8 : 32;
         slices = slices < most ? slices : most;
@@ -87,14 +87,14 @@ struct Columns {
     }
 };
 
-// Element i of a column lies `place.inner` elements behind element i - 1. `from` is the input, or grad_output
+// Element i of a column lies `split.inner` elements behind element i - 1. `from` is the input, or grad_output
 // with what the operator `made`.
 template <typename S>
-void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place);
+void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const DimSplit& split);
 
 // The exponentials of each column, and of each of `rows` rows of `length` contiguous elements.
 template <typename S>
-void exponentials_of_columns(Exponentials* states, const S* from, const Around& place);
+void exponentials_of_columns(Exponentials* states, const S* from, const DimSplit& split);
 template <typename S>
 void exponentials_of_rows(Exponentials* states, const S* from, int64_t rows, int64_t length);
 

@@ -104,8 +104,8 @@ struct ColumnBackward {
 }  // namespace
 
 template <typename S>
-void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const Around& place) {
-    const Columns columns(place);
+void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const DimSplit& split) {
+    const Columns columns(split);
     const auto shared = static_cast<int64_t>(kThreads * sizeof(Exponentials));
     if (is_gradient) {
         for_groups(columns.groups(), kThreads, shared, ColumnBackward<S>{columns, to, from, made, is_log});
@@ -115,19 +115,19 @@ void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, con
 }
 
 template <typename S>
-void exponentials_of_columns(Exponentials* states, const S* from, const Around& place) {
-    const Columns columns(place);
+void exponentials_of_columns(Exponentials* states, const S* from, const DimSplit& split) {
+    const Columns columns(split);
     for_groups(columns.groups(), kThreads, static_cast<int64_t>(kThreads * sizeof(Exponentials)),
                ColumnForward<S>{columns, nullptr, from, false, states});
 }
 
-template void exponentials_of_columns(Exponentials*, const float*, const Around&);
-template void exponentials_of_columns(Exponentials*, const double*, const Around&);
-template void exponentials_of_columns(Exponentials*, const Half*, const Around&);
-template void exponentials_of_columns(Exponentials*, const Bfloat16*, const Around&);
-template void softmax_of_columns(bool, bool, float*, const float*, const float*, const Around&);
-template void softmax_of_columns(bool, bool, double*, const double*, const double*, const Around&);
-template void softmax_of_columns(bool, bool, Half*, const Half*, const Half*, const Around&);
-template void softmax_of_columns(bool, bool, Bfloat16*, const Bfloat16*, const Bfloat16*, const Around&);
+template void exponentials_of_columns(Exponentials*, const float*, const DimSplit&);
+template void exponentials_of_columns(Exponentials*, const double*, const DimSplit&);
+template void exponentials_of_columns(Exponentials*, const Half*, const DimSplit&);
+template void exponentials_of_columns(Exponentials*, const Bfloat16*, const DimSplit&);
+template void softmax_of_columns(bool, bool, float*, const float*, const float*, const DimSplit&);
+template void softmax_of_columns(bool, bool, double*, const double*, const double*, const DimSplit&);
+template void softmax_of_columns(bool, bool, Half*, const Half*, const Half*, const DimSplit&);
+template void softmax_of_columns(bool, bool, Bfloat16*, const Bfloat16*, const Bfloat16*, const DimSplit&);
 
 }  // namespace diopi::cuda

@@ -19,7 +19,7 @@ struct PartSums {
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const S* const x = from + parts.row(k) * parts.length + parts.begin(k);
         Exponentials own;
-        for_packs<S, n>(group, x, parts.size(k), [&](const T* values, int) { own.template add<n>(values); });
+        for_row_vectors<S, n>(group, x, parts.size(k), [&](const T* values, int) { own.template add<n>(values); });
         own = group.reduce(own, JoinExponentials());
         if (group.thread() == 0) {
             states[k] = own;
@@ -40,10 +40,10 @@ struct PartProducts {
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const int64_t first = parts.row(k) * parts.length + parts.begin(k);
         double sum = 0;
-        for_packs<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
+        for_row_vectors<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
             T y[n];
             if (!is_log) {
-                unpack<S, n>(y, load_pack<S, n>(made + first + at));
+                unpack<S, n>(y, load_vector<S, n>(made + first + at));
             }
             T part = 0;
             DIOPI_UNROLL
@@ -89,13 +89,13 @@ struct WriteParts {
         const T top = static_cast<T>(row.top);
         const T factor = static_cast<T>(is_log ? numeric::log(row.sum) : 1 / row.sum);
         const int64_t first = parts.row(k) * parts.length + parts.begin(k);
-        for_packs<S, n>(group, from + first, parts.size(k), [&](const T* values, int at) {
+        for_row_vectors<S, n>(group, from + first, parts.size(k), [&](const T* values, int at) {
             T y[n];
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 y[i] = is_log ? values[i] - top - factor : exponential<S>(values[i] - top) * factor;
             }
-            store_pack<S, n>(to + first + at, y);
+            store_vector<S, n>(to + first + at, y);
         });
     }
 };
@@ -114,14 +114,14 @@ struct WriteGradientParts {
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const T total = static_cast<T>(sums[parts.row(k)]);
         const int64_t first = parts.row(k) * parts.length + parts.begin(k);
-        for_packs<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
+        for_row_vectors<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
             T y[n];
-            unpack<S, n>(y, load_pack<S, n>(made + first + at));
+            unpack<S, n>(y, load_vector<S, n>(made + first + at));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 y[i] = is_log ? g[i] - exponential<S>(y[i]) * total : (g[i] - total) * y[i];
             }
-            store_pack<S, n>(to + first + at, y);
+            store_vector<S, n>(to + first + at, y);
         });
     }
 };

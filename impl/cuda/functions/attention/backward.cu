@@ -29,9 +29,9 @@ void recompute(const Block& all, const DeviceProblem& problem, const Scoring& sc
                [=] DIOPI_KERNEL(Group & group, int64_t part) {
                    for (int64_t row = part * kRows; row < rows && row < (part + 1) * kRows; ++row) {
                        if (query_flags[row] != 0) {
-                           const RowPlace place = all.place(row);
-                           query_gradient(group, problem, scoring, given, place.own, place.sequence, place.head,
-                                          place.query, gradients.q);
+                           const RowIndex row_index = all.index_of(row);
+                           query_gradient(group, problem, scoring, given, row_index.own, row_index.sequence,
+                                          row_index.head, row_index.query, gradients.q);
                        }
                    }
                });
@@ -40,9 +40,9 @@ void recompute(const Block& all, const DeviceProblem& problem, const Scoring& sc
                [=] DIOPI_KERNEL(Group & group, int64_t part) {
                    for (int64_t row = part * kRows; row < keys && row < (part + 1) * kRows; ++row) {
                        if (key_flags[row] != 0) {
-                           const KeyPlace place = key_place(all, static_cast<uint32_t>(row));
-                           key_gradient(group, problem, scoring, given, place.own, place.sequence, place.kv_head,
-                                        place.key, gradients.k, gradients.v);
+                           const KeyIndex row_index = key_index(all, static_cast<uint32_t>(row));
+                           key_gradient(group, problem, scoring, given, row_index.own, row_index.sequence,
+                                        row_index.kv_head, row_index.key, gradients.k, gradients.v);
                        }
                    }
                });
@@ -170,7 +170,7 @@ void solve_one_by_one(const Call<P>& call) {
 
 template <typename P>
 void solve_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
-              const attention::GradientTensors& tensors, const StatisticsPlace& place, const float* shifts,
+              const attention::GradientTensors& tensors, const StatisticsIndex& row_index, const float* shifts,
               const float* sums) {
     const Words q(operands.q);
     const Words k(operands.k);
@@ -182,7 +182,7 @@ void solve_as(const Problem& problem, const Scoring& scoring, const attention::O
     const NewWords grad_v(tensors.v);
     const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
     const Tensor grad_rows = array_of(tensors.grad_out, grad_out);
-    const Given<P> given{q.as<P>(), k.as<P>(), v.as<P>(), out.as<P>(), grad_out.as<P>(), place, shifts, sums};
+    const Given<P> given{q.as<P>(), k.as<P>(), v.as<P>(), out.as<P>(), grad_out.as<P>(), row_index, shifts, sums};
     const Gradients<P> gradients{grad_q.as<P>(), grad_k.as<P>(), grad_v.as<P>()};
     const Buffer largest = cleared(2 * sizeof(int64_t));
     auto* const found = static_cast<int64_t*>(largest.data());
@@ -206,15 +206,15 @@ void solve_as(const Problem& problem, const Scoring& scoring, const attention::O
 }  // namespace
 
 void attend_backward(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
-                     const attention::GradientTensors& tensors, const StatisticsPlace& place, const float* shifts,
+                     const attention::GradientTensors& tensors, const StatisticsIndex& row_index, const float* shifts,
                      const float* sums) {
     switch (operands.q.dtype) {
         case Dtype::kFloat16:
-            return solve_as<Half>(problem, scoring, operands, tensors, place, shifts, sums);
+            return solve_as<Half>(problem, scoring, operands, tensors, row_index, shifts, sums);
         case Dtype::kBfloat16:
-            return solve_as<Bfloat16>(problem, scoring, operands, tensors, place, shifts, sums);
+            return solve_as<Bfloat16>(problem, scoring, operands, tensors, row_index, shifts, sums);
         case Dtype::kFloat32:
-            return solve_as<float>(problem, scoring, operands, tensors, place, shifts, sums);
+            return solve_as<float>(problem, scoring, operands, tensors, row_index, shifts, sums);
         default:
             fail(std::string("gradients of attention are not defined for ") + name_of(operands.q.dtype),
                  diopiDtypeNotSupported);

@@ -16,7 +16,7 @@ struct Given {
     const P* v;
     const P* out;
     const P* grad_out;
-    StatisticsPlace place;
+    StatisticsIndex index_of;
     const float* shifts;  // of scores: the logarithms of the sums, or the maxima with
     const float* sums;    // the sums; may be null
 };
@@ -40,9 +40,9 @@ DIOPI_DEVICE Pair pair_of(const DeviceProblem& problem, const Scoring& scoring, 
     const int64_t key_at = problem.key_at(own, head / (problem.heads / problem.kv_heads), key);
     const float product = dot<float>(given.q + at, given.k + key_at, problem.size);
     const float value = score(scoring, own, s, head, query, key, product);
-    const int64_t place = given.place(own, s, head, query);
-    const float exponential = exp(value - given.shifts[place]);
-    const float probability = given.sums == nullptr ? exponential : exponential / given.sums[place];
+    const int64_t row_index = given.index_of(own, s, head, query);
+    const float exponential = exp(value - given.shifts[row_index]);
+    const float probability = given.sums == nullptr ? exponential : exponential / given.sums[row_index];
     float factor = 1;
     if (scoring.dropout.is_active()) {
         const bool is_kept = scoring.dropout.keeps(probability_at(own, head, query, key));
@@ -146,7 +146,7 @@ DIOPI_DEVICE void key_gradient(const Group& group, const DeviceProblem& problem,
 
 // The gradients of q, k and v, which `tensors` names. `sums` may be null (see Given).
 void attend_backward(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
-                     const attention::GradientTensors& tensors, const StatisticsPlace& place, const float* shifts,
+                     const attention::GradientTensors& tensors, const StatisticsIndex& row_index, const float* shifts,
                      const float* sums);
 
 }  // namespace diopi::cuda

@@ -61,16 +61,16 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                   const int64_t* largest, float factor, float* scores, float* slopes) {
     static_assert(sizeof(Parts<P>) == sizeof(float), "the parts of a number do not fit into a score");
     for_groups(block.rows(), threads_of_rows(block.step), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
-        const RowPlace place = block.place(at);
-        const RowScores<float, kPlain> row(block, scoring, place);
+        const RowIndex row_index = block.index_of(at);
+        const RowScores<float, kPlain> row(block, scoring, row_index);
         float* const data = scores + at * block.step;
         float* const gradients = slopes + at * block.step;
-        const int64_t statistic = given.place(place.own, place.sequence, place.head, place.query);
+        const int64_t statistic = given.index_of(row_index.own, row_index.sequence, row_index.head, row_index.query);
         const float shift = given.shifts[statistic];
         const float share = given.sums == nullptr ? 1.0f : 1.0f / given.sums[statistic];
         const float kept = static_cast<float>(scoring.dropout.factor());
         const float lift = Lift<P>::of_slopes(largest, factor);
-        const int64_t query = problem.query_at(place.own, place.head, place.query);
+        const int64_t query = problem.query_at(row_index.own, row_index.head, row_index.query);
         float centre = 0;
         for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
             centre += static_cast<float>(given.grad_out[query + d]) * static_cast<float>(given.out[query + d]);
@@ -79,14 +79,15 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
         const int parts = parts_of(group, block.step);
         for (int part = 0; part < parts; ++part) {
             for_vectors(group, part, block.step, [&](int, int key) {
-                const Pack<float, 4> products = load_pack<float, 4>(data + key);
-                const Pack<float, 4> grad_value = load_pack<float, 4>(gradients + key);
-                Pack<Parts<P>, 4> probabilities;
-                Pack<Parts<P>, 4> to_scores;
+                const AlignedVector<float, 4> products = load_vector<float, 4>(data + key);
+                const AlignedVector<float, 4> grad_value = load_vector<float, 4>(gradients + key);
+                AlignedVector<Parts<P>, 4> probabilities;
+                AlignedVector<Parts<P>, 4> to_scores;
                 float times[4] = {1, 1, 1, 1};
                 if constexpr (!kPlain) {
                     if (scoring.dropout.is_active()) {
-                        const int64_t first = probability_at(place.own, place.head, place.query, block.first_key);
+                        const int64_t first =
+                            probability_at(row_index.own, row_index.head, row_index.query, block.first_key);
                         draw_four<float>(scoring.dropout, first + key, block.width - key, kept, times);
                     }
                 }
@@ -103,8 +104,8 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                     probabilities.elements[e] = Parts<P>::of(used);
                     to_scores.elements[e] = Parts<P>::of(slope);
                 }
-                *reinterpret_cast<Pack<Parts<P>, 4>*>(data + key) = probabilities;
-                *reinterpret_cast<Pack<Parts<P>, 4>*>(gradients + key) = to_scores;
+                *reinterpret_cast<AlignedVector<Parts<P>, 4>*>(data + key) = probabilities;
+                *reinterpret_cast<AlignedVector<Parts<P>, 4>*>(gradients + key) = to_scores;
             });
         }
     });
@@ -119,8 +120,8 @@ void store_queries(const Block& all, const DeviceProblem& problem, const Given<P
     for_each(all.rows() * size, [=] DIOPI_KERNEL(int64_t at) {
         const uint32_t row = static_cast<uint32_t>(at) / size;
         const uint32_t d = static_cast<uint32_t>(at) - row * size;
-        const RowPlace place = all.place(row);
-        const int64_t to = problem.query_at(place.own, place.head, place.query) + d;
+        const RowIndex row_index = all.index_of(row);
+        const int64_t to = problem.query_at(row_index.own, row_index.head, row_index.query) + d;
         const float sum = sums[at];
         gradient[to] = P(sum / Lift<P>::of_slopes(largest, factor));
         const auto grad_value = static_cast<float>(given.grad_out[to]);
@@ -131,14 +132,14 @@ void store_queries(const Block& all, const DeviceProblem& problem, const Given<P
 }
 
 // The key, and its head and sequence, of a row of the sums of keys.
-struct KeyPlace {
+struct KeyIndex {
     Sequence own;
     int64_t sequence;
     int64_t kv_head;
     int64_t key;
 };
 
-DIOPI_DEVICE inline KeyPlace key_place(const Block& all, uint32_t row) {
+DIOPI_DEVICE inline KeyIndex key_index(const Block& all, uint32_t row) {
     const auto keys = static_cast<uint32_t>(all.run.first.keys);
     const uint32_t pair = row / keys;
     const uint32_t i = pair / all.kv_heads;
@@ -155,8 +156,8 @@ void store_keys(const Block& all, const DeviceProblem& problem, const int64_t* l
         constexpr int kParts = Parts<P>::kCount;
         const uint32_t row = static_cast<uint32_t>(at) / size;
         const uint32_t d = static_cast<uint32_t>(at) - row * size;
-        const KeyPlace place = key_place(all, row);
-        const int64_t to = problem.key_at(place.own, place.kv_head, place.key) + d;
+        const KeyIndex row_index = key_index(all, row);
+        const int64_t to = problem.key_at(row_index.own, row_index.kv_head, row_index.key) + d;
         float key = 0;
         float value = 0;
         for (int part = 0; part < kParts; ++part) {

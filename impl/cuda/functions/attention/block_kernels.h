@@ -12,7 +12,7 @@
 namespace diopi::cuda {
 
 // The query that a row of scores belongs to.
-struct RowPlace {
+struct RowIndex {
     Sequence own;
     int64_t sequence;
     int64_t head;
@@ -42,7 +42,7 @@ struct Block {
                (static_cast<uint32_t>(at) - pair * own);
     }
 
-    DIOPI_DEVICE RowPlace place(int64_t at) const {
+    DIOPI_DEVICE RowIndex index_of(int64_t at) const {
         auto rest = static_cast<uint32_t>(at);
         const uint32_t shared = rest % shared_by;
         rest /= shared_by;
@@ -99,23 +99,23 @@ struct RowScores {
     int last;
     int diagonal;  // the key of the block at the query's diagonal
 
-    DIOPI_DEVICE RowScores(const Block& block, const Scoring& scoring, const RowPlace& place)
+    DIOPI_DEVICE RowScores(const Block& block, const Scoring& scoring, const RowIndex& row_index)
         : scale(static_cast<S>(scoring.scale)) {
-        const Span span = attention::window(scoring, place.own, place.query);
+        const Span span = attention::window(scoring, row_index.own, row_index.query);
         const int64_t from = span.first - block.first_key;
         const int64_t to = span.last - block.first_key;
         first = static_cast<int>(from < block.width ? from : block.width);
         last = static_cast<int>(to < block.width ? to : block.width);
-        diagonal = static_cast<int>(place.query + place.own.keys - place.own.queries - block.first_key);
+        diagonal = static_cast<int>(row_index.query + row_index.own.keys - row_index.own.queries - block.first_key);
         if constexpr (!kPlain) {
             if (scoring.slopes != nullptr) {
-                slope = static_cast<S>(scoring.slopes[place.sequence * scoring.slope_stride + place.head]);
+                slope = static_cast<S>(scoring.slopes[row_index.sequence * scoring.slope_stride + row_index.head]);
             }
             if (scoring.mask != nullptr) {
                 const int64_t* steps = scoring.mask_strides;
                 mask_step = steps[3];
-                mask = scoring.mask + place.sequence * steps[0] + place.head * steps[1] + place.query * steps[2] +
-                       block.first_key * steps[3];
+                mask = scoring.mask + row_index.sequence * steps[0] + row_index.head * steps[1] +
+                       row_index.query * steps[2] + block.first_key * steps[3];
             }
         }
     }
@@ -162,8 +162,8 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
     static_assert(sizeof(Parts<P>) == sizeof(S), "the parts of a number do not fit into a score");
     for_groups(block.rows(), threads_of_rows(block.step), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
         constexpr S kInfinity = std::numeric_limits<S>::infinity();
-        const RowPlace place = block.place(at);
-        const RowScores<S, kPlain> row(block, scoring, place);
+        const RowIndex row_index = block.index_of(at);
+        const RowScores<S, kPlain> row(block, scoring, row_index);
         S* const data = scores + at * block.step;
         const int parts = parts_of(group, block.step);
         S values[kKept];
@@ -174,7 +174,7 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
                 values[n] = -kInfinity;
             }
             for_vectors(group, part, block.step, [&](int n, int key) {
-                const Pack<S, 4> products = load_pack<S, 4>(data + key);
+                const AlignedVector<S, 4> products = load_vector<S, 4>(data + key);
                 DIOPI_UNROLL
                 for (int e = 0; e < 4; ++e) {
                     if (row.sees(key + e)) {
@@ -208,11 +208,12 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
                 total += values[n];
             }
             for_vectors(group, part, block.step, [&](int n, int key) {
-                Pack<Parts<P>, 4> shares;
+                AlignedVector<Parts<P>, 4> shares;
                 S kept[4] = {1, 1, 1, 1};
                 if constexpr (!kPlain) {
                     if (scoring.dropout.is_active()) {
-                        const int64_t first = probability_at(place.own, place.head, place.query, block.first_key);
+                        const int64_t first =
+                            probability_at(row_index.own, row_index.head, row_index.query, block.first_key);
                         draw_four<S>(scoring.dropout, first + key, block.width - key, 1, kept);
                     }
                 }
@@ -220,13 +221,14 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
                 for (int e = 0; e < 4; ++e) {
                     shares.elements[e] = Parts<P>::of(kept[e] == 0 ? S(0) : values[n + e]);
                 }
-                *reinterpret_cast<Pack<Parts<P>, 4>*>(data + key) = shares;
+                *reinterpret_cast<AlignedVector<Parts<P>, 4>*>(data + key) = shares;
             });
         }
         total = group.sum(total);
         if (group.thread() == 0) {
             totals[block.row_of_all(at)] = total;
-            const int64_t statistic = record.place(place.own, place.sequence, place.head, place.query);
+            const int64_t statistic =
+                record.index_of(row_index.own, row_index.sequence, row_index.head, row_index.query);
             if (record.lse != nullptr) {
                 record.lse[statistic] = total == 0 ? kInfinity : top + numeric::log(total);
             }

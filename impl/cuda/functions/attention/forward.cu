@@ -27,7 +27,7 @@ void divide(const Block& all, const DeviceProblem& problem, S factor, const S* s
     for_each(all.rows() * vectors, [=] DIOPI_KERNEL(int64_t at) {
         const uint32_t row = static_cast<uint32_t>(at) / vectors;
         const uint32_t d = (static_cast<uint32_t>(at) - row * vectors) * kWidth;
-        const RowPlace place = all.place(row);
+        const RowIndex row_index = all.index_of(row);
         const S total = totals[row];
         const From from = *reinterpret_cast<const From*>(sums + row * problem.size + d);
         To to;
@@ -38,7 +38,7 @@ void divide(const Block& all, const DeviceProblem& problem, S factor, const S* s
                 flags[row] = 1;
             }
         }
-        *reinterpret_cast<To*>(out + problem.query_at(place.own, place.head, place.query) + d) = to;
+        *reinterpret_cast<To*>(out + problem.query_at(row_index.own, row_index.head, row_index.query) + d) = to;
     });
 }
 
@@ -56,9 +56,9 @@ void recompute(const Block& all, const DeviceProblem& problem, const Scoring& sc
                    const int64_t end = (k_group + 1) * kRows < rows ? (k_group + 1) * kRows : rows;
                    for (int64_t row = k_group * kRows; row < end; ++row) {
                        if (flags[row] != 0) {
-                           const RowPlace place = all.place(row);
-                           attend_one<S, P>(group, problem, scoring, place.own, place.sequence, place.head, place.query,
-                                            q, k, v, out, Record<S>{});
+                           const RowIndex row_index = all.index_of(row);
+                           attend_one<S, P>(group, problem, scoring, row_index.own, row_index.sequence, row_index.head,
+                                            row_index.query, q, k, v, out, Record<S>{});
                        }
                    }
                });

@@ -8,7 +8,7 @@
 
 #include "attention/operands.h"
 #include "diopi_core/math.h"
-#include "diopi_cuda/pack.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "problem.h"
 
 namespace diopi::cuda {
@@ -20,17 +20,17 @@ using attention::Span;
 // begin where 16 bytes do are read by vectors.
 template <typename T, typename P>
 DIOPI_DEVICE T dot(const P* a, const P* b, int64_t count) {
-    constexpr int n = kPack<P>;
+    constexpr int n = kVectorSize<P>;
     constexpr int kLaneCount = n < 4 ? n : 4;
-    const bool has_packs = ((reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) & 15) == 0;
+    const bool is_vectorized = ((reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)) & 15) == 0;
     T lanes[kLaneCount] = {};
     int64_t i = 0;
     for (; i + n <= count; i += n) {
-        Pack<P, n> x;
-        Pack<P, n> y;
-        if (has_packs) {
-            x = load_pack<P, n>(a + i);
-            y = load_pack<P, n>(b + i);
+        AlignedVector<P, n> x;
+        AlignedVector<P, n> y;
+        if (is_vectorized) {
+            x = load_vector<P, n>(a + i);
+            y = load_vector<P, n>(b + i);
         } else {
             DIOPI_UNROLL
             for (int e = 0; e < n; ++e) {
@@ -104,7 +104,7 @@ int64_t tile_bytes(int64_t size, int rows) {
 }
 
 // Where statistics of queries stand: [batch, heads, longest, copies], or [queries of all sequences, heads, copies].
-struct StatisticsPlace {
+struct StatisticsIndex {
     int64_t heads;
     int64_t longest;
     bool is_joined = false;
@@ -121,7 +121,7 @@ struct StatisticsPlace {
 // out.
 template <typename T>
 struct Record {
-    StatisticsPlace place;
+    StatisticsIndex index_of;
     T* lse;
     T* maxima;
     T* sums;
@@ -194,14 +194,14 @@ DIOPI_DEVICE void finish_one(const Group& group, const DeviceProblem& problem, c
         out[problem.query_at(own, head, query) + d] = P(seen.total == 0 ? 0 : sums[d] * factor);
     }
     if (group.thread() == 0) {
-        const int64_t place = record.place(own, s, head, query);
+        const int64_t row_index = record.index_of(own, s, head, query);
         if (record.lse != nullptr) {
             constexpr T kInfinity = std::numeric_limits<T>::infinity();
-            record.lse[place] = seen.total == 0 ? kInfinity : seen.top + numeric::log(seen.total);
+            record.lse[row_index] = seen.total == 0 ? kInfinity : seen.top + numeric::log(seen.total);
         }
         if (record.maxima != nullptr) {
-            record.maxima[place] = seen.top;
-            record.sums[place] = seen.total;
+            record.maxima[row_index] = seen.top;
+            record.sums[row_index] = seen.total;
         }
     }
 }

@@ -196,7 +196,7 @@ void masked_softmax(const Tensor& out, const Tensor& in, const Tensor& mask, dou
         using S = decltype(sample);
         const Input<S> scores(in);
         const Output<S> probabilities(out);
-        cuda::dispatch_packs<S>(cuda::has_packs<S>(keys, {scores.data(), probabilities.data()}), [&](auto width) {
+        cuda::dispatch_vectors<S>(cuda::can_vectorize<S>(keys, {scores.data(), probabilities.data()}), [&](auto width) {
             using Kernel = cuda::Held<S, decltype(width)::value>;
             const cuda::RowTiles tiles(rows, keys, decltype(width)::value, Kernel::kHeld);
             if (tiles.fits) {
@@ -221,7 +221,7 @@ void masked_softmax_gradient(const Tensor& grad_in, const Tensor& grad_out, cons
         const Input<S> g(grad_out);
         const Input<S> y(out);
         const Output<S> result(grad_in);
-        cuda::dispatch_packs<S>(cuda::has_packs<S>(keys, {g.data(), y.data(), result.data()}), [&](auto width) {
+        cuda::dispatch_vectors<S>(cuda::can_vectorize<S>(keys, {g.data(), y.data(), result.data()}), [&](auto width) {
             using Kernel = cuda::HeldGradient<S, decltype(width)::value>;
             const cuda::RowTiles tiles(rows, keys, decltype(width)::value, Kernel::kHeld);
             if (tiles.fits) {

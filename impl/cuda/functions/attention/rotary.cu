@@ -1,8 +1,8 @@
 // RotaryEmbedding: pairs of elements turned by angles, several pairs by one access where they are laid out so.
 #include "attention/kernels.h"
 #include "diopi_core/words.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/operand.h"
-#include "diopi_cuda/pack.h"
 
 namespace diopi::cuda {
 
@@ -34,18 +34,18 @@ template <typename P, int n>
 void rotate_apart(P* to, const P* from, const P* cosines, const P* sines, int64_t rows, const Turned& how) {
     for_each(rows * (how.half / n), [=] DIOPI_KERNEL(int64_t at) {
         using T = Computed<P>;
-        const Divided place = divided(at, how.half / n);
-        const int64_t i = place.rest * n;
-        const int64_t angle = divided(divided(place.whole, how.heads).whole, how.positions).rest * how.half + i;
-        const int64_t first = place.whole * 2 * how.half + i;
+        const Divided row_index = divided(at, how.half / n);
+        const int64_t i = row_index.rest * n;
+        const int64_t angle = divided(divided(row_index.whole, how.heads).whole, how.positions).rest * how.half + i;
+        const int64_t first = row_index.whole * 2 * how.half + i;
         T a[n];
         T b[n];
         T cosine[n];
         T sine[n];
-        unpack<P, n>(a, load_pack<P, n>(from + first));
-        unpack<P, n>(b, load_pack<P, n>(from + first + how.half));
-        unpack<P, n>(cosine, load_pack<P, n>(cosines + angle));
-        unpack<P, n>(sine, load_pack<P, n>(sines + angle));
+        unpack<P, n>(a, load_vector<P, n>(from + first));
+        unpack<P, n>(b, load_vector<P, n>(from + first + how.half));
+        unpack<P, n>(cosine, load_vector<P, n>(cosines + angle));
+        unpack<P, n>(sine, load_vector<P, n>(sines + angle));
         DIOPI_UNROLL
         for (int e = 0; e < n; ++e) {
             const T turn = how.turns_back ? -sine[e] : sine[e];
@@ -53,8 +53,8 @@ void rotate_apart(P* to, const P* from, const P* cosines, const P* sines, int64_
             b[e] = a[e] * turn + b[e] * cosine[e];
             a[e] = turned;
         }
-        store_pack<P, n>(to + first, a);
-        store_pack<P, n>(to + first + how.half, b);
+        store_vector<P, n>(to + first, a);
+        store_vector<P, n>(to + first + how.half, b);
     });
 }
 
@@ -63,11 +63,11 @@ template <typename P, int n>
 void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, int64_t rows, const Turned& how) {
     for_each(rows * (how.half / n), [=] DIOPI_KERNEL(int64_t at) {
         using T = Computed<P>;
-        const Divided place = divided(at, how.half / n);
-        const int64_t i = place.rest * n;
-        const int64_t angle = divided(divided(place.whole, how.heads).whole, how.positions).rest * how.half + i;
-        const P* const source = from + 2 * (place.whole * how.half + i);
-        P* const target = to + 2 * (place.whole * how.half + i);
+        const Divided row_index = divided(at, how.half / n);
+        const int64_t i = row_index.rest * n;
+        const int64_t angle = divided(divided(row_index.whole, how.heads).whole, how.positions).rest * how.half + i;
+        const P* const source = from + 2 * (row_index.whole * how.half + i);
+        P* const target = to + 2 * (row_index.whole * how.half + i);
         T pairs[2 * n];
         T cosine[n];
         T sine[n];
@@ -75,10 +75,10 @@ void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, i
             pairs[0] = static_cast<T>(source[0]);
             pairs[1] = static_cast<T>(source[1]);
         } else {
-            unpack<P, 2 * n>(pairs, load_pack<P, 2 * n>(source));
+            unpack<P, 2 * n>(pairs, load_vector<P, 2 * n>(source));
         }
-        unpack<P, n>(cosine, load_pack<P, n>(cosines + angle));
-        unpack<P, n>(sine, load_pack<P, n>(sines + angle));
+        unpack<P, n>(cosine, load_vector<P, n>(cosines + angle));
+        unpack<P, n>(sine, load_vector<P, n>(sines + angle));
         DIOPI_UNROLL
         for (int e = 0; e < n; ++e) {
             const T turn = how.turns_back ? -sine[e] : sine[e];
@@ -90,7 +90,7 @@ void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, i
             target[0] = P(pairs[0]);
             target[1] = P(pairs[1]);
         } else {
-            store_pack<P, 2 * n>(target, pairs);
+            store_vector<P, 2 * n>(target, pairs);
         }
     });
 }
@@ -100,30 +100,30 @@ template <typename P, int n>
 void rotate_halves(P* heads, const P* cosines, const P* sines, int64_t tokens, int64_t width, int64_t half) {
     for_each(tokens * (width / 2 / n), [=] DIOPI_KERNEL(int64_t at) {
         using T = Computed<P>;
-        const Divided place = divided(at, half / n);
-        const int64_t i = place.rest * n;
+        const Divided row_index = divided(at, half / n);
+        const int64_t i = row_index.rest * n;
         const int64_t angle = divided(at, width / 2 / n).whole * 2 * half + i;
-        P* const head = heads + place.whole * 2 * half + i;
+        P* const head = heads + row_index.whole * 2 * half + i;
         T a[n];
         T b[n];
         T first_cosine[n];
         T first_sine[n];
         T second_cosine[n];
         T second_sine[n];
-        unpack<P, n>(a, load_pack<P, n>(head));
-        unpack<P, n>(b, load_pack<P, n>(head + half));
-        unpack<P, n>(first_cosine, load_pack<P, n>(cosines + angle));
-        unpack<P, n>(first_sine, load_pack<P, n>(sines + angle));
-        unpack<P, n>(second_cosine, load_pack<P, n>(cosines + angle + half));
-        unpack<P, n>(second_sine, load_pack<P, n>(sines + angle + half));
+        unpack<P, n>(a, load_vector<P, n>(head));
+        unpack<P, n>(b, load_vector<P, n>(head + half));
+        unpack<P, n>(first_cosine, load_vector<P, n>(cosines + angle));
+        unpack<P, n>(first_sine, load_vector<P, n>(sines + angle));
+        unpack<P, n>(second_cosine, load_vector<P, n>(cosines + angle + half));
+        unpack<P, n>(second_sine, load_vector<P, n>(sines + angle + half));
         DIOPI_UNROLL
         for (int e = 0; e < n; ++e) {
             const T turned = a[e] * first_cosine[e] - b[e] * first_sine[e];
             b[e] = b[e] * second_cosine[e] + a[e] * second_sine[e];
             a[e] = turned;
         }
-        store_pack<P, n>(head, a);
-        store_pack<P, n>(head + half, b);
+        store_vector<P, n>(head, a);
+        store_vector<P, n>(head + half, b);
     });
 }
 
@@ -144,8 +144,9 @@ void rotate_pairs(const Tensor& out, const Tensor& x, const Tensor& cos, const T
         const Input<P> cosines(cos);
         const Input<P> sines(sin);
         const Output<P> to(out);
-        const bool packs = cuda::has_packs<P>(how.half, {from.data(), to.data(), cosines.data(), sines.data()});
-        cuda::dispatch_packs<P>(packs, [&](auto width) {
+        const bool is_vectorized =
+            cuda::can_vectorize<P>(how.half, {from.data(), to.data(), cosines.data(), sines.data()});
+        cuda::dispatch_vectors<P>(is_vectorized, [&](auto width) {
             constexpr int n = decltype(width)::value;
             if (interleaved) {
                 constexpr int kPairs = n == 1 ? 1 : n / 2;
@@ -166,8 +167,8 @@ void rotate_halves(const Tensor& heads_tensor, const Tensor& cos, const Tensor& 
         const Input<P> cosines(cos);
         const Input<P> sines(sin);
         const Changed heads(heads_tensor, dtype_of<P>);
-        const bool packs = cuda::has_packs<P>(size / 2, {heads.as<P>(), cosines.data(), sines.data()});
-        cuda::dispatch_packs<P>(packs, [&](auto lanes) {
+        const bool is_vectorized = cuda::can_vectorize<P>(size / 2, {heads.as<P>(), cosines.data(), sines.data()});
+        cuda::dispatch_vectors<P>(is_vectorized, [&](auto lanes) {
             constexpr int n = decltype(lanes)::value;
             cuda::rotate_halves<P, n>(heads.as<P>(), cosines.data(), sines.data(), tokens, width, size / 2);
         });

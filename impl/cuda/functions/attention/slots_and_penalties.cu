@@ -59,8 +59,8 @@ void penalise(T* logits, int64_t row_step, int64_t token_step, int64_t vocabular
         if (first > 0 && keys[first - 1] == key) {
             return;
         }
-        const auto place = static_cast<int64_t>(key);
-        T& logit = logits[place / vocabulary * row_step + place % vocabulary * token_step];
+        const auto row_index = static_cast<int64_t>(key);
+        T& logit = logits[row_index / vocabulary * row_step + row_index % vocabulary * token_step];
         for (int64_t k = first; k < count && keys[k] == key; ++k) {
             const int64_t i = order[k];
             const int64_t at = amounts.rows != nullptr ? amounts.rows[i] : i;

@@ -98,7 +98,7 @@ namespace diopi::core {
 
 void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution) {
-    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kRespond, image, response, weight, bias, convolution)) {
+    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kForward, image, response, weight, bias, convolution)) {
         return;
     }
     dispatch_compute<kFloating>(response.dtype, [&](auto sample) {
@@ -114,7 +114,7 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
 
 void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
            const Convolution& convolution) {
-    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kPlace, image, response, weight, bias, convolution)) {
+    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kBackwardData, image, response, weight, bias, convolution)) {
         return;
     }
     dispatch_compute<kFloating>(image.dtype, [&](auto sample) {
@@ -129,7 +129,7 @@ void place(const Tensor& image, const Tensor& response, const Tensor& weight, co
 }
 
 void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution) {
-    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kCorrelate, image, response, grad_weight, Tensor(),
+    if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kBackwardFilter, image, response, grad_weight, Tensor(),
                               convolution)) {
         return;
     }

@@ -93,12 +93,12 @@ struct Layout {
 };
 
 template <typename I>
-struct Place {
+struct WindowRange {
     Span<I> depth;
     Span<I> height;
     Span<I> width;
 
-    DIOPI_DEVICE Place(const Layout<I>& layout, I window)
+    DIOPI_DEVICE WindowRange(const Layout<I>& layout, I window)
         : depth(layout.span(0, window / layout.windows[2] / layout.windows[1])),
           height(layout.span(1, window / layout.windows[2] % layout.windows[1])),
           width(layout.span(2, window % layout.windows[2])) {}
@@ -139,11 +139,11 @@ struct DeviceDivisor {
     int64_t fixed;
 
     template <typename I>
-    DIOPI_DEVICE double of(const Place<I>& place) const {
+    DIOPI_DEVICE double of(const WindowRange<I>& range) const {
         if (fixed != 0) {
             return static_cast<double>(fixed);
         }
-        return length(place.depth) * length(place.height) * length(place.width);
+        return length(range.depth) * length(range.height) * length(range.width);
     }
 
   private:

@@ -18,10 +18,10 @@ using Compared = std::conditional_t<is_half(dtype_of<S>), float, S>;
 
 // Positions run over the elements of a window in order; threads of a group take turns. `visit(value, position)`.
 template <typename S, typename I, typename Visit>
-DIOPI_DEVICE void for_elements(const Layout<I>& layout, const Place<I>& place, const S* values, Visit&& visit) {
-    for (I z = place.depth.begin; z < place.depth.end; z += layout.spread[0]) {
-        for (I y = place.height.begin; y < place.height.end; y += layout.spread[1]) {
-            for (I x = place.width.begin; x < place.width.end; x += layout.spread[2]) {
+DIOPI_DEVICE void for_elements(const Layout<I>& layout, const WindowRange<I>& range, const S* values, Visit&& visit) {
+    for (I z = range.depth.begin; z < range.depth.end; z += layout.spread[0]) {
+        for (I y = range.height.begin; y < range.height.end; y += layout.spread[1]) {
+            for (I x = range.width.begin; x < range.width.end; x += layout.spread[2]) {
                 const I own = (z * layout.size[1] + y) * layout.size[2] + x;
                 visit(static_cast<Compared<S>>(values[own]), own);
             }
@@ -34,10 +34,10 @@ void find_maxima(const Layout<I>& layout, S* maxima, Int64* positions, const S* 
     for_each(layout.all_windows(), [=] DIOPI_KERNEL(int64_t at) {
         using T = Compared<S>;
         const I plane = static_cast<I>(at) / layout.plane_windows();
-        const Place<I> place(layout, static_cast<I>(at) % layout.plane_windows());
+        const WindowRange<I> range(layout, static_cast<I>(at) % layout.plane_windows());
         T largest = core::lowest<T>();
         I position = -1;
-        for_elements(layout, place, x + plane * layout.plane_size(), [&](T value, I own) {
+        for_elements(layout, range, x + plane * layout.plane_size(), [&](T value, I own) {
             if (position < 0 || value > largest || value != value) {
                 largest = value;
                 position = own;
@@ -94,11 +94,11 @@ template <typename S, typename I>
 void find_means(const Layout<I>& layout, S* means, const S* x, const DeviceDivisor& divisor) {
     for_each(layout.all_windows(), [=] DIOPI_KERNEL(int64_t at) {
         const I plane = static_cast<I>(at) / layout.plane_windows();
-        const Place<I> place(layout, static_cast<I>(at) % layout.plane_windows());
+        const WindowRange<I> range(layout, static_cast<I>(at) % layout.plane_windows());
         double sum = 0;
-        for_elements(layout, place, x + plane * layout.plane_size(),
+        for_elements(layout, range, x + plane * layout.plane_size(),
                      [&](Compared<S> value, I) { sum += static_cast<double>(value); });
-        means[at] = cast<S>(static_cast<Compared<S>>(place.is_empty() ? 0 : sum / divisor.of(place)));
+        means[at] = cast<S>(static_cast<Compared<S>>(range.is_empty() ? 0 : sum / divisor.of(range)));
     });
 }
 
@@ -106,21 +106,21 @@ template <typename S, typename I>
 void find_means_of_large(const Layout<I>& layout, S* means, const S* x, const DeviceDivisor& divisor) {
     for_groups(layout.all_windows(), threads_for(layout.reach() / 4), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
         const I plane = static_cast<I>(at) / layout.plane_windows();
-        const Place<I> place(layout, static_cast<I>(at) % layout.plane_windows());
+        const WindowRange<I> range(layout, static_cast<I>(at) % layout.plane_windows());
         const S* const values = x + plane * layout.plane_size();
-        const I height = place.is_empty() ? 0 : (place.height.end - place.height.begin - 1) / layout.spread[1] + 1;
-        const I width = place.is_empty() ? 0 : (place.width.end - place.width.begin - 1) / layout.spread[2] + 1;
-        const I depth = place.is_empty() ? 0 : (place.depth.end - place.depth.begin - 1) / layout.spread[0] + 1;
+        const I height = range.is_empty() ? 0 : (range.height.end - range.height.begin - 1) / layout.spread[1] + 1;
+        const I width = range.is_empty() ? 0 : (range.width.end - range.width.begin - 1) / layout.spread[2] + 1;
+        const I depth = range.is_empty() ? 0 : (range.depth.end - range.depth.begin - 1) / layout.spread[0] + 1;
         double sum = 0;
         for (I i = group.thread(); i < depth * height * width; i += group.size()) {
-            const I z = place.depth.begin + i / width / height * layout.spread[0];
-            const I y = place.height.begin + i / width % height * layout.spread[1];
-            const I own = (z * layout.size[1] + y) * layout.size[2] + place.width.begin + i % width * layout.spread[2];
+            const I z = range.depth.begin + i / width / height * layout.spread[0];
+            const I y = range.height.begin + i / width % height * layout.spread[1];
+            const I own = (z * layout.size[1] + y) * layout.size[2] + range.width.begin + i % width * layout.spread[2];
             sum += static_cast<double>(static_cast<Compared<S>>(values[own]));
         }
         sum = group.sum(sum);
         if (group.thread() == 0) {
-            means[at] = cast<S>(static_cast<Compared<S>>(place.is_empty() ? 0 : sum / divisor.of(place)));
+            means[at] = cast<S>(static_cast<Compared<S>>(range.is_empty() ? 0 : sum / divisor.of(range)));
         }
     });
 }
@@ -133,11 +133,11 @@ void return_means(const Layout<I>& layout, S* gradient, const S* grad_out, const
         const I first = plane * layout.plane_windows();
         double sum = 0;
         auto add = [&](I window) {
-            const Place<I> place(layout, window);
-            if (place.depth.holds(element / layout.size[2] / layout.size[1], layout.spread[0]) &&
-                place.height.holds(element / layout.size[2] % layout.size[1], layout.spread[1]) &&
-                place.width.holds(element % layout.size[2], layout.spread[2])) {
-                sum += static_cast<double>(static_cast<Compared<S>>(grad_out[first + window])) / divisor.of(place);
+            const WindowRange<I> range(layout, window);
+            if (range.depth.holds(element / layout.size[2] / layout.size[1], layout.spread[0]) &&
+                range.height.holds(element / layout.size[2] % layout.size[1], layout.spread[1]) &&
+                range.width.holds(element % layout.size[2], layout.spread[2])) {
+                sum += static_cast<double>(static_cast<Compared<S>>(grad_out[first + window])) / divisor.of(range);
             }
         };
         for_windows_of(layout, element, add);

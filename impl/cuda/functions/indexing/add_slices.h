@@ -11,7 +11,7 @@ namespace diopi::cuda {
 // position in rising order of k, whatever the device. Both are of the dtype `computed`. Negative positions count from
 // the end. What is at the position `skipped` is left out.
 void add_slices(void* sums, const void* source, Dtype computed, const Int64* positions, int64_t count,
-                const Around& place, int64_t skipped = -1);
+                const DimSplit& split, int64_t skipped = -1);
 
 }  // namespace diopi::cuda
 

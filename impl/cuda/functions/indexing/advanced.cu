@@ -1,8 +1,8 @@
 // What Index and IndexPut do to positions and elements.
 #include "add_slices.h"
+#include "device_offsets.h"
 #include "diopi_cuda/atomic.h"
 #include "indexing/advanced.h"
-#include "places.h"
 #include "slices.h"
 
 namespace diopi::cuda {
@@ -25,12 +25,12 @@ void find_last(int64_t* last, const int64_t* positions, int64_t count) {
 
 template <typename W>
 void put(void* target, const void* source, const int64_t* positions, const int64_t* last, int64_t count, int64_t inner,
-         const Around& place) {
+         const DimSplit& split) {
     auto* const to = static_cast<W*>(target);
     const auto* const from = static_cast<const W*>(source);
     const SlicePositions slices(count, inner);
-    const int64_t size = place.size;
-    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
+    const int64_t size = split.size;
+    for_each(split.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
         int64_t outer;
         int64_t k;
         int64_t i;
@@ -84,10 +84,10 @@ void add_positions(const Buffer& positions, const std::vector<int64_t>& common, 
 void pick_at(const Tensor& out, const Tensor& input, const Advanced& index) {
     const Words from(input);
     const NewWords to(out);
-    const int64_t bytes = index.place.inner * size_of(input.dtype);
+    const int64_t bytes = index.split.inner * size_of(input.dtype);
     cuda::dispatch_slices(bytes, {to.as<char>(), from.as<char>()}, [&](auto sample, int64_t inner) {
         cuda::pick<decltype(sample)>(to.as<char>(), from.as<char>(), index.positions(), index.count, inner,
-                                     index.place);
+                                     index.split);
     });
     to.store();
 }
@@ -100,19 +100,19 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
             using T = decltype(sample);
             const Input<T> source(values);
             const Changed changed(target, dtype_of<T>);
-            cuda::add_slices(changed.as<T>(), source.data(), computed, positions, index.count, index.place);
+            cuda::add_slices(changed.as<T>(), source.data(), computed, positions, index.count, index.split);
             changed.store();
         });
         return;
     }
-    const Buffer last = zero_positions(index.place.size);
+    const Buffer last = zero_positions(index.split.size);
     cuda::find_last(static_cast<int64_t*>(last.data()), index.positions(), index.count);
     const Words source(values);
     const Changed changed(target, target.dtype);
-    const int64_t bytes = index.place.inner * size_of(target.dtype);
+    const int64_t bytes = index.split.inner * size_of(target.dtype);
     cuda::dispatch_slices(bytes, {changed.as<char>(), source.as<char>()}, [&](auto sample, int64_t inner) {
         cuda::put<decltype(sample)>(changed.as<char>(), source.as<char>(), index.positions(),
-                                    static_cast<const int64_t*>(last.data()), index.count, inner, index.place);
+                                    static_cast<const int64_t*>(last.data()), index.count, inner, index.split);
     });
     changed.store();
 }

@@ -1,12 +1,12 @@
-// Scatter, and gradients that add up what was looked up. Elements of one column that go to one place do so in rising
+// Scatter, and gradients that add up what was looked up. Elements of one column that go to one offset do so in rising
 // order, and the last of repeated positions stays: a thread takes a column where there are many. Where there are few
-// but long ones, the elements are sorted by their places, and a thread takes those of one place.
+// but long ones, the elements are sorted by their offsets, and a thread takes those of one offset.
 #include "add_slices.h"
+#include "device_offsets.h"
 #include "diopi_core/math.h"
 #include "diopi_cuda/atomic.h"
+#include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/primitives.h"
-#include "diopi_cuda/splitter.h"
-#include "places.h"
 
 namespace diopi::cuda {
 
@@ -26,15 +26,15 @@ struct Multiply {
 };
 
 // Columns for fewer threads than a large device has, with more work for each than sorting them is.
-bool are_few(const DevicePlaces& places) {
+bool are_few(const DeviceOffsets& offsets) {
     constexpr int64_t kThreadsWanted = 65536;
     constexpr int64_t kLong = 64;
-    return places.columns < kThreadsWanted && places.sizes[places.at] >= kLong;
+    return offsets.columns < kThreadsWanted && offsets.sizes[offsets.at] >= kLong;
 }
 
-void find_places(uint64_t* keys, int64_t* order, const Int64* positions, int64_t size, const DevicePlaces& places) {
-    for_each(places.count(), [=] DIOPI_KERNEL(int64_t k) {
-        keys[k] = static_cast<uint64_t>(places.place(k, from_start(positions[k], size)));
+void find_offsets(uint64_t* keys, int64_t* order, const Int64* positions, int64_t size, const DeviceOffsets& offsets) {
+    for_each(offsets.count(), [=] DIOPI_KERNEL(int64_t k) {
+        keys[k] = static_cast<uint64_t>(offsets.offset(k, from_start(positions[k], size)));
         order[k] = k;
     });
 }
@@ -56,18 +56,18 @@ void change_sorted(T* elements, const T* source, T number, const uint64_t* keys,
 // `source` null: `number` for all. The target has `numel` elements.
 template <typename T, typename Change>
 void change_columns(T* elements, int64_t numel, const T* source, T number, const Int64* positions, int64_t size,
-                    const DevicePlaces& places, const Change& change) {
-    if (are_few(places)) {
-        Keyed sorted(places.count());
-        find_places(sorted.keys(), sorted.places(), positions, size, places);
+                    const DeviceOffsets& offsets, const Change& change) {
+    if (are_few(offsets)) {
+        Keyed sorted(offsets.count());
+        find_offsets(sorted.keys(), sorted.places(), positions, size, offsets);
         sorted.sort(bits_below(numel));
-        change_sorted(elements, source, number, sorted.keys(), sorted.places(), places.count(), change);
+        change_sorted(elements, source, number, sorted.keys(), sorted.places(), offsets.count(), change);
         return;
     }
-    for_each(places.columns, [=] DIOPI_KERNEL(int64_t column) {
-        for (int64_t k = 0; k < places.sizes[places.at]; ++k) {
-            const int64_t from = places.element(column, k);
-            const int64_t to = places.place(from, from_start(positions[from], size));
+    for_each(offsets.columns, [=] DIOPI_KERNEL(int64_t column) {
+        for (int64_t k = 0; k < offsets.sizes[offsets.at]; ++k) {
+            const int64_t from = offsets.element(column, k);
+            const int64_t to = offsets.offset(from, from_start(positions[from], size));
             change(elements[to], source != nullptr ? source[from] : number);
         }
     });
@@ -75,14 +75,14 @@ void change_columns(T* elements, int64_t numel, const T* source, T number, const
 
 template <typename T>
 void change(T* elements, int64_t numel, const T* source, T number, const Positions& positions,
-            const DevicePlaces& places, Reduce kind) {
+            const DeviceOffsets& offsets, Reduce kind) {
     const int64_t size = positions.size();
     if (kind == Reduce::kAdd) {
-        change_columns(elements, numel, source, number, positions.data(), size, places, Add<T>());
+        change_columns(elements, numel, source, number, positions.data(), size, offsets, Add<T>());
     } else if (kind == Reduce::kMultiply) {
-        change_columns(elements, numel, source, number, positions.data(), size, places, Multiply<T>());
+        change_columns(elements, numel, source, number, positions.data(), size, offsets, Multiply<T>());
     } else {
-        change_columns(elements, numel, source, number, positions.data(), size, places, Replace<T>());
+        change_columns(elements, numel, source, number, positions.data(), size, offsets, Replace<T>());
     }
 }
 
@@ -92,7 +92,7 @@ void count_rows(int* times, const Int64* positions, int64_t count) {
 
 template <typename T>
 void divide_rows(T* sums, const int* times, int64_t rows, int64_t width) {
-    const Splitter by_width(width);
+    const FastDivmod by_width(width);
     for_each(rows * width, [=] DIOPI_KERNEL(int64_t i) {
         int64_t column = i;
         const int count = times[by_width.split(column)];
@@ -108,18 +108,18 @@ void divide_rows(T* sums, const int* times, int64_t rows, int64_t width) {
 
 namespace diopi::core {
 
-using cuda::DevicePlaces;
+using cuda::DeviceOffsets;
 
 void scatter_elements(const Tensor& target, const Tensor& source_tensor, const Positions& positions,
                       const std::vector<int64_t>& shape, int64_t at, Reduce kind) {
-    const DevicePlaces places(shape_at_least_1d(target), shape, at);
+    const DeviceOffsets offsets(shape_at_least_1d(target), shape, at);
     if (kind == Reduce::kNone) {
         dispatch_word(target.dtype, [&](auto sample) {
             using W = decltype(sample);
             const Words source(source_tensor);
             const Changed changed(target, target.dtype);
             cuda::change_columns(changed.as<W>(), target.numel, source.as<W>(), W(), positions.data(), positions.size(),
-                                 places, cuda::Replace<W>());
+                                 offsets, cuda::Replace<W>());
             changed.store();
         });
         return;
@@ -128,42 +128,42 @@ void scatter_elements(const Tensor& target, const Tensor& source_tensor, const P
         using T = decltype(sample);
         const Input<T> source(source_tensor);
         const Changed changed(target, dtype_of<T>);
-        cuda::change<T>(changed.as<T>(), target.numel, source.data(), T(0), positions, places, kind);
+        cuda::change<T>(changed.as<T>(), target.numel, source.data(), T(0), positions, offsets, kind);
         changed.store();
     });
 }
 
 void scatter_number(const Tensor& target, const Number& value, const Positions& positions,
                     const std::vector<int64_t>& shape, int64_t at, Reduce kind) {
-    const DevicePlaces places(shape_at_least_1d(target), shape, at);
+    const DeviceOffsets offsets(shape_at_least_1d(target), shape, at);
     dispatch_compute<kAny>(target.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Changed changed(target, dtype_of<T>);
-        cuda::change<T>(changed.as<T>(), target.numel, nullptr, value.as<T>(), positions, places, kind);
+        cuda::change<T>(changed.as<T>(), target.numel, nullptr, value.as<T>(), positions, offsets, kind);
         changed.store();
     });
 }
 
 void gather_gradient(const Tensor& result, const Tensor& gradient, const Positions& positions,
                      const std::vector<int64_t>& shape, int64_t at) {
-    const DevicePlaces places(shape_at_least_1d(result), shape, at);
+    const DeviceOffsets offsets(shape_at_least_1d(result), shape, at);
     dispatch_compute<kNumber | kComplex>(result.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> source(gradient);
         const Output<T> sums(result);
         cuda::clear(sums.data(), static_cast<size_t>(result.numel) * sizeof(T));
-        cuda::change<T>(sums.data(), result.numel, source.data(), T(0), positions, places, Reduce::kAdd);
+        cuda::change<T>(sums.data(), result.numel, source.data(), T(0), positions, offsets, Reduce::kAdd);
         sums.store();
     });
 }
 
-void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place) {
+void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split) {
     dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> source(gradient);
         const Output<T> sums(result);
         cuda::clear(sums.data(), static_cast<size_t>(result.numel) * sizeof(T));
-        cuda::add_slices(sums.data(), source.data(), dtype_of<T>, positions.data(), positions.count(), place);
+        cuda::add_slices(sums.data(), source.data(), dtype_of<T>, positions.data(), positions.count(), split);
         sums.store();
     });
 }

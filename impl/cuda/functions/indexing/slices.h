@@ -5,8 +5,8 @@
 #include <initializer_list>
 
 #include "diopi_core/words.h"
+#include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/launch.h"
-#include "diopi_cuda/splitter.h"
 
 namespace diopi::cuda {
 
@@ -22,8 +22,8 @@ class SlicePositions {
     }
 
   private:
-    Splitter by_count_;
-    Splitter by_inner_;
+    FastDivmod by_count_;
+    FastDivmod by_inner_;
 };
 
 // Calls `body(W{}, inner)` with the widest word that slices of `bytes` bytes in all arrays consist of, and how many
@@ -35,7 +35,7 @@ void dispatch_slices(int64_t bytes, std::initializer_list<const void*> arrays, B
         places |= reinterpret_cast<uint64_t>(array);
     }
     if (places % 16 == 0) {
-        body(Pack<uint32_t, 4>{}, bytes / 16);
+        body(AlignedVector<uint32_t, 4>{}, bytes / 16);
     } else if (places % 8 == 0) {
         body(uint64_t{}, bytes / 8);
     } else if (places % 4 == 0) {
@@ -53,12 +53,12 @@ DIOPI_DEVICE inline int64_t as_number(Int64 position) { return position.value; }
 // Slices of `inner` words at positions of a dimension, one after the other.
 template <typename W, typename Position>
 void pick(void* target, const void* source, const Position* positions, int64_t count, int64_t inner,
-          const Around& place) {
+          const DimSplit& split) {
     auto* const to = static_cast<W*>(target);
     const auto* const from = static_cast<const W*>(source);
     const SlicePositions slices(count, inner);
-    const int64_t size = place.size;
-    for_each(place.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
+    const int64_t size = split.size;
+    for_each(split.outer * count * inner, [=] DIOPI_KERNEL(int64_t at) {
         int64_t outer;
         int64_t k;
         int64_t i;

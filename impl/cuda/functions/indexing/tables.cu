@@ -1,8 +1,8 @@
 // OneHot and EmbeddingRenorm_.
 #include "diopi_core/math.h"
 #include "diopi_cuda/atomic.h"
+#include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/order_norm.h"
-#include "diopi_cuda/splitter.h"
 #include "indexing/kernels.h"
 
 namespace diopi::cuda {
@@ -26,7 +26,7 @@ void find_largest(Largest* largest, const Int64* classes, int64_t count) {
 
 template <typename T>
 void mark(T* rows, const Int64* positions, int64_t count, int64_t classes) {
-    const Splitter by_classes(classes);
+    const FastDivmod by_classes(classes);
     for_each(count * classes, [=] DIOPI_KERNEL(int64_t i) {
         int64_t own = i;
         const int64_t row = by_classes.split(own);

@@ -1,5 +1,5 @@
 // What products need in addition to products: conjugated factors and sums over rows.
-#include "diopi_cuda/fold.h"
+#include "diopi_cuda/reduce.h"
 #include "diopi_cuda/size.h"
 #include "linalg_matmul/batches.h"
 #include "linalg_matmul/kernels.h"
@@ -42,7 +42,7 @@ void sum_rows(const Tensor& sums, const Tensor& tensor) {
     }
     rows.kept.push_back(tensor.rank - 1);
     rows.count = tensor.shape[tensor.rank - 1];
-    fold_sum(sums, tensor, rows);
+    reduce_sum(sums, tensor, rows);
 }
 
 }  // namespace diopi::core

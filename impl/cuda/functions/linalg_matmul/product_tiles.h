@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "diopi_core/gemm.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/operand.h"
-#include "diopi_cuda/pack.h"
 
 namespace diopi::cuda {
 
@@ -55,7 +55,7 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
     constexpr int kDepth = 16;
     constexpr int kPieces = kSide / kPiece;                               // to a row of the tile
     constexpr int kShare = (kPieces * kPieces - 1) / kFewestThreads + 1;  // pieces of a thread
-    constexpr int n = kPiece < kPack<A> ? kPiece : kPack<A>;              // elements of an access
+    constexpr int n = kPiece < kVectorSize<A> ? kPiece : kVectorSize<A>;  // elements of an access
     constexpr int kPitch = kSide + n;                                     // keeps threads off each other's banks
     static_assert(kPiece % n == 0 && kPitch % n == 0, "pieces are read by vectors");
     const int64_t across = (size.columns + kSide - 1) / kSide;
@@ -98,12 +98,12 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
                     }
                     const A* const rows = left + depth * kPitch + piece / kPieces * kPiece;
                     const A* const columns = right + depth * kPitch + piece % kPieces * kPiece;
-                    Pack<A, n> x[kPiece / n];
-                    Pack<A, n> y[kPiece / n];
+                    AlignedVector<A, n> x[kPiece / n];
+                    AlignedVector<A, n> y[kPiece / n];
                     DIOPI_UNROLL
                     for (int v = 0; v < kPiece / n; ++v) {
-                        x[v] = *reinterpret_cast<const Pack<A, n>*>(rows + v * n);
-                        y[v] = *reinterpret_cast<const Pack<A, n>*>(columns + v * n);
+                        x[v] = *reinterpret_cast<const AlignedVector<A, n>*>(rows + v * n);
+                        y[v] = *reinterpret_cast<const AlignedVector<A, n>*>(columns + v * n);
                     }
                     DIOPI_UNROLL
                     for (int e = 0; e < kPiece * kPiece; ++e) {

@@ -36,12 +36,12 @@ struct SlopesOfRows {
         const SampleSlope<S> slope = job.of(parts.row(k));
         const int64_t begin = parts.begin(k);
         const int64_t first = parts.row(k) * parts.length + begin;
-        for_packs<S, n>(group, job.entropy.logits + first, parts.size(k), [&](T* values, int at) {
+        for_row_vectors<S, n>(group, job.entropy.logits + first, parts.size(k), [&](T* values, int at) {
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 values[i] = slope(values[i], begin + at + i, first + at + i);
             }
-            store_pack<S, n>(job.to + first + at, values);
+            store_vector<S, n>(job.to + first + at, values);
         });
     }
 };
@@ -136,10 +136,10 @@ class EntropyInputs {
         if (entropy().by_groups()) {
             exponentials_of_rows<S>(sums_.data(), logits_.data(), sizes_.count, sizes_.classes);
         } else {
-            exponentials_of_columns<S>(sums_.data(), logits_.data(), around());
+            exponentials_of_columns<S>(sums_.data(), logits_.data(), split());
         }
     }
-    Around around() const {
+    DimSplit split() const {
         return {sizes_.count / std::max<int64_t>(1, sizes_.places), sizes_.classes, sizes_.places};
     }
     Entropy<S> entropy() const {
@@ -169,7 +169,7 @@ bool write_slopes_of_held_rows(const SlopeJob<S>& job) {
     const Sizes& sizes = job.entropy.sizes;
     bool done = false;
     if (job.entropy.is_simple() && job.entropy.by_groups()) {
-        dispatch_packs<S>(has_packs<S>(sizes.classes, {job.to, job.entropy.logits}), [&](auto width) {
+        dispatch_vectors<S>(can_vectorize<S>(sizes.classes, {job.to, job.entropy.logits}), [&](auto width) {
             using Kernel = SlopesOfHeldRows<S, decltype(width)::value>;
             const RowTiles rows(sizes.count, sizes.classes, decltype(width)::value, Kernel::kHeld);
             done = rows.fits;
@@ -182,11 +182,11 @@ bool write_slopes_of_held_rows(const SlopeJob<S>& job) {
 }
 
 template <typename S>
-void write_slopes(const SlopeJob<S>& job, const Around& place) {
+void write_slopes(const SlopeJob<S>& job, const DimSplit& split) {
     const Sizes& sizes = job.entropy.sizes;
     if (job.entropy.by_groups()) {
-        const bool packs = has_packs<S>(sizes.classes, {job.to, job.entropy.logits});
-        dispatch_packs<S>(packs, [&](auto width) {
+        const bool is_vectorized = can_vectorize<S>(sizes.classes, {job.to, job.entropy.logits});
+        dispatch_vectors<S>(is_vectorized, [&](auto width) {
             constexpr int n = decltype(width)::value;
             const RowParts parts(sizes.count, sizes.classes);
             // Four accesses for each thread.
@@ -194,7 +194,7 @@ void write_slopes(const SlopeJob<S>& job, const Around& place) {
             for_groups(parts.count(), threads, 0, SlopesOfRows<S, n>{job, parts});
         });
     } else {
-        const Columns columns(place);
+        const Columns columns(split);
         for_groups(columns.groups(), kThreads, 0, SlopesOfColumns<S>{job, columns});
     }
 }
@@ -257,7 +257,7 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
                 cuda::whole_samples<S>(entropy, losses.data(), factors.data());
                 job.factors = factors.data();
             }
-            cuda::write_slopes<S>(job, inputs.around());
+            cuda::write_slopes<S>(job, inputs.split());
         }
         result.store();
     });

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CUDA_LOSS_ELEMENTS_H_
 #define DIOPI_CUDA_LOSS_ELEMENTS_H_
 
-#include "diopi_cuda/pack.h"
+#include "diopi_cuda/aligned_vector.h"
 
 namespace diopi::cuda {
 
@@ -14,17 +14,17 @@ struct LossOperands {
     const S* weight;
     const S* positive;
     int64_t count;
-    bool has_packs;  // each begins where 16 bytes do
+    bool is_vectorized;  // each begins where 16 bytes do
 };
 
 // `n` elements from `first` on, of which `left` are there.
 template <typename S, int n, typename T>
-DIOPI_DEVICE inline void load_some(T* to, const S* from, int64_t first, int left, bool has_packs, T otherwise) {
-    if (from != nullptr && has_packs && left >= n) {
-        const Pack<S, n> pack = load_pack<S, n>(from + first);
+DIOPI_DEVICE inline void load_some(T* to, const S* from, int64_t first, int left, bool is_vectorized, T otherwise) {
+    if (from != nullptr && is_vectorized && left >= n) {
+        const AlignedVector<S, n> vector = load_vector<S, n>(from + first);
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
-            to[i] = static_cast<T>(static_cast<Computed<S>>(pack.elements[i]));
+            to[i] = static_cast<T>(static_cast<Computed<S>>(vector.elements[i]));
         }
     } else {
         DIOPI_UNROLL
@@ -35,14 +35,14 @@ DIOPI_DEVICE inline void load_some(T* to, const S* from, int64_t first, int left
 }
 
 template <typename S, int n, typename T>
-DIOPI_DEVICE inline void store_some(S* to, const T* values, int64_t first, int left, bool has_packs) {
+DIOPI_DEVICE inline void store_some(S* to, const T* values, int64_t first, int left, bool is_vectorized) {
     Computed<S> stored[n];
     DIOPI_UNROLL
     for (int i = 0; i < n; ++i) {
         stored[i] = static_cast<Computed<S>>(values[i]);
     }
-    if (has_packs && left >= n) {
-        store_pack<S, n>(to + first, stored);
+    if (is_vectorized && left >= n) {
+        store_vector<S, n>(to + first, stored);
     } else {
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
@@ -53,11 +53,11 @@ DIOPI_DEVICE inline void store_some(S* to, const T* values, int64_t first, int l
     }
 }
 
-// A pack of what a formula is given.
+// A vector of what a formula is given.
 template <typename S>
 struct LossElements {
     using T = Computed<S>;
-    static constexpr int n = kPack<S>;
+    static constexpr int n = kVectorSize<S>;
 
     T x[n];
     T y[n];
@@ -67,10 +67,10 @@ struct LossElements {
 
     DIOPI_DEVICE LossElements(const LossOperands<S>& all, int64_t first)
         : left(all.count - first < n ? static_cast<int>(all.count - first) : n) {
-        load_some<S, n>(x, all.input, first, left, all.has_packs, T(0));
-        load_some<S, n>(y, all.target, first, left, all.has_packs, T(0));
-        load_some<S, n>(weight, all.weight, first, left, all.has_packs, T(1));
-        load_some<S, n>(positive, all.positive, first, left, all.has_packs, T(1));
+        load_some<S, n>(x, all.input, first, left, all.is_vectorized, T(0));
+        load_some<S, n>(y, all.target, first, left, all.is_vectorized, T(0));
+        load_some<S, n>(weight, all.weight, first, left, all.is_vectorized, T(1));
+        load_some<S, n>(positive, all.positive, first, left, all.is_vectorized, T(1));
     }
 };
 

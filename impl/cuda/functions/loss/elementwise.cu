@@ -35,7 +35,7 @@ struct PartLosses {
                 part += i < own.left ? losses[i] : T(0);
             }
             if (out != nullptr) {
-                store_some<S, n>(out, losses, first, own.left, given.has_packs);
+                store_some<S, n>(out, losses, first, own.left, given.is_vectorized);
             }
             sum += static_cast<double>(part);
         }
@@ -70,7 +70,7 @@ struct ElementSlopes {
                 grad_values[i] = all;
             }
         } else {
-            load_some<S, n>(grad_values, grad_out, k * n, own.left, given.has_packs, T(0));
+            load_some<S, n>(grad_values, grad_out, k * n, own.left, given.is_vectorized, T(0));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 grad_values[i] = grad_values[i] * static_cast<T>(share);
@@ -80,7 +80,7 @@ struct ElementSlopes {
         for (int i = 0; i < n; ++i) {
             grad_values[i] = formula.slope(own.x[i], own.y[i], own.weight[i], own.positive[i]) * grad_values[i];
         }
-        store_some<S, n>(gradient, grad_values, k * n, own.left, given.has_packs);
+        store_some<S, n>(gradient, grad_values, k * n, own.left, given.is_vectorized);
     }
 };
 
@@ -131,8 +131,9 @@ class LossInputs {
           weight_(tensors.weight, tensors.input),
           positive_(tensors.positive, tensors.input) {}
     LossOperands<S> operands(const S* one, const S* other) const {
-        const bool packs = has_packs<S>(0, {x_.data(), y_.data(), weight_.data(), positive_.data(), one, other});
-        return {x_.data(), y_.data(), weight_.data(), positive_.data(), count_, packs};
+        const bool is_vectorized =
+            can_vectorize<S>(0, {x_.data(), y_.data(), weight_.data(), positive_.data(), one, other});
+        return {x_.data(), y_.data(), weight_.data(), positive_.data(), count_, is_vectorized};
     }
 
   private:
@@ -176,19 +177,19 @@ void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTens
         const Input<S> grad_out(grad_out_view.tensor());
         const Output<S> result(gradient);
         const LossOperands<S> operands = inputs.operands(result.data(), is_single ? nullptr : grad_out.data());
-        for_each((gradient.numel + kPack<S> - 1) / kPack<S>,
+        for_each((gradient.numel + kVectorSize<S> - 1) / kVectorSize<S>,
                  ElementSlopes<S, Formula>{operands, formula, result.data(), grad_out.data(), is_single, share});
         result.store();
     });
 }
 
 template <typename S>
-void look_for_improbable(const Finding& found, const S* x, int64_t count, bool packs) {
-    constexpr int n = kPack<S>;
+void look_for_improbable(const Finding& found, const S* x, int64_t count, bool is_vectorized) {
+    constexpr int n = kVectorSize<S>;
     for_each((count + n - 1) / n, [=] DIOPI_KERNEL(int64_t k) {
         using T = Computed<S>;
         T values[n];
-        load_some<S, n>(values, x, k * n, count - k * n < n ? static_cast<int>(count - k * n) : n, packs, T(0));
+        load_some<S, n>(values, x, k * n, count - k * n < n ? static_cast<int>(count - k * n) : n, is_vectorized, T(0));
         bool is_wrong = false;
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
@@ -205,7 +206,7 @@ void require_probabilities(const Tensor& input) {
     dispatch<kFloating>(input.dtype, [&](auto sample) {
         using S = decltype(sample);
         const Input<S> x(input);
-        look_for_improbable<S>(check.finding(), x.data(), input.numel, has_packs<S>(0, {x.data()}));
+        look_for_improbable<S>(check.finding(), x.data(), input.numel, can_vectorize<S>(0, {x.data()}));
     });
     check.conclude();
 }

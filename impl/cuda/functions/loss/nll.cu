@@ -34,11 +34,11 @@ struct ScoreOf {
 // By a kernel, which does nothing where an index was refused.
 template <typename S>
 void write_zeros(S* to, int64_t count) {
-    constexpr int n = kPack<S>;
-    const bool packs = has_packs<S>(0, {to});
+    constexpr int n = kVectorSize<S>;
+    const bool is_vectorized = can_vectorize<S>(0, {to});
     for_each((count + n - 1) / n, [=] DIOPI_KERNEL(int64_t k) {
         const Computed<S> zeros[n] = {};
-        store_some<S, n>(to, zeros, k * n, count - k * n < n ? static_cast<int>(count - k * n) : n, packs);
+        store_some<S, n>(to, zeros, k * n, count - k * n < n ? static_cast<int>(count - k * n) : n, is_vectorized);
     });
 }
 

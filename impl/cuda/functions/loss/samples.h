@@ -4,8 +4,8 @@
 #define DIOPI_CUDA_LOSS_SAMPLES_H_
 
 #include "diopi_core/cast.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/launch.h"
-#include "diopi_cuda/pack.h"
 #include "loss/kernels.h"
 
 namespace diopi::cuda {

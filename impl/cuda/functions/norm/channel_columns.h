@@ -45,12 +45,12 @@ struct ScaleColumns {
         for_rows_of_part(group, columns, part, [&](int64_t row) {
             const int64_t at = row * columns.columns + column;
             T values[n];
-            unpack<S, n>(values, load_pack<S, n>(x + at));
+            unpack<S, n>(values, load_vector<S, n>(x + at));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 values[i] = known[i].centre.distance(values[i]) * known[i].factor + known[i].offset;
             }
-            store_pack<S, n>(y + at, values);
+            store_vector<S, n>(y + at, values);
         });
     }
 };
@@ -82,16 +82,16 @@ struct SlopesOfColumns {
             const int64_t at = row * columns.columns + column;
             T gradients[n];
             T values[n] = {};
-            unpack<S, n>(gradients, load_pack<S, n>(g + at));
+            unpack<S, n>(gradients, load_vector<S, n>(g + at));
             if (x != nullptr) {
-                unpack<S, n>(values, load_pack<S, n>(x + at));
+                unpack<S, n>(values, load_vector<S, n>(x + at));
             }
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 const T slope = x != nullptr ? known[i].centre.distance(values[i]) * known[i].slope : T(0);
                 gradients[i] = gradients[i] * known[i].own + slope + known[i].constant;
             }
-            store_pack<S, n>(to + at, gradients);
+            store_vector<S, n>(to + at, gradients);
         });
     }
 };

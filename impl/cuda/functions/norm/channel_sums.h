@@ -38,7 +38,7 @@ struct MomentTerms {
     }
     DIOPI_DEVICE void operator()(int64_t row, int64_t column, const Column& known, T* own, T* product) const {
         Computed<S> values[n];
-        unpack<S, n>(values, load_pack<S, n>(x + row * columns + column));
+        unpack<S, n>(values, load_vector<S, n>(x + row * columns + column));
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
             own[i] = static_cast<T>(values[i]) - known.origin[i];
@@ -86,8 +86,8 @@ struct ChannelTerms {
     }
     DIOPI_DEVICE void operator()(int64_t row, int64_t column, const Column& known, T* own, T* product) const {
         T values[n];
-        unpack<S, n>(own, load_pack<S, n>(g + row * columns + column));
-        unpack<S, n>(values, load_pack<S, n>(x + row * columns + column));
+        unpack<S, n>(own, load_vector<S, n>(g + row * columns + column));
+        unpack<S, n>(values, load_vector<S, n>(x + row * columns + column));
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
             product[i] = own[i] * known.centres[i].distance(values[i]);
@@ -108,8 +108,8 @@ PartStates<Moments> moments_of_channels(const Channels& channels, const S* x) {
     }
     const int64_t columns = channels.count * channels.spatial;
     PartStates<Moments> result{Room<Moments>(columns), channels.spatial};
-    dispatch_spans<S>(columns, {x}, [&](auto pack) {
-        sum_columns(channels.samples, columns, MomentTerms<S, decltype(pack)::value>{x, columns},
+    dispatch_spans<S>(columns, {x}, [&](auto vector) {
+        sum_columns(channels.samples, columns, MomentTerms<S, decltype(vector)::value>{x, columns},
                     WriteMoments<S>{x, static_cast<double>(channels.samples), result.room.data()});
     });
     return result;
@@ -123,8 +123,8 @@ PartStates<Sums> sums_of_channels(const Channels& channels, const S* g, const S*
     }
     const int64_t columns = channels.count * channels.spatial;
     PartStates<Sums> result{Room<Sums>(columns), channels.spatial};
-    dispatch_spans<S>(columns, {g, x}, [&](auto pack) {
-        const ChannelTerms<S, decltype(pack)::value> terms{g, x, columns, channels.spatial, means};
+    dispatch_spans<S>(columns, {g, x}, [&](auto vector) {
+        const ChannelTerms<S, decltype(vector)::value> terms{g, x, columns, channels.spatial, means};
         sum_columns(channels.samples, columns, terms, WriteSums{result.room.data()});
     });
     return result;

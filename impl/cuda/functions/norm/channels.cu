@@ -16,10 +16,10 @@ void scale_channels(const Channels& channels, S* y, const S* x, const Scaling<S>
         return;
     }
     const int64_t columns = channels.count * channels.spatial;
-    dispatch_spans<S>(columns, {y, x}, [&](auto pack) {
-        const ColumnParts parts(channels.samples, columns, decltype(pack)::value);
+    dispatch_spans<S>(columns, {y, x}, [&](auto vector) {
+        const ColumnParts parts(channels.samples, columns, decltype(vector)::value);
         for_groups(parts.groups(), kThreads, 0,
-                   ScaleColumns<S, decltype(pack)::value>{parts, channels.spatial, y, x, scalings});
+                   ScaleColumns<S, decltype(vector)::value>{parts, channels.spatial, y, x, scalings});
     });
 }
 
@@ -31,10 +31,10 @@ void slopes_of_channels(const Channels& channels, S* to, const S* g, const S* x,
         return;
     }
     const int64_t columns = channels.count * channels.spatial;
-    dispatch_spans<S>(columns, {to, g, x}, [&](auto pack) {
-        const ColumnParts parts(channels.samples, columns, decltype(pack)::value);
+    dispatch_spans<S>(columns, {to, g, x}, [&](auto vector) {
+        const ColumnParts parts(channels.samples, columns, decltype(vector)::value);
         for_groups(parts.groups(), kThreads, 0,
-                   SlopesOfColumns<S, decltype(pack)::value>{parts, channels.spatial, to, g, x, slopes});
+                   SlopesOfColumns<S, decltype(vector)::value>{parts, channels.spatial, to, g, x, slopes});
     });
 }
 

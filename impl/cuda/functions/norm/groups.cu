@@ -145,10 +145,10 @@ void normalise(const Groups& groups, const Tensor& out, const Tensor& mean, cons
         const Input<S> shift(bias);
         const Output<S> y(out);
         bool done = false;
-        // No pack has elements of two channels.
-        dispatch_spans<S>(sizes.spatial, {y.data(), x.data()}, [&](auto pack) {
-            using Kernel = HeldNormal<S, decltype(pack)::value, ByChannel>;
-            const RowTiles tiles(sizes.count, groups.length, decltype(pack)::value, Kernel::kHeld);
+        // No vector has elements of two channels.
+        dispatch_spans<S>(sizes.spatial, {y.data(), x.data()}, [&](auto vector) {
+            using Kernel = HeldNormal<S, decltype(vector)::value, ByChannel>;
+            const RowTiles tiles(sizes.count, groups.length, decltype(vector)::value, Kernel::kHeld);
             done = tiles.fits;
             if (done) {
                 const ByChannel places{groups.per_sample, sizes.width, std::max<int64_t>(1, sizes.spatial)};

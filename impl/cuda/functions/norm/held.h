@@ -15,11 +15,11 @@ struct ByPosition {
     DIOPI_DEVICE Set of(int64_t) const { return {}; }
     template <int n, typename S>
     DIOPI_DEVICE void get(Computed<S>* to, const S* from, const Set&, int at) const {
-        unpack<S, n>(to, load_pack<S, n>(from + at));
+        unpack<S, n>(to, load_vector<S, n>(from + at));
     }
 };
 
-// By channel, of which each set has `width` and each sample `per_sample` sets. No pack has elements of two channels.
+// By channel, of which each set has `width` and each sample `per_sample` sets. No vector has elements of two channels.
 struct ByChannel {
     int64_t per_sample;
     int64_t width;
@@ -41,7 +41,7 @@ struct ByChannel {
     }
 };
 
-template <typename S, int n, typename Places>
+template <typename S, int n, typename Parameters>
 struct HeldNormal {
     using T = Computed<S>;
     static constexpr int kHeld = n == 1 ? 16 : sizeof(S) == 2 ? 4 : 8;
@@ -51,7 +51,7 @@ struct HeldNormal {
     const S* x;
     const S* weight;
     const S* bias;
-    Places places;
+    Parameters parameters;
     Values means;    // may be missing
     Values invstds;  // may be missing
     double share;    // of one element in the mean
@@ -98,17 +98,17 @@ struct HeldNormal {
 
   private:
     DIOPI_DEVICE void scale(T* values, int64_t set, int length, const ThreadTile& tile, T invstd) const {
-        const auto known = places.of(set);
+        const auto known = parameters.of(set);
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
             const int at = (v * tile.size() + tile.thread()) * n;
             T factors[n];
             T offsets[n];
             if (weight != nullptr && at < length) {
-                places.template get<n>(factors, weight, known, at);
+                parameters.template get<n>(factors, weight, known, at);
             }
             if (bias != nullptr && at < length) {
-                places.template get<n>(offsets, bias, known, at);
+                parameters.template get<n>(offsets, bias, known, at);
             }
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
@@ -156,7 +156,7 @@ struct HeldGradient {
             const int at = (v * tile.size() + tile.thread()) * n;
             if (weight != nullptr && at < length) {
                 T factors[n];
-                unpack<S, n>(factors, load_pack<S, n>(weight + at));
+                unpack<S, n>(factors, load_vector<S, n>(weight + at));
                 DIOPI_UNROLL
                 for (int i = 0; i < n; ++i) {
                     gradients[v * n + i] = gradients[v * n + i] * factors[i];

@@ -2,7 +2,7 @@
 #include "diopi_core/cast.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"
-#include "diopi_cuda/pack.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "norm/kernels.h"
 
 namespace diopi::cuda {

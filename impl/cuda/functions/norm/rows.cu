@@ -68,8 +68,8 @@ struct RowTerms {
     DIOPI_DEVICE void operator()(int64_t row, int64_t column, const Column&, T* own, T* product) const {
         const Scaling<S> known = rows[row];
         T values[n];
-        unpack<S, n>(own, load_pack<S, n>(g + row * length + column));
-        unpack<S, n>(values, load_pack<S, n>(x + row * length + column));
+        unpack<S, n>(own, load_vector<S, n>(g + row * length + column));
+        unpack<S, n>(values, load_vector<S, n>(x + row * length + column));
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
             product[i] = own[i] * (known.centre.distance(values[i]) * known.factor);
@@ -96,9 +96,9 @@ template <typename S>
 void normalise(const Trailing& parts, S* y, const S* x, const S* weight, const S* bias, const Values& means,
                const Values& invstds, double eps, bool is_centred) {
     bool done = false;
-    dispatch_spans<S>(parts.length, {y, x, weight, bias}, [&](auto pack) {
-        using Kernel = HeldNormal<S, decltype(pack)::value, ByPosition>;
-        const RowTiles tiles(parts.rows, parts.length, decltype(pack)::value, Kernel::kHeld);
+    dispatch_spans<S>(parts.length, {y, x, weight, bias}, [&](auto vector) {
+        using Kernel = HeldNormal<S, decltype(vector)::value, ByPosition>;
+        const RowTiles tiles(parts.rows, parts.length, decltype(vector)::value, Kernel::kHeld);
         done = tiles.fits;
         if (done) {
             for_groups(tiles.groups(), tiles.threads, 0,
@@ -120,9 +120,9 @@ template <typename S>
 void propagate(const Trailing& parts, S* to, const S* g, const S* x, const S* weight, const Values& means,
                const Values& invstds, Scaling<S>* kept) {
     bool done = false;
-    dispatch_spans<S>(parts.length, {to, g, x, weight}, [&](auto pack) {
-        using Kernel = HeldGradient<S, decltype(pack)::value>;
-        const RowTiles tiles(parts.rows, parts.length, decltype(pack)::value, Kernel::kHeld);
+    dispatch_spans<S>(parts.length, {to, g, x, weight}, [&](auto vector) {
+        using Kernel = HeldGradient<S, decltype(vector)::value>;
+        const RowTiles tiles(parts.rows, parts.length, decltype(vector)::value, Kernel::kHeld);
         done = tiles.fits;
         if (done) {
             for_groups(tiles.groups(), tiles.threads, 0,
@@ -179,8 +179,8 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
         }
         const Output<S> scales(weight_gradient);
         const Output<S> shifts(bias_gradient);
-        dispatch_spans<S>(parts.length, {g.data(), x.data()}, [&](auto pack) {
-            const RowTerms<S, decltype(pack)::value> terms{g.data(), x.data(), parts.length, kept.data()};
+        dispatch_spans<S>(parts.length, {g.data(), x.data()}, [&](auto vector) {
+            const RowTerms<S, decltype(vector)::value> terms{g.data(), x.data(), parts.length, kept.data()};
             sum_columns(parts.rows, parts.length, terms,
                         WriteFactors<S>{weight_gradient.is_null() ? nullptr : scales.data(),
                                         bias_gradient.is_null() ? nullptr : shifts.data()});

@@ -24,7 +24,7 @@ struct SpanMoments {
         Moments own;
         Sums sums;
         for_pieces(group, spans, k, [&](int64_t begin, int size) {
-            for_packs_of_piece<S, n>(group.thread() & (lanes - 1), lanes, x + begin, size, [&](const T* values, int) {
+            for_vectors_of_piece<S, n>(group.thread() & (lanes - 1), lanes, x + begin, size, [&](const T* values, int) {
                 // The distances of halves are exact in float, and so are most of their squares.
                 using Exact = std::conditional_t<sizeof(S) == 2, float, double>;
                 Exact sum = 0;
@@ -78,7 +78,7 @@ struct SpanSums {
                                      [&](const T* gradients, const T* values, int at) {
                                          T factor[n];
                                          if (factors != nullptr) {
-                                             unpack<S, n>(factor, load_pack<S, n>(factors + at));
+                                             unpack<S, n>(factor, load_vector<S, n>(factors + at));
                                          }
                                          T own = 0;
                                          T product = 0;
@@ -141,14 +141,14 @@ struct SpanScale {
         }
         const Scaling<S> own = scalings[piece.row - (piece.row < period ? 0 : quotient(piece.row, period) * period)];
         const int lane = group.thread() & (spans.lanes - 1);
-        for_packs_of_piece<S, n>(lane, spans.lanes, x + piece.begin, piece.size, [&](T* values, int at) {
+        for_vectors_of_piece<S, n>(lane, spans.lanes, x + piece.begin, piece.size, [&](T* values, int at) {
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 values[i] = own.centre.distance(values[i]) * own.factor + own.offset;
             }
             if (weight != nullptr) {
                 T factor[n];
-                unpack<S, n>(factor, load_pack<S, n>(weight + piece.position + at));
+                unpack<S, n>(factor, load_vector<S, n>(weight + piece.position + at));
                 DIOPI_UNROLL
                 for (int i = 0; i < n; ++i) {
                     values[i] = values[i] * factor[i];
@@ -156,13 +156,13 @@ struct SpanScale {
             }
             if (bias != nullptr) {
                 T offset[n];
-                unpack<S, n>(offset, load_pack<S, n>(bias + piece.position + at));
+                unpack<S, n>(offset, load_vector<S, n>(bias + piece.position + at));
                 DIOPI_UNROLL
                 for (int i = 0; i < n; ++i) {
                     values[i] = values[i] + offset[i];
                 }
             }
-            store_pack<S, n>(y + piece.begin + at, values);
+            store_vector<S, n>(y + piece.begin + at, values);
         });
     }
 };
@@ -193,7 +193,7 @@ struct SpanSlopes {
                                  [&](T* gradients, const T* at_values, int at) {
                                      if (weight != nullptr) {
                                          T factor[n];
-                                         unpack<S, n>(factor, load_pack<S, n>(weight + piece.position + at));
+                                         unpack<S, n>(factor, load_vector<S, n>(weight + piece.position + at));
                                          DIOPI_UNROLL
                                          for (int i = 0; i < n; ++i) {
                                              gradients[i] = gradients[i] * factor[i];
@@ -205,7 +205,7 @@ struct SpanSlopes {
                                              x != nullptr ? own.centre.distance(at_values[i]) * own.slope : T(0);
                                          gradients[i] = gradients[i] * own.own + slope + own.constant;
                                      }
-                                     store_pack<S, n>(to + piece.begin + at, gradients);
+                                     store_vector<S, n>(to + piece.begin + at, gradients);
                                  });
     }
 };
@@ -215,7 +215,7 @@ struct SpanSlopes {
 // How elements of S lie for accesses of 16 bytes: all of `arrays` are read or written span by span.
 template <typename S, typename Body>
 void dispatch_spans(int64_t length, std::initializer_list<const void*> arrays, Body&& body) {
-    dispatch_packs<S>(has_packs<S>(length, arrays), std::forward<Body>(body));
+    dispatch_vectors<S>(can_vectorize<S>(length, arrays), std::forward<Body>(body));
 }
 
 inline int64_t groups_of_pieces(const Spans& spans) {

@@ -67,23 +67,23 @@ DIOPI_DEVICE inline void for_pieces(const Group& group, const Spans& spans, int6
     }
 }
 
-// Calls `body(values, at)` for the packs of a piece that this thread takes, with four accesses under way at a time.
+// Calls `body(values, at)` for the vectors of a piece that this thread takes, with four accesses under way at a time.
 template <typename S, int n, typename Body>
-DIOPI_DEVICE inline void for_packs_of_piece(int lane, int lanes, const S* from, int size, const Body& body) {
+DIOPI_DEVICE inline void for_vectors_of_piece(int lane, int lanes, const S* from, int size, const Body& body) {
     constexpr int kAhead = 4;
     for (int first = lane * n; first < size; first += kAhead * lanes * n) {
-        Pack<S, n> packs[kAhead];
+        AlignedVector<S, n> vectors[kAhead];
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
             if (first + v * lanes * n < size) {
-                packs[v] = load_pack<S, n>(from + first + v * lanes * n);
+                vectors[v] = load_vector<S, n>(from + first + v * lanes * n);
             }
         }
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
             if (first + v * lanes * n < size) {
                 Computed<S> values[n];
-                unpack<S, n>(values, packs[v]);
+                unpack<S, n>(values, vectors[v]);
                 body(values, first + v * lanes * n);
             }
         }
@@ -96,13 +96,13 @@ DIOPI_DEVICE inline void for_pairs_of_piece(int lane, int lanes, const S* one, c
                                             const Body& body) {
     constexpr int kAhead = 4;
     for (int first = lane * n; first < size; first += kAhead * lanes * n) {
-        Pack<S, n> ones[kAhead];
-        Pack<S, n> twos[kAhead];
+        AlignedVector<S, n> ones[kAhead];
+        AlignedVector<S, n> twos[kAhead];
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
             if (first + v * lanes * n < size) {
-                ones[v] = load_pack<S, n>(one + first + v * lanes * n);
-                twos[v] = load_pack<S, n>(two + first + v * lanes * n);
+                ones[v] = load_vector<S, n>(one + first + v * lanes * n);
+                twos[v] = load_vector<S, n>(two + first + v * lanes * n);
             }
         }
         DIOPI_UNROLL

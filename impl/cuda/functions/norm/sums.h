@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "diopi_core/math.h"
-#include "diopi_cuda/pack.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/parts.h"
 
 namespace diopi::cuda {

@@ -1,6 +1,6 @@
 // The largest and smallest elements and where they stand.
 #include "diopi_core/math.h"
-#include "diopi_cuda/fold.h"
+#include "diopi_cuda/reduce.h"
 #include "reduction/kernels.h"
 
 namespace diopi::cuda {
@@ -14,7 +14,7 @@ struct Best {
 };
 
 template <typename T>
-struct Extreme : Fold<T, Best<T>> {
+struct Extreme : Reducer<T, Best<T>> {
     using State = Best<T>;
     static constexpr DtypeSet kTyped = std::is_same_v<T, float>    ? kFloat32 | kFloat16 | kBfloat16
                                        : std::is_same_v<T, double> ? kFloat64
@@ -76,7 +76,7 @@ struct StoreBest {
 
 template <typename T>
 void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows, bool is_largest) {
-    fold_rows(input, rows, Extreme<T>(is_largest), StoreBest<T>(values, places));
+    reduce_rows_into(input, rows, Extreme<T>(is_largest), StoreBest<T>(values, places));
 }
 
 // Every integer is an int64 on the way, every half a float.
@@ -101,8 +101,8 @@ void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows,
     cuda::search(values, Tensor(), input, rows, is_largest);
 }
 
-void extreme_places(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows,
-                    bool is_largest) {
+void extreme_indices(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows,
+                     bool is_largest) {
     cuda::search(values, places, input, rows, is_largest);
 }
 

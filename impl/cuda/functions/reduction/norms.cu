@@ -1,8 +1,8 @@
 // Norms of vectors with their gradient, and deviations from the mean. All is summed in double.
 #include "diopi_core/math.h"
-#include "diopi_cuda/fold.h"
+#include "diopi_cuda/fast_divmod.h"
+#include "diopi_cuda/reduce.h"
 #include "diopi_cuda/size.h"
-#include "diopi_cuda/splitter.h"
 #include "reduction/kernels.h"
 
 namespace diopi::cuda {
@@ -20,7 +20,7 @@ Kind kind_of(double order) {
 
 // A is double or complex<double>.
 template <typename A>
-struct Norm : Fold<A, double> {
+struct Norm : Reducer<A, double> {
     using State = double;
     static constexpr DtypeSet kTyped = std::is_same_v<A, double> ? kFloating : kComplex;
     Kind kind;
@@ -99,7 +99,7 @@ template <typename T>
 void power_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T>* norms, int64_t count, int64_t length,
                     double order) {
     using A = Accumulator<T>;
-    const Splitter by_length(length);
+    const FastDivmod by_length(length);
     for_each(count * length, [=] DIOPI_KERNEL(int64_t i) {
         int64_t column = i;
         const int64_t row = by_length.split(column);
@@ -126,7 +126,7 @@ struct Gathered {
 };
 
 template <typename A>
-struct Deviation : Fold<A, Spread<A>, Gathered<A>> {
+struct Deviation : Reducer<A, Spread<A>, Gathered<A>> {
     using State = Spread<A>;
     using Local = Gathered<A>;
     static constexpr DtypeSet kTyped = std::is_same_v<A, double> ? kFloating : kComplex;

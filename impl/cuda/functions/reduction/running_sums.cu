@@ -16,8 +16,8 @@ struct Stretches {
     int64_t per_part;
     bool is_forward;
 
-    Stretches(const Around& place, int64_t wanted, bool forward)
-        : size(place.size), inner(place.inner), per_part((size + wanted - 1) / wanted), is_forward(forward) {
+    Stretches(const DimSplit& split, int64_t wanted, bool forward)
+        : size(split.size), inner(split.inner), per_part((size + wanted - 1) / wanted), is_forward(forward) {
         per_part = std::max<int64_t>(1, per_part);
         parts = std::max<int64_t>(1, (size + per_part - 1) / per_part);
     }
@@ -140,36 +140,36 @@ void sum_parts(A* sums, int64_t outer_count, int64_t parts, int64_t inner) {
 }
 
 template <typename A, typename T, typename R>
-void run(R* to, const T* from, const Around& place, bool is_forward) {
+void run(R* to, const T* from, const DimSplit& split, bool is_forward) {
     constexpr int64_t kThreadsWanted = 65536;
     constexpr int64_t kLeastColumn = 64;  // elements of a part
     constexpr int64_t kLeastRow = 8192;
     constexpr int64_t kMostParts = 2048;
-    const int64_t columns = place.outer * place.inner;
-    if (columns == 0 || place.size == 0) {
+    const int64_t columns = split.outer * split.inner;
+    if (columns == 0 || split.size == 0) {
         return;
     }
-    const bool are_columns = place.inner >= 16;
-    const int64_t wanted = are_columns ? std::min(kThreadsWanted / columns, place.size / kLeastColumn)
-                                       : std::min(kMostParts / columns, place.size / kLeastRow);
-    const Stretches rows(place, std::max<int64_t>(1, wanted), is_forward);
+    const bool are_columns = split.inner >= 16;
+    const int64_t wanted = are_columns ? std::min(kThreadsWanted / columns, split.size / kLeastColumn)
+                                       : std::min(kMostParts / columns, split.size / kLeastRow);
+    const Stretches rows(split, std::max<int64_t>(1, wanted), is_forward);
     Buffer memory;
     A* before = nullptr;
     if (rows.parts > 1) {
         memory.allocate(columns * rows.parts * static_cast<int64_t>(sizeof(A)));
         before = static_cast<A*>(memory.data());
         if (are_columns) {
-            add_up_columns(before, from, rows, place.outer);
-            sum_parts(before, place.outer, rows.parts, place.inner);
+            add_up_columns(before, from, rows, split.outer);
+            sum_parts(before, split.outer, rows.parts, split.inner);
         } else {
-            add_up_rows(before, from, rows, place.outer);
+            add_up_rows(before, from, rows, split.outer);
             sum_parts(before, columns, rows.parts, 1);
         }
     }
     if (are_columns) {
-        run_columns<A, T, R>(to, from, before, rows, place.outer);
+        run_columns<A, T, R>(to, from, before, rows, split.outer);
     } else {
-        run_rows<A, T, R>(to, from, before, rows, place.outer);
+        run_rows<A, T, R>(to, from, before, rows, split.outer);
     }
 }
 
@@ -179,14 +179,14 @@ void run(R* to, const T* from, const Around& place, bool is_forward) {
 
 namespace diopi::core {
 
-void running_sums(const Tensor& out, const Tensor& input, const Around& place, bool is_forward) {
+void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split, bool is_forward) {
     dispatch_compute<kAny>(input.dtype, [&](auto sample) {
         using T = decltype(sample);
         using A = Accumulator<T>;
         using R = std::conditional_t<dtype_of<A> == Dtype::kInt64, Int64, T>;
         const Input<T> data(input);
         const Output<R> result(out);
-        cuda::run<A, T, R>(result.data(), data.data(), place, is_forward);
+        cuda::run<A, T, R>(result.data(), data.data(), split, is_forward);
         result.store();
     });
 }

@@ -1,6 +1,6 @@
 // Sum, Mean, Prod, Any, All.
 #include "diopi_core/math.h"
-#include "diopi_cuda/fold.h"
+#include "diopi_cuda/reduce.h"
 #include "reduction/kernels.h"
 
 namespace diopi::cuda {
@@ -14,7 +14,7 @@ constexpr DtypeSet kTypesOf = std::is_same_v<A, double>  ? kFloating
 
 // A is the type that is accumulated in.
 template <typename A>
-struct Sum : Fold<A, A> {
+struct Sum : Reducer<A, A> {
     static constexpr DtypeSet kTyped = kTypesOf<A>;
     static constexpr bool kAddsNeighbours = std::is_same_v<A, double>;
     double divisor = 1;
@@ -28,7 +28,7 @@ struct Sum : Fold<A, A> {
 };
 
 template <typename A>
-struct Product : Fold<A, A> {
+struct Product : Reducer<A, A> {
     static constexpr DtypeSet kTyped = std::is_same_v<A, double> ? kFloating : DtypeSet{0};
     DIOPI_DEVICE A identity() const { return A(1); }
     DIOPI_DEVICE A add(A product, A x, int64_t) const { return product * x; }
@@ -36,7 +36,7 @@ struct Product : Fold<A, A> {
     DIOPI_DEVICE A finish(A product) const { return product; }
 };
 
-struct Truth : Fold<Bool, uint8_t> {
+struct Truth : Reducer<Bool, uint8_t> {
     static constexpr DtypeSet kTyped = kBool | kFloat32;
     bool is_any;
     explicit Truth(bool any) : is_any(any) {}
@@ -66,21 +66,21 @@ namespace diopi::core {
 
 using namespace diopi::cuda;  // NOLINT
 
-void fold_sum(const Tensor& out, const Tensor& input, const Rows& rows) {
+void reduce_sum(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
         using A = decltype(sample);
         reduce_rows<A>(out, input, rows, Sum<A>());
     });
 }
 
-void fold_mean(const Tensor& out, const Tensor& input, const Rows& rows) {
+void reduce_mean(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
         using A = decltype(sample);
         reduce_rows<A>(out, input, rows, Sum<A>(static_cast<double>(rows.length)));
     });
 }
 
-void fold_product(const Tensor& out, const Tensor& input, const Rows& rows) {
+void reduce_product(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
         using A = decltype(sample);
         reduce_rows<A>(out, input, rows, Product<A>());

@@ -1,5 +1,5 @@
 // Pad and Roll by tables of coordinates, and the gradient of Unfold.
-#include "diopi_cuda/splitter.h"
+#include "diopi_cuda/fast_divmod.h"
 #include "shape/kernels.h"
 
 namespace diopi::cuda {
@@ -8,9 +8,9 @@ namespace {
 
 struct DeviceTables {
     int rank = 0;
-    Splitter sizes[kMaxDims];  // of the result
-    int64_t starts[kMaxDims];  // where the table of a dimension begins
-    int64_t steps[kMaxDims];   // of the input, in elements
+    FastDivmod sizes[kMaxDims];  // of the result
+    int64_t starts[kMaxDims];    // where the table of a dimension begins
+    int64_t steps[kMaxDims];     // of the input, in elements
 };
 
 template <typename W>
@@ -29,17 +29,17 @@ void gather(W* to, const W* from, const int64_t* entries, const DeviceTables& ta
 }
 
 template <typename T>
-void add_up_windows(T* sums, const T* source, const Around& place, int64_t count, int64_t size, int64_t step) {
-    const Splitter by_inner(place.inner);
-    const Splitter by_size(place.size);
-    for_each(place.outer * place.size * place.inner, [=] DIOPI_KERNEL(int64_t at) {
+void add_up_windows(T* sums, const T* source, const DimSplit& split, int64_t count, int64_t size, int64_t step) {
+    const FastDivmod by_inner(split.inner);
+    const FastDivmod by_size(split.size);
+    for_each(split.outer * split.size * split.inner, [=] DIOPI_KERNEL(int64_t at) {
         int64_t i = at;
         int64_t element = by_inner.split(i);
         const int64_t outer = by_size.split(element);
         const int64_t before = element - size + 1;
         T sum(0);
         for (int64_t w = before > 0 ? (before + step - 1) / step : 0; w < count && w * step <= element; ++w) {
-            sum = sum + source[((outer * count + w) * place.inner + i) * size + element - w * step];
+            sum = sum + source[((outer * count + w) * split.inner + i) * size + element - w * step];
         }
         sums[at] = sum;
     });
@@ -58,7 +58,7 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
     places.rank = static_cast<int>(tables.size());
     std::vector<int64_t> entries;
     for (size_t d = 0; d < tables.size(); ++d) {
-        places.sizes[d] = cuda::Splitter(static_cast<int64_t>(tables[d].size()));
+        places.sizes[d] = cuda::FastDivmod(static_cast<int64_t>(tables[d].size()));
         places.starts[d] = static_cast<int64_t>(entries.size());
         places.steps[d] = product(input_shape, d + 1, input_shape.size());
         entries.insert(entries.end(), tables[d].begin(), tables[d].end());
@@ -75,13 +75,13 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
     });
 }
 
-void add_up_windows(const Tensor& result, const Tensor& gradient, const Around& place, int64_t count, int64_t size,
+void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit& split, int64_t count, int64_t size,
                     int64_t step) {
     dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> source(gradient);
         const Output<T> sums(result);
-        cuda::add_up_windows<T>(sums.data(), source.data(), place, count, size, step);
+        cuda::add_up_windows<T>(sums.data(), source.data(), split, count, size, step);
         sums.store();
     });
 }

@@ -60,16 +60,16 @@ void sort(const Tensor& values, const Tensor& places_tensor, const Tensor& input
 }
 
 template <typename W>
-void return_slices(W* to, const W* from, const Int64* positions, const Around& place, int64_t count) {
-    for_each(place.outer * place.inner, [=] DIOPI_KERNEL(int64_t column) {
-        const int64_t outer = column / place.inner;
-        const int64_t i = column % place.inner;
-        for (int64_t k = 0; k < place.size; ++k) {
-            to[(outer * place.size + k) * place.inner + i] = W();
+void return_slices(W* to, const W* from, const Int64* positions, const DimSplit& split, int64_t count) {
+    for_each(split.outer * split.inner, [=] DIOPI_KERNEL(int64_t column) {
+        const int64_t outer = column / split.inner;
+        const int64_t i = column % split.inner;
+        for (int64_t k = 0; k < split.size; ++k) {
+            to[(outer * split.size + k) * split.inner + i] = W();
         }
         for (int64_t k = 0; k < count; ++k) {
-            const int64_t at = (outer * count + k) * place.inner + i;
-            to[(outer * place.size + positions[at].value) * place.inner + i] = from[at];
+            const int64_t at = (outer * count + k) * split.inner + i;
+            to[(outer * split.size + positions[at].value) * split.inner + i] = from[at];
         }
     });
 }
@@ -100,13 +100,13 @@ void pick_rows_of(const Tensor& values, const Tensor& places_tensor, const Tenso
     });
 }
 
-void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const Around& place,
+void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split,
                    int64_t count) {
     dispatch_word(result.dtype, [&](auto sample) {
         using W = decltype(sample);
         const Words source(gradient);
         const NewWords target(result);
-        cuda::return_slices<W>(target.as<W>(), source.as<W>(), positions.data(), place, count);
+        cuda::return_slices<W>(target.as<W>(), source.as<W>(), positions.data(), split, count);
         target.store();
     });
 }

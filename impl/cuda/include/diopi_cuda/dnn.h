@@ -8,7 +8,7 @@
 namespace diopi::cuda {
 
 // The product whose result is the response, the image or the gradient of the weight.
-enum class ConvolutionProduct { kRespond, kPlace, kCorrelate };
+enum class ConvolutionProduct { kForward, kBackwardData, kBackwardFilter };
 
 // What `respond`, `place` and `correlate` promise; the result is one of the three tensors. `bias` may be null, and is
 // for a gradient of the weight. False where nothing was done: cuDNN is not there, or the convolution is not its.

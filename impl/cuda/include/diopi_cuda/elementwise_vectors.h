@@ -9,7 +9,7 @@ namespace diopi::cuda::detail {
 
 // Elements of S in one access: eight of the short ones are enough.
 template <typename S>
-constexpr int kWidth = sizeof(S) == 1 ? 8 : kPack<S>;
+constexpr int kWidth = sizeof(S) == 1 ? 8 : kVectorSize<S>;
 
 // The operands of a loop. S is the type that those of kind e and r are stored in: T, or a half where T is float.
 template <typename Kinds, typename T, typename S>
@@ -40,7 +40,7 @@ struct VectorOperands {
         template <int k>
         void at() {
             using Stored = typename Types<k>::Stored;
-            call.is_vector[k] = has_vectors(job.dims, job.operands[k], sizeof(Pack<Stored, kN>));
+            call.is_vector[k] = has_vectors(job.dims, job.operands[k], sizeof(AlignedVector<Stored, kN>));
         }
     };
 
@@ -67,10 +67,10 @@ struct VectorOperands {
         DIOPI_DEVICE void at() {
             using Stored = typename Types<k>::Stored;
             if (call.is_vector[k] && used == kN) {
-                const auto pack = whole<Pack<Stored, kN>>(places[k]);
+                const auto vector = whole<AlignedVector<Stored, kN>>(places[k]);
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
-                    items[i].inputs[k].template as<Stored>() = pack.elements[i];
+                    items[i].inputs[k].template as<Stored>() = vector.elements[i];
                 }
             } else if (call.steps[k] != 0) {
                 DIOPI_UNROLL
@@ -123,12 +123,12 @@ struct VectorOperands {
             using V = typename Types<kAt>::V;
             using Stored = typename Types<kAt>::Stored;
             if (call.is_vector[kAt] && used == kN) {
-                Pack<Stored, kN> pack;
+                AlignedVector<Stored, kN> vector;
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
-                    pack.elements[i] = cast<Stored>(items[i].outputs[k].template as<V>());
+                    vector.elements[i] = cast<Stored>(items[i].outputs[k].template as<V>());
                 }
-                whole<Pack<Stored, kN>>(places[kAt]) = pack;
+                whole<AlignedVector<Stored, kN>>(places[kAt]) = vector;
             } else if (call.paths.data[kAt] != nullptr) {
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {

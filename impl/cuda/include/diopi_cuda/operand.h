@@ -7,8 +7,8 @@
 
 #include "diopi_core/cast.h"
 #include "diopi_core/tensor.h"
+#include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/launch.h"
-#include "diopi_cuda/pack.h"
 
 #if defined(__CUDACC__)
 #define DIOPI_NOINLINE __noinline__

@@ -1,4 +1,4 @@
-// The norm of any order, as one fold of absolute values in double.
+// The norm of any order, as one reducer of absolute values in double.
 #ifndef DIOPI_CUDA_ORDER_NORM_H_
 #define DIOPI_CUDA_ORDER_NORM_H_
 

@@ -4,7 +4,7 @@
 #define DIOPI_CUDA_ROWS_H_
 
 #include "diopi_core/math.h"
-#include "diopi_cuda/pack.h"
+#include "diopi_cuda/aligned_vector.h"
 
 namespace diopi::cuda {
 
@@ -34,7 +34,7 @@ class ThreadTile {
     int size_;
 };
 
-// How rows are shared among threads that hold up to `held` packs of `n` elements each.
+// How rows are shared among threads that hold up to `held` vectors of `n` elements each.
 struct RowTiles {
     int64_t rows;
     int64_t length;
@@ -44,16 +44,16 @@ struct RowTiles {
     bool fits = true;  // a group can hold a row
 
     RowTiles(int64_t count, int64_t size, int n, int held) : rows(count), length(size) {
-        const int64_t packs = (length + n - 1) / n;
+        const int64_t vectors = (length + n - 1) / n;
         const int most = threads_given(kThreads);
-        // A pack or two to each thread, until a row takes a warp; then more packs before more warps.
-        while (tile < kLanes && tile < most && tile * 2 < packs) {
+        // A vector or two to each thread, until a row takes a warp; then more vectors before more warps.
+        while (tile < kLanes && tile < most && tile * 2 < vectors) {
             tile = 1 << ++bits;
         }
-        while (tile < most && static_cast<int64_t>(tile) * held < packs) {
+        while (tile < most && static_cast<int64_t>(tile) * held < vectors) {
             tile = 1 << ++bits;
         }
-        fits = static_cast<int64_t>(tile) * held >= packs;
+        fits = static_cast<int64_t>(tile) * held >= vectors;
         threads = tile <= kLanes ? threads_given(kThreads / 2) : tile;
     }
     int64_t groups() const { return (rows + threads / tile - 1) / (threads / tile); }
@@ -64,17 +64,17 @@ struct RowTiles {
     DIOPI_DEVICE int length_of(int64_t row) const { return row < rows ? static_cast<int>(length) : 0; }
 };
 
-// What a thread holds of a row: `held` packs of `n` elements, computed as Computed<S>. Where the row has no elements
+// What a thread holds of a row: `held` vectors of `n` elements, computed as Computed<S>. Where the row has no elements
 // left, `empty` stands. `length` 0 reads nothing.
 template <typename S, int n, int held>
 DIOPI_DEVICE inline void load_row(Computed<S>* values, const S* row, int length, const ThreadTile& tile,
                                   Computed<S> empty) {
-    Pack<S, n> packs[held];
+    AlignedVector<S, n> vectors[held];
     DIOPI_UNROLL
     for (int v = 0; v < held; ++v) {
         const int at = (v * tile.size() + tile.thread()) * n;
         if (at < length) {
-            packs[v] = load_pack<S, n>(row + at);
+            vectors[v] = load_vector<S, n>(row + at);
         }
     }
     DIOPI_UNROLL
@@ -82,7 +82,7 @@ DIOPI_DEVICE inline void load_row(Computed<S>* values, const S* row, int length,
         const int at = (v * tile.size() + tile.thread()) * n;
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
-            values[v * n + i] = at < length ? static_cast<Computed<S>>(packs[v].elements[i]) : empty;
+            values[v * n + i] = at < length ? static_cast<Computed<S>>(vectors[v].elements[i]) : empty;
         }
     }
 }
@@ -93,7 +93,7 @@ DIOPI_DEVICE inline void store_row(S* row, const Computed<S>* values, int length
     for (int v = 0; v < held; ++v) {
         const int at = (v * tile.size() + tile.thread()) * n;
         if (at < length) {
-            store_pack<S, n>(row + at, values + v * n);
+            store_vector<S, n>(row + at, values + v * n);
         }
     }
 }
@@ -136,24 +136,24 @@ struct RowParts {
     }
 };
 
-// Calls `body(values, at)` for the packs of a part of `size` elements, with four accesses under way at a time.
+// Calls `body(values, at)` for the vectors of a part of `size` elements, with four accesses under way at a time.
 template <typename S, int n, typename Body>
-DIOPI_DEVICE inline void for_packs(const Group& group, const S* from, int size, const Body& body) {
+DIOPI_DEVICE inline void for_row_vectors(const Group& group, const S* from, int size, const Body& body) {
     constexpr int kAhead = 4;
     const int step = group.size() * n;
     for (int first = group.thread() * n; first < size; first += kAhead * step) {
-        Pack<S, n> packs[kAhead];
+        AlignedVector<S, n> vectors[kAhead];
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
             if (first + v * step < size) {
-                packs[v] = load_pack<S, n>(from + first + v * step);
+                vectors[v] = load_vector<S, n>(from + first + v * step);
             }
         }
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
             if (first + v * step < size) {
                 Computed<S> values[n];
-                unpack<S, n>(values, packs[v]);
+                unpack<S, n>(values, vectors[v]);
                 body(values, first + v * step);
             }
         }
