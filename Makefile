@@ -17,7 +17,7 @@ help:
 	@echo "make unit       the tests that need no compiler, in under a minute"
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
-	@echo "make test-models training scripts of accelerate and transformers, unchanged, on droplet; installs both"
+	@echo "make test-models models of public packages and training scripts of accelerate, lightning and transformers on droplet; installs them"
 	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  run every case over the released CPU library, those of models included"
 	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
@@ -72,11 +72,14 @@ test-torch: $(VENV)/torch
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(BIN)/python tests/pytorch/report.py
 
-# Training scripts of other libraries; installs these.
+# Models and training scripts of other libraries; installs these.
 test-models: $(VENV)/torch
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,models]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(BIN)/python tools/install_models.py build/models
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
-	@$(BIN)/python -m pytest tests/pytorch/test_frameworks.py
+	@rm -f build/tests/pytorch/packages.jsonl
+	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_package_models.py
+	@$(BIN)/python tests/pytorch/package_report.py
 
 demo-torch: $(VENV)/torch
 	@$(BIN)/python tools/demo_torch.py

@@ -27,6 +27,7 @@
 #include <ATen/ops/_fused_sgd_ops.h>
 #include <ATen/ops/_index_put_impl_ops.h>
 #include <ATen/ops/_native_batch_norm_legit_ops.h>
+#include <ATen/ops/_native_multi_head_attention_ops.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/_prelu_kernel_ops.h>
 #include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
@@ -37,6 +38,7 @@
 #include <ATen/ops/_thnn_fused_gru_cell_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
+#include <ATen/ops/_transformer_encoder_layer_fwd_ops.h>
 #include <ATen/ops/_unique2_ops.h>
 #include <ATen/ops/_unique_ops.h>
 #include <ATen/ops/_weight_norm_interface_backward_ops.h>
@@ -84,6 +86,7 @@
 #include <ATen/ops/geometric_ops.h>
 #include <ATen/ops/glu_backward_ops.h>
 #include <ATen/ops/hardtanh_ops.h>
+#include <ATen/ops/histc_ops.h>
 #include <ATen/ops/huber_loss_backward_ops.h>
 #include <ATen/ops/huber_loss_ops.h>
 #include <ATen/ops/im2col_ops.h>
@@ -375,6 +378,13 @@ at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at:
 at::Tensor& hardtanh_(at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val) {
     kernels::hardtanh(self, min_val, max_val, self);
     return self;
+}
+
+// histc: derived from histc.out.
+at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max) {
+    at::Tensor out;
+    kernels::histc(self, bins, min, max, out);
+    return out;
 }
 
 // huber_loss: derived from huber_loss.out.
@@ -690,6 +700,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_native_batch_norm_legit_no_stats, &kernels::nativeBatchNormLegitNoStats>(library);
     implement<at::_ops::_native_batch_norm_legit_no_stats_out, &_native_batch_norm_legit_no_stats_out>(library);
     implement<at::_ops::_native_batch_norm_legit_out, &_native_batch_norm_legit_out>(library);
+    implement<at::_ops::_native_multi_head_attention, &kernels::nativeMultiHeadAttention>(library);
     implement<at::_ops::_prelu_kernel, &kernels::preluKernel>(library);
     implement<at::_ops::_prelu_kernel_backward, &kernels::preluKernelBackward>(library);
     implement<at::_ops::_scaled_dot_product_fused_attention_overrideable, &kernels::attend>(library);
@@ -702,6 +713,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_thnn_fused_gru_cell_backward, &kernels::thnnFusedGruCellBackward>(library);
     implement<at::_ops::_thnn_fused_lstm_cell, &kernels::thnnFusedLstmCell>(library);
     implement<at::_ops::_thnn_fused_lstm_cell_backward_impl, &kernels::thnnFusedLstmCellBackwardImpl>(library);
+    implement<at::_ops::_transformer_encoder_layer_fwd, &kernels::transformerEncoderLayerFwd>(library);
     implement<at::_ops::_unique, &kernels::unique>(library);
     implement<at::_ops::_unique2, &kernels::unique2>(library);
     implement<at::_ops::_weight_norm_interface, &kernels::weightNormInterface>(library);
@@ -769,6 +781,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::hardtanh, &hardtanh>(library);
     implement<at::_ops::hardtanh_out, &kernels::hardtanh>(library);
     implement<at::_ops::hardtanh_, &hardtanh_>(library);
+    implement<at::_ops::histc, &histc>(library);
+    implement<at::_ops::histc_out, &kernels::histc>(library);
     implement<at::_ops::huber_loss, &huber_loss>(library);
     implement<at::_ops::huber_loss_out, &kernels::huberLoss>(library);
     implement<at::_ops::huber_loss_backward_out, &kernels::huberLossBackward>(library);

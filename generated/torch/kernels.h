@@ -161,6 +161,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegitNoStats(const
                                                                            const std::optional<at::Tensor>& bias,
                                                                            bool training, double momentum, double eps);
 
+// _native_multi_head_attention
+std::tuple<at::Tensor, at::Tensor> nativeMultiHeadAttention(
+    const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, int64_t embed_dim, int64_t num_head,
+    const at::Tensor& qkv_weight, const at::Tensor& qkv_bias, const at::Tensor& proj_weight,
+    const at::Tensor& proj_bias, const std::optional<at::Tensor>& mask, bool need_weights, bool average_attn_weights,
+    std::optional<int64_t> mask_type);
+
 // _prelu_kernel
 at::Tensor preluKernel(const at::Tensor& self, const at::Tensor& weight);
 
@@ -218,6 +225,17 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCellBackwardImpl(con
                                                                              const at::Tensor& cx, const at::Tensor& cy,
                                                                              const at::Tensor& workspace,
                                                                              bool has_bias);
+
+// _transformer_encoder_layer_fwd
+at::Tensor transformerEncoderLayerFwd(const at::Tensor& src, int64_t embed_dim, int64_t num_heads,
+                                      const at::Tensor& qkv_weight, const at::Tensor& qkv_bias,
+                                      const at::Tensor& proj_weight, const at::Tensor& proj_bias, bool use_gelu,
+                                      bool norm_first, double eps, const at::Tensor& norm_weight_1,
+                                      const at::Tensor& norm_bias_1, const at::Tensor& norm_weight_2,
+                                      const at::Tensor& norm_bias_2, const at::Tensor& ffn_weight_1,
+                                      const at::Tensor& ffn_bias_1, const at::Tensor& ffn_weight_2,
+                                      const at::Tensor& ffn_bias_2, const std::optional<at::Tensor>& mask,
+                                      std::optional<int64_t> mask_type);
 
 // _unique
 std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse);
@@ -411,6 +429,9 @@ at::Tensor& gluBackward(const at::Tensor& grad_output, const at::Tensor& self, i
 
 // hardtanh.out, hardtanh, hardtanh_
 at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out);
+
+// histc.out, histc
+at::Tensor& histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max, at::Tensor& out);
 
 // huber_loss.out, huber_loss
 at::Tensor& huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,

@@ -59,8 +59,8 @@ at::Tensor& hardswish_backward_out(const at::Tensor& grad_output, const at::Tens
     const at::ScalarType type = shapeElementwise(out, {&grad_output, &self});
     Call call(out);
     Output out_written(out, type);
-    const Input grad_output_read(call, grad_output, type, kFloating);
-    const Input self_read(call, self, type);
+    const Input grad_output_read(call, grad_output, type, kFloating, out.sizes());
+    const Input self_read(call, self, type, kAnyDtype, out.sizes());
     call("diopiHardswishBackward", diopiHardswishBackward, out_written, grad_output_read, self_read);
     out_written.finish();
     return out;
@@ -78,8 +78,8 @@ at::Tensor& hardtanh_backward_grad_input(const at::Tensor& grad_output, const at
     const at::ScalarType type = shapeElementwise(grad_input, {&grad_output, &self});
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating);
-    const Input self_read(call, self, type);
+    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
+    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
     call("diopiHardtanhBackward", diopiHardtanhBackward, grad_input_written, grad_output_read, self_read,
          Number(min_val), Number(max_val));
     grad_input_written.finish();

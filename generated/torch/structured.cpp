@@ -2661,8 +2661,8 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
          std::string_view approximate) {
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating);
-    const Input self_read(call, self, type);
+    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
+    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
     call("diopiGeluBackward", diopiGeluBackward, grad_input_written, grad_output_read, self_read,
          std::string(approximate).c_str());
     grad_input_written.finish();
@@ -3201,8 +3201,8 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
          const at::Scalar& negative_slope, bool self_is_result) {
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating);
-    const Input self_read(call, self, type);
+    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
+    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
     call("diopiLeakyReluBackward", diopiLeakyReluBackward, grad_input_written, grad_output_read, self_read,
          Number(negative_slope), self_is_result);
     grad_input_written.finish();
@@ -4964,8 +4964,8 @@ namespace sigmoid_backward {
 void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& output) {
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating | kComplex);
-    const Input output_read(call, output, type);
+    const Input grad_output_read(call, grad_output, type, kFloating | kComplex, grad_input.sizes());
+    const Input output_read(call, output, type, kAnyDtype, grad_input.sizes());
     call("diopiSigmoidBackward", diopiSigmoidBackward, grad_input_written, grad_output_read, output_read);
     grad_input_written.finish();
 }
@@ -5079,8 +5079,8 @@ namespace silu_backward {
 void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self) {
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating);
-    const Input self_read(call, self, type);
+    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
+    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
     call("diopiSiluBackward", diopiSiluBackward, grad_input_written, grad_output_read, self_read);
     grad_input_written.finish();
 }
@@ -5568,8 +5568,8 @@ namespace tanh_backward {
 void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& output) {
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating | kComplex);
-    const Input output_read(call, output, type);
+    const Input grad_output_read(call, grad_output, type, kFloating | kComplex, grad_input.sizes());
+    const Input output_read(call, output, type, kAnyDtype, grad_input.sizes());
     call("diopiTanhBackward", diopiTanhBackward, grad_input_written, grad_output_read, output_read);
     grad_input_written.finish();
 }
@@ -5632,8 +5632,8 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
          const at::Scalar& threshold) {
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kNumber);
-    const Input self_read(call, self, type);
+    const Input grad_output_read(call, grad_output, type, kNumber, grad_input.sizes());
+    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
     call("diopiThresholdBackward", diopiThresholdBackward, grad_input_written, grad_output_read, self_read,
          Number(threshold));
     grad_input_written.finish();

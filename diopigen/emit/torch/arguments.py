@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.torch.binding import Binding, Unbound
 from diopigen.ir.aten import AtenArgument
-from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter
+from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
 from diopigen.spec.expression import Call, Name
 
 _PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "double", "float": "float"}
@@ -28,6 +28,13 @@ def rule_of(param: Parameter) -> tuple[str, tuple[str, ...]] | None:
         return None
     call = param.dtype.formula.expression
     return call.function, tuple(argument.name for argument in call.arguments if isinstance(argument, Name))
+
+
+def _keeps_shape(output: Parameter) -> bool:
+    """Whether a result has the shape of an operand, rather than the one that all operands broadcast to."""
+    if not isinstance(output.shape, ShapeRule) or not isinstance(output.shape.formula.expression, Call):
+        return False
+    return output.shape.formula.expression.function == "same"
 
 
 def _literal(param: Parameter) -> str:
@@ -130,15 +137,22 @@ class TensorArguments:
         word = f"{argument.name}_read"
         kind = "InputList" if param.type == "tensors" else "OptionalInput" if argument.optional else "Input"
         parts = ["call", argument.name]
-        if param.type == "tensor":
-            parts += [text for text in (self._input_type(param, argument),) if text]
-        if isinstance(param.dtype, DtypeList):
-            parts += [mask for mask in (dtype_set(param.dtype),) if mask]
+        kept = self._input_type(param, argument) if param.type == "tensor" else ""
+        mask = dtype_set(param.dtype) if isinstance(param.dtype, DtypeList) else ""
+        parts += [text for text in (kept, mask) if text]
+        if kind == "Input" and kept and self._needs_one_shape():
+            parts += [*([] if mask else ["kAnyDtype"]), f"{self.results[0]}.sizes()"]
         const = "" if kind == "InputList" else "const "
         self.lines += call_lines(f"{const}{kind} {word}", parts, ";", COLUMNS - 4).split("\n")
         self.words[param.name] = f"{word}.data()" if param.type == "tensors" else word
         if isinstance(param.count, str):
             self.words[param.count] = f"{word}.size()"
+
+    def _needs_one_shape(self) -> bool:
+        """Whether operands that PyTorch broadcasts must have one shape for the function."""
+        tensors = [param for param in self.function.params if param.type == "tensor" and param.direction == "in"]
+        given = [param for param in tensors if param.name in self.binding.arguments]
+        return self.is_iterator and len(given) > 1 and all(_keeps_shape(output) for output in self.binding.outputs)
 
     def _input_type(self, param: Parameter, argument: AtenArgument) -> str:
         """What the tensor is converted to; empty where it stays as it is."""

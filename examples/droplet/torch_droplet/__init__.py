@@ -16,10 +16,22 @@ from torch_droplet import _backend  # noqa: E402  # see above
 
 _backend.load("droplet")
 
-from torch_droplet.report import fallback_report, reset_fallback_report  # noqa: E402  # needs the loaded backend
+from torch_droplet.report import (  # noqa: E402  # needs the loaded backend
+    fallback_reasons,
+    fallback_report,
+    reset_fallback_report,
+)
 from torch_droplet.switches import autocompare, dump_arguments, force_fallback  # noqa: E402  # needs the loaded backend
 
-__all__ = ["autocompare", "device", "dump_arguments", "fallback_report", "force_fallback", "reset_fallback_report"]
+__all__ = [
+    "autocompare",
+    "device",
+    "dump_arguments",
+    "fallback_reasons",
+    "fallback_report",
+    "force_fallback",
+    "reset_fallback_report",
+]
 
 
 def device() -> str:

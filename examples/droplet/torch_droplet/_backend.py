@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from torch_droplet import conversion
+from torch_droplet import conversion, printing
 
 _loaded: str | None = None
 _LET_GO = 0.02
@@ -49,6 +49,7 @@ def load(name: str) -> None:
     for part in ("amp", "memory", "nvtx", "random", "streams"):
         sys.modules[f"{module.__name__}.{part}"] = importlib.import_module(f"{__package__}.{part}")
     conversion.install(name)
+    printing.install(name)
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )

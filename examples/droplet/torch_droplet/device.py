@@ -12,6 +12,12 @@ from typing import Any
 import torch
 
 from torch_droplet import amp, memory, nvtx, random, streams
+from torch_droplet.compiler import (  # noqa: F401  # inductor asks the module for them
+    CppWrapperCodegen,
+    PythonWrapperCodegen,
+    Scheduling,
+    WrapperFxCodegen,
+)
 from torch_droplet.indices import device_index, device_name
 from torch_droplet.memory import *  # noqa: F403  # its __all__ is public here too
 from torch_droplet.missing import reason

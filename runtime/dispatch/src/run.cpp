@@ -22,21 +22,29 @@ std::string vendorOf(const Libraries& loaded) {
     return loaded.vendorName.empty() ? loaded.vendorPath : loaded.vendorName;
 }
 
+// Why the reference library runs a call: the vendor's library lacks the function, or left this call to others.
+std::string reasonOf(const Entry& entry, Operands operands, const std::string& vendor) {
+    return entry.vendor == nullptr
+               ? std::string(entry.name) + " is not in the library of " + vendor
+               : "the library of " + vendor + " leaves " + entry.name + "(" + textOf(operands) + ")";
+}
+
 // Runs the call on the reference library, on copies.
 diopiError_t fallBack(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, const Libraries& loaded) {
     const std::string vendor = vendorOf(loaded);
+    const std::string lack =
+        entry.vendor == nullptr ? "not in the library of " + vendor : "the library of " + vendor + " leaves the call";
     if (loaded.switches.fallback == FallbackMode::off) {
-        throw Failure(diopiNoImplement, "not in the library of " + vendor + ", and DIOPI_FALLBACK is off");
+        throw Failure(diopiNoImplement, lack + ", and DIOPI_FALLBACK is off");
     }
     if (entry.reference == nullptr) {
         const char* const rest = loaded.referencePath.empty() ? ", and there is no reference library to fall back to"
                                                               : ", nor in the reference library";
-        throw Failure(diopiNoImplement, "not in the library of " + vendor + rest);
+        throw Failure(diopiNoImplement, lack + rest);
     }
     const bool isFirst = entry.fallbacks.fetch_add(1, std::memory_order_relaxed) == 0;
     if (isFirst || loaded.switches.fallback == FallbackMode::log) {
-        say(std::string(entry.name) + " is not in the library of " + vendor +
-            ": it runs on the reference library, through host memory");
+        say(reasonOf(entry, operands, vendor) + ": it runs on the reference library, through host memory");
     }
     HostCopy copy(ctx, operands, Fetch::read);
     copy.substitute();

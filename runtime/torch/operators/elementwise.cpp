@@ -87,7 +87,7 @@ void fillQuotient(at::Tensor& out, at::ScalarType type, const at::Tensor& self, 
 
 void requireKnown(const at::Tensor& self) {
     if (!isIn(kAnyDtype, self.scalar_type())) {
-        decline("the interface does not take this dtype");
+        declineDtype(self.scalar_type());
     }
 }
 

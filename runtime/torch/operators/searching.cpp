@@ -95,23 +95,6 @@ void specialEntr(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     put(out, inside.masked_fill(given.lt(0), -std::numeric_limits<double>::infinity()));
 }
 
-void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                      const at::Tensor& src, std::string_view reduce, bool include_self) {
-    if (!include_self || (reduce != "sum" && reduce != "prod") || self.dim() == 0 || index.dim() == 0 ||
-        src.dim() == 0) {
-        decline("a reduction that the interface has not");
-    }
-    if (!out.is_same(self)) {
-        out.copy_(self);
-    }
-    if (index.numel() == 0) {
-        return;
-    }
-    Call call(self);
-    call("diopiScatterInp", diopiScatterInp, Output(out), at::maybe_wrap_dim(dim, self.dim()), Input(call, src),
-         Input(call, index, kIndex), reduce == "sum" ? "add" : "multiply");
-}
-
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, int64_t minlength) {
     TORCH_CHECK(minlength >= 0, "minlength should be >= 0");
     const bool hasWeights = weights.has_value() && weights->defined();

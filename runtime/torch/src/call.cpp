@@ -14,11 +14,15 @@
 
 namespace diopigen::backend {
 
-void decline(const char* reason) { throw Declined(reason); }
+void decline(const std::string& reason) { throw Declined(reason); }
+
+void declineDtype(at::ScalarType type) { decline(c10::str("the interface does not take ", type, " here")); }
+
+void Call::lack(const char* name) { decline(c10::str(name, " is not in the library")); }
 
 void Call::fail(const char* name, diopiError_t status) {
     if (status == diopiNoImplement || status == diopiForceFallbackToCPU) {
-        throw Declined(name);
+        decline(c10::str(name, " leaves the call to others"));
     }
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
     throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
@@ -42,9 +46,16 @@ Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes d
     take(call, type, dtypes);
 }
 
+Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes, at::IntArrayRef sizes)
+    : Input(call, tensor, type, dtypes) {
+    if (C10_UNLIKELY(this->tensor().sizes() != sizes)) {
+        own_ = this->tensor().expand(sizes);
+    }
+}
+
 void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
     if (C10_UNLIKELY(!isIn(dtypes, type))) {
-        decline("the interface does not take this dtype");
+        declineDtype(type);
     }
     const bool is_here = given_->device().type() == kDeviceType;
     if (C10_UNLIKELY(is_here ? given_->get_device() != call.device() : !isNumber(*given_))) {

@@ -8,7 +8,9 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "devices.h"
 
@@ -19,11 +21,36 @@ namespace {
 struct Counts {
     std::mutex mutex;
     std::map<std::string, int64_t> byOverload;
+    std::map<std::string, std::set<std::string>> reasons;
 };
 
 Counts& counts() {
     static auto* const made = new Counts;
     return *made;
+}
+
+thread_local std::string nextReason;
+
+// A reason with the dtypes of the call's tensors.
+std::string reasonOf(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+    std::string text = std::exchange(nextReason, {});
+    if (text.empty()) {
+        text = "no kernel";
+    }
+    std::string dtypes;
+    const auto add = [&](const at::Tensor& tensor) {
+        if (tensor.defined()) {
+            dtypes += (dtypes.empty() ? "" : ", ") + std::string(c10::toString(tensor.scalar_type()));
+        }
+    };
+    for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
+        if (stack[i].isTensor()) {
+            add(stack[i].toTensor());
+        } else if (stack[i].isTensorList() && !stack[i].toTensorVector().empty()) {
+            add(stack[i].toTensorVector().front());
+        }
+    }
+    return dtypes.empty() ? text : text + " (" + dtypes + ")";
 }
 
 // A generator of the CPU that starts where the device's one is; the device's one moves on, so that the next call draws
@@ -144,7 +171,21 @@ void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& st
     }
 }
 
+// Programs that run for days with ever other arguments must not fill the memory.
+constexpr size_t kMostReasons = 8;
+
+void count(const std::string& overload, const std::string& reason) {
+    const std::lock_guard<std::mutex> lock(counts().mutex);
+    ++counts().byOverload[overload];
+    std::set<std::string>& reasons = counts().reasons[overload];
+    if (reasons.size() < kMostReasons) {
+        reasons.insert(reason);
+    }
+}
+
 }  // namespace
+
+void noteReason(std::string reason) { nextReason = std::move(reason); }
 
 std::string overloadName(const c10::OperatorHandle& op) {
     std::string name = op.operator_name().name;
@@ -167,10 +208,7 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     requireOneDevice(op, *stack);
-    {
-        const std::lock_guard<std::mutex> lock(counts().mutex);
-        ++counts().byOverload[overloadName(op)];
-    }
+    count(overloadName(op), reasonOf(op, *stack));
     translateGenerators(op, stack);
     const std::string& name = op.operator_name().name;
     keepContiguity(name, stack, op.schema().arguments().size());
@@ -189,9 +227,15 @@ std::map<std::string, int64_t> fallbackCounts() {
     return counts().byOverload;
 }
 
+std::map<std::string, std::set<std::string>> fallbackReasons() {
+    const std::lock_guard<std::mutex> lock(counts().mutex);
+    return counts().reasons;
+}
+
 void resetFallbackCounts() {
     const std::lock_guard<std::mutex> lock(counts().mutex);
     counts().byOverload.clear();
+    counts().reasons.clear();
 }
 
 // Operators with several outputs whose meta function takes each output's device from another input, and stops inside of

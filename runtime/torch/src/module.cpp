@@ -20,6 +20,15 @@ c10::Dict<std::string, int64_t> dictionary(const std::map<std::string, int64_t>&
     return made;
 }
 
+c10::Dict<std::string, std::vector<std::string>> dictionary(
+    const std::map<std::string, std::set<std::string>>& values) {
+    c10::Dict<std::string, std::vector<std::string>> made;
+    for (const auto& [name, texts] : values) {
+        made.insert(name, std::vector<std::string>(texts.begin(), texts.end()));
+    }
+    return made;
+}
+
 // `tensor.data = data` between two devices. PyTorch's own setter leaves that to a fixed list of devices; this one keeps
 // the tensor, and with it all who refer to it: other modules, optimizers, hooks, reducers of gradients.
 void setData(const at::Tensor& tensor, const at::Tensor& data) {
@@ -82,6 +91,7 @@ TORCH_LIBRARY(diopi, library) {
                 });
     library.def("difference_count() -> int", [] { return differenceCount(); });
     library.def("fallback_counts() -> Dict(str, int)", [] { return dictionary(fallbackCounts()); });
+    library.def("fallback_reasons() -> Dict(str, str[])", [] { return dictionary(fallbackReasons()); });
     library.def("reset_fallback_counts() -> ()", [] { resetFallbackCounts(); });
 }
 

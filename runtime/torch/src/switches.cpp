@@ -183,6 +183,7 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     std::vector<const char*> outer;
     outer.swap(called);
     if (isForced) {
+        noteReason("DIOPI_FORCE_FALLBACK_OPS names it");
         fallBack(op, stack);
     } else {
         std::optional<Comparison> comparison;

@@ -3,6 +3,7 @@
 #include <ATen/InferSize.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/_conj.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/_neg_view.h>
@@ -59,6 +60,16 @@ at::Tensor emptyStrided(at::IntArrayRef size, at::IntArrayRef stride, std::optio
     requireStrided(layout);
     const Call place(indexOf(device));
     return at::Tensor(at::detail::empty_strided_generic(size, stride, &deviceAllocator(), kKeys, typeOf(type)));
+}
+
+// Zeros without memory, which derivatives are made of: PyTorch makes real ones of them where they are needed.
+at::Tensor efficientZeros(at::IntArrayRef size, std::optional<at::ScalarType> type, std::optional<at::Layout> layout,
+                          std::optional<at::Device> device, std::optional<bool> pinned) {
+    refusePinned(pinned);
+    requireStrided(layout);
+    at::native::ZeroTensorAllocator allocator(c10::Device(kDeviceType, indexOf(device)));
+    return at::Tensor(at::detail::empty_generic(
+        size, &allocator, kKeys | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor), typeOf(type), std::nullopt));
 }
 
 // ---- Storage -------------------------------------------------------------------------------------------------------
@@ -270,6 +281,7 @@ void recordStream(at::Tensor& self, c10::Stream stream) {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     library.impl("empty.memory_format", empty);
     library.impl("empty_strided", emptyStrided);
+    library.impl("_efficientzerotensor", efficientZeros);
     library.impl("as_strided", at::native::as_strided_tensorimpl);
     library.impl("view", at::native::view);
     library.impl("_reshape_alias", at::native::_reshape_alias);

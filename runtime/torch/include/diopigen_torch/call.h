@@ -14,25 +14,23 @@
 #include <diopigen_torch/generator.h>
 #include <diopigen_torch/switches.h>
 
-#include <exception>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace diopigen::backend {
 
 /// The call runs on the CPU: the vendor leaves it to PyTorch, or the interface cannot say what it asks for.
-class Declined : public std::exception {
+class Declined : public std::runtime_error {
   public:
-    explicit Declined(const char* reason) : reason_(reason) {}
-    const char* what() const noexcept override { return reason_; }
-
-  private:
-    const char* reason_;
+    using std::runtime_error::runtime_error;
 };
 
-[[noreturn]] void decline(const char* reason);
+[[noreturn]] void decline(const std::string& reason);
+/// For a dtype that a kernel does not accept.
+[[noreturn]] void declineDtype(at::ScalarType type);
 
 /// The vendor's function failed; what() names it, its status and the library's own text.
 class Failed : public std::runtime_error {
@@ -74,7 +72,7 @@ class Call {
     void operator()(const char* name, diopiError_t (*function)(diopiContextHandle_t, Parameters...),
                     const Arguments&... arguments) {
         if (C10_UNLIKELY(function == nullptr)) {
-            decline(name);
+            lack(name);
         }
         noteFunction(name);
         const diopiError_t status = function(&context_, static_cast<Parameters>(arguments)...);
@@ -84,6 +82,7 @@ class Call {
     }
 
   private:
+    [[noreturn]] static void lack(const char* name);
     [[noreturn]] static void fail(const char* name, diopiError_t status);
 
     diopiContext context_;
@@ -98,6 +97,8 @@ class Input {
     Input(Call& call, const at::Tensor& tensor, Dtypes dtypes = kAnyDtype);
     /// Converted to `type`.
     Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes = kAnyDtype);
+    /// Converted to `type` and expanded to `sizes`, for a function whose operands have one shape.
+    Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes, at::IntArrayRef sizes);
 
     const at::Tensor& tensor() const { return own_.defined() ? own_ : *given_; }
     operator diopiConstTensorHandle_t() const { return handle(tensor()); }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 namespace diopigen::backend {
@@ -19,6 +20,8 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 /// Calls by overload: `unique_dim`, `sort.values_stable`.
 std::map<std::string, int64_t> fallbackCounts();
+/// Why they did, with the dtypes of their tensors: up to 8 reasons by overload.
+std::map<std::string, std::set<std::string>> fallbackReasons();
 void resetFallbackCounts();
 
 }  // namespace diopigen::backend

@@ -8,6 +8,7 @@
 #include <torch/library.h>
 
 #include <atomic>
+#include <string>
 #include <utility>
 
 namespace diopigen::backend {
@@ -19,6 +20,8 @@ extern thread_local bool isInside;
 void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// The call on the CPU, counted under the name of the operator.
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// Why the next fallBack() of this thread is called.
+void noteReason(std::string reason);
 
 template <void (*Handler)(const c10::OperatorHandle&, torch::jit::Stack*), typename Signature>
 struct Boxed;
@@ -50,7 +53,8 @@ struct Kernel<Op, Result(Arguments...), Body> {
         }
         try {
             return Body(arguments...);
-        } catch (const Declined&) {
+        } catch (const Declined& declined) {
+            noteReason(declined.what());
         } catch (const Failed& failure) {
             failure.raise(Op::name, Op::overload_name);
         }

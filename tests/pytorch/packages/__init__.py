@@ -1,0 +1,1 @@
+"""Small models of public packages, randomly initialised: what `make test-models` trains."""

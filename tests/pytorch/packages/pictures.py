@@ -1,0 +1,64 @@
+"""Models of torchvision and timm. The wheel of torchvision may be one for CUDA, whose operators do not load next to a
+torch without CUDA: its models need only their names."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+
+from packages.model import PackageModel, images
+
+
+def _declare_operators() -> None:
+    """Declares the operators that torchvision describes to PyTorch when it is imported, where they did not load."""
+    with contextlib.suppress(ImportError, OSError, RuntimeError):
+        import torchvision  # noqa: F401
+
+        return
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    _kept.append(library)
+
+
+_kept: list[Any] = []
+_declare_operators()
+
+
+def _torchvision(name: str, size: int = 32, **options: Any) -> PackageModel:
+    def make() -> Any:
+        import torchvision
+
+        return torchvision.models.get_model(name, weights=None, num_classes=4, **options)
+
+    return PackageModel("torchvision", name, make, images(size))
+
+
+def _timm(name: str, size: int = 32, **options: Any) -> PackageModel:
+    def make() -> Any:
+        import timm
+
+        return timm.create_model(name, pretrained=False, num_classes=4, **options)
+
+    return PackageModel("timm", name, make, images(size))
+
+
+_SMALL = {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4}
+MODELS = (
+    _torchvision("resnet18"),
+    _torchvision("mobilenet_v3_small", dropout=0.0),
+    _torchvision("efficientnet_b0", dropout=0.0, stochastic_depth_prob=0.0),
+    _torchvision("densenet121"),
+    _torchvision("shufflenet_v2_x0_5"),
+    _torchvision("squeezenet1_1", dropout=0.0),
+    _torchvision("regnet_y_400mf"),
+    _torchvision("mnasnet0_5", dropout=0.0),
+    _timm("vit_tiny_patch16_224", **_SMALL),
+    _timm("resnet10t"),
+    _timm("convnext_atto"),
+    _timm("mixer_s32_224", img_size=32, patch_size=8, embed_dim=32, num_blocks=2),
+    _timm("swin_tiny_patch4_window7_224", img_size=32, window_size=4, embed_dim=16, depths=(1, 1), num_heads=(2, 4)),
+    _timm("efficientvit_b0", 64),
+    _timm("mobilenetv4_conv_small_035", 64),
+)
