@@ -78,8 +78,8 @@ test-models: $(VENV)/torch
 	@$(BIN)/python tools/install_models.py build/models
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
 	@rm -f build/tests/pytorch/packages.jsonl
-	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_package_models.py
-	@$(BIN)/python tests/pytorch/package_report.py
+	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_packaged_models.py
+	@$(BIN)/python tests/pytorch/packaged_report.py
 
 demo-torch: $(VENV)/torch
 	@$(BIN)/python tools/demo_torch.py

@@ -1,7 +1,8 @@
 """Installs the packages of the extras `models` and `vision` for `make test-models`: `install_models.py FOLDER`.
 
-Those of `vision` go to FOLDER, without what they ask for: torchvision asks for a torch of its own, and a wheel of it that
-does not fit breaks every package that looks for it. A package that the index lacks is named in a line and left out.
+Those of `vision` go to FOLDER, without what they ask for: torchvision asks for a torch of its own, and a wheel of it
+that does not fit breaks every package that looks for it. A package that the index lacks is named in a line and
+left out.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from packaged_model import Batch, PackageModel, images
 from torch import nn
-
-from packages.model import Batch, PackageModel, images
 
 
 def _unet() -> Any:

@@ -1,5 +1,5 @@
 """Models of public packages train on the device as on the CPU, in float32 and with bfloat16 autocast; what falls back
-is named in packages/fallbacks.yaml. `make test-models` installs the packages and prints the table of all runs."""
+is named in packaged_fallbacks.yaml. `make test-models` installs the packages and prints the table of all runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
-
-torch = pytest.importorskip("torch")
-
-from model_runs import FACTOR, FLOOR  # noqa: E402
-from packages.model import PackageModel  # noqa: E402
-from packages.run import Trained, distances, largest, train  # noqa: E402
-from run_kind import ROOT  # noqa: E402
-from what_ran import Functions, note  # noqa: E402
+from model_runs import FACTOR, FLOOR
+from packaged_model import PackageModel
+from packaged_run import Trained, distances, largest, train
+from run_kind import ROOT
+from what_ran import Functions, note
 
 sys.path.append(str(ROOT / "build/models"))  # what depends on a torchvision for another torch
 CPU = torch.device("cpu")
@@ -31,7 +29,7 @@ GROUPS = {
     "others": ("diffusers", "torch_geometric"),
 }
 NEAR = 1e-5
-EXPLAINED = yaml.safe_load((Path(__file__).parent / "packages/fallbacks.yaml").read_text())
+EXPLAINED = yaml.safe_load((Path(__file__).parent / "packaged_fallbacks.yaml").read_text())
 
 
 def _collected() -> tuple[list[PackageModel], list[str]]:
@@ -41,7 +39,7 @@ def _collected() -> tuple[list[PackageModel], list[str]]:
         lacking = [name for name in packages if importlib.util.find_spec(name) is None]
         missing += lacking
         if lacking != list(packages):
-            every = importlib.import_module(f"packages.{group}").MODELS
+            every = importlib.import_module(f"packaged_{group}").MODELS
             models += [model for model in every if model.package not in lacking]
     return models, sorted(set(missing))
 

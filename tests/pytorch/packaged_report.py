@@ -1,4 +1,4 @@
-"""The table of the last run of test_package_models.py: `python tests/pytorch/package_report.py`."""
+"""The table of the last run of test_packaged_models.py: `python tests/pytorch/packaged_report.py`."""
 
 from __future__ import annotations
 

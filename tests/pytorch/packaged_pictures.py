@@ -7,8 +7,7 @@ import contextlib
 from typing import Any
 
 import torch
-
-from packages.model import PackageModel, images
+from packaged_model import PackageModel, images
 
 
 def _declare_operators() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 from model_runs import joined
-
-from packages.model import PackageModel
+from packaged_model import PackageModel
 
 STEPS = 4
 
@@ -72,16 +71,16 @@ def _nothing() -> torch.Tensor:
     return torch.empty(0, dtype=torch.int64)
 
 
-@torch.no_grad()
 def _generated(model: PackageModel, network: Any, batch: dict[str, Any]) -> torch.Tensor:
     given = {key: value for key, value in batch.items() if key not in ("labels", "return_loss")}
-    return network.eval().generate(**given, **model.generate).cpu()
+    with torch.no_grad():
+        return network.eval().generate(**given, **(model.generate or {})).cpu()
 
 
 def _relative(own: torch.Tensor, other: torch.Tensor, size: torch.Tensor) -> float:
     if own.shape != other.shape:
         return float("inf")
-    return ((own - other).norm() / size.norm().clamp_min(1e-12)).item()
+    return float((own - other).norm() / size.norm().clamp_min(1e-12))
 
 
 def distances(own: Trained, other: Trained) -> dict[str, float]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import transformers
-
-from packages.model import PackageModel, classified, loss_of, tokens
+from packaged_model import PackageModel, classified, loss_of, tokens
 
 _SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 64}
 _FORWARD = {**_SMALL, "intermediate_size": 64}

@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 import transformers
-
-from packages.model import Batch, PackageModel, images, loss_of, tokens
+from packaged_model import Batch, PackageModel, images, loss_of, tokens
 
 _LAYERS = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "image_size": 32,

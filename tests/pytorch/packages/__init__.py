@@ -1,1 +1,0 @@
-"""Small models of public packages, randomly initialised: what `make test-models` trains."""
