@@ -3,7 +3,8 @@ torch without CUDA: its models need only their names."""
 
 from __future__ import annotations
 
-import contextlib
+import importlib
+import re
 from typing import Any
 
 import torch
@@ -12,26 +13,33 @@ from packaged_model import PackageModel, images
 
 def _declare_operators() -> None:
     """Declares the operators that torchvision describes to PyTorch when it is imported, where they did not load."""
-    with contextlib.suppress(ImportError, OSError, RuntimeError):
-        import torchvision  # noqa: F401
-
-        return
     library = torch.library.Library("torchvision", "FRAGMENT")
-    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     _kept.append(library)
+    for _ in range(32):
+        try:
+            importlib.import_module("torchvision")
+        except RuntimeError as error:
+            lacking = re.search(r"operator torchvision::(\w+) does not exist", str(error))
+            if lacking is None:
+                raise
+            library.define(f"{lacking[1]}() -> ()")
+        except ImportError:
+            return
+        else:
+            return
 
 
 _kept: list[Any] = []
 _declare_operators()
 
 
-def _torchvision(name: str, size: int = 32, **options: Any) -> PackageModel:
+def _torchvision(name: str, size: int = 64, **options: Any) -> PackageModel:
     def make() -> Any:
         import torchvision
 
         return torchvision.models.get_model(name, weights=None, num_classes=4, **options)
 
-    return PackageModel("torchvision", name, make, images(size))
+    return PackageModel("torchvision", name, make, images(size, batch=4))
 
 
 def _timm(name: str, size: int = 32, **options: Any) -> PackageModel:
@@ -40,7 +48,7 @@ def _timm(name: str, size: int = 32, **options: Any) -> PackageModel:
 
         return timm.create_model(name, pretrained=False, num_classes=4, **options)
 
-    return PackageModel("timm", name, make, images(size))
+    return PackageModel("timm", name, make, images(size, batch=4))
 
 
 _SMALL = {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4}

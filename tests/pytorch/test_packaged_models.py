@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from run_kind import ROOT
 from what_ran import Functions, note
 
 sys.path.append(str(ROOT / "build/models"))  # what depends on a torchvision for another torch
+os.environ["HF_HUB_OFFLINE"] = "1"  # generate() would ask the hub for code of its own
 CPU = torch.device("cpu")
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 GROUPS = {
