@@ -126,6 +126,13 @@ View Call::tensor(const char* name) const {
     return View(as<diopiTensorHandle_t>(places_[found]));
 }
 
+View Call::allocated(const char* name) const {
+    const int found = find(name);
+    if (found < 0 || signature_.parameters[found].type != Type::newTensor) return View();
+    const auto* slot = as<diopiTensorHandle_t*>(places_[found]);
+    return slot == nullptr ? View() : View(*slot);
+}
+
 bool Call::hasNullTensor() const {
     for (int i = 0; i < signature_.count; ++i) {
         if (signature_.parameters[i].type == Type::tensor && as<void*>(places_[i]) == nullptr) return true;

@@ -34,6 +34,8 @@ class Call {
 
     // Tensors. Absent parameters and null handles give views that are not valid.
     View tensor(const char* name) const;
+    // A tensor that the operator has allocated: after the call.
+    View allocated(const char* name) const;
     void setTensor(const char* name, diopiConstTensorHandle_t handle) const;
     // The places of the handles of all tensors that are inputs alone, that are written, or that are read and written.
     std::vector<diopiTensorHandle_t*> inputPlaces() const;

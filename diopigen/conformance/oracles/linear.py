@@ -43,12 +43,21 @@ def _matmul(call: Call) -> Answer:
 
 @oracle("Linear")
 def _linear(call: Call) -> Answer:
-    found = _product(call.wide("input"), call.wide("weight").T, call.dtype("input"))
-    if not call.given("bias"):
+    x, weight = np.atleast_1d(call.wide("input")), np.atleast_1d(call.wide("weight"))
+    found = _product(x, weight.T, call.dtype("input"))
+    if call.given("bias"):
+        bias = call.wide("bias")
+        scale = None if found.scale is None else found.scale + np.abs(bias)
+        found = Expected(found.values + bias, scale, found.terms, or_nan=found.or_nan)
+    if found.values.size != 1:
         return {"out": found}
-    bias = call.wide("bias")
-    scale = None if found.scale is None else found.scale + np.abs(bias)
-    return {"out": Expected(found.values + bias, scale, found.terms, or_nan=found.or_nan)}
+
+    def one(array: Array | None) -> Array | None:
+        return None if array is None else np.reshape(array, call.shapes["out"])
+
+    # One element may be 0-d or [1], as the caller has it.
+    values = np.reshape(found.values, call.shapes["out"])
+    return {"out": Expected(values, one(found.scale), found.terms, or_nan=one(found.or_nan))}
 
 
 def _added(call: Call, first: str, second: str) -> Answer:

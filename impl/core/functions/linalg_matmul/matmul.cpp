@@ -1,4 +1,7 @@
 // Products of matrices: Mm, Bmm, Baddbmm, Addmm and Linear.
+#include <algorithm>
+#include <vector>
+
 #include "batches.h"
 #include "diopi_core/arguments.h"
 #include "linalg_matmul.h"
@@ -47,35 +50,43 @@ void diopi::kernels::addmm(const AddmmArgs& args) {
 
 // The contract leaves the shapes of weight and bias to the library.
 void diopi::kernels::linear(const LinearArgs& args) {
-    require_rank(args.input, 1);
-    require_rank(args.weight, 1, 2);
-    const int64_t inner = args.input.shape[args.input.rank - 1];
-    std::vector<int64_t> shape = shape_of(args.input);
+    // Contracts take 0-d for [1], and the other way round.
+    const View one_input(args.input, {1}, {1});
+    const View one_weight(args.weight, {1}, {1});
+    const Tensor& input = args.input.rank == 0 ? one_input.tensor() : args.input;
+    const Tensor& weight = args.weight.rank == 0 ? one_weight.tensor() : args.weight;
+    require_rank(weight, 1, 2);
+    const int64_t inner = input.shape[input.rank - 1];
+    std::vector<int64_t> shape = shape_of(input);
     shape.pop_back();
     // A vector is one output feature, for which the result has no dimension.
-    const bool is_vector = args.weight.rank == 1;
-    const int64_t columns = is_vector ? 1 : args.weight.shape[0];
+    const bool is_vector = weight.rank == 1;
+    const int64_t columns = is_vector ? 1 : weight.shape[0];
     if (is_vector) {
-        require_shape(args.weight, {inner});
+        require_shape(weight, {inner});
     } else {
-        require_shape(args.weight, {columns, inner});
+        require_shape(weight, {columns, inner});
         shape.push_back(columns);
     }
-    require_shape(args.out, shape);
+    std::vector<int64_t> strides(args.out.strides, args.out.strides + args.out.rank);
+    if (args.out.numel == 1 && std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size == 1; })) {
+        strides.assign(shape.size(), 1);
+    } else {
+        require_shape(args.out, shape);
+    }
     if (args.bias.numel != 1) {
         require_shape(args.bias, {columns});
     }
     require_apart(args.out, {&args.input, &args.weight, &args.bias});
-    std::vector<int64_t> strides(args.out.strides, args.out.strides + args.out.rank);
     if (is_vector) {
         shape.push_back(1);
         strides.resize(shape.size(), 0);
     }
     const View results(args.out, shape, strides);
     const AsMatrix result(results.tensor(), false);
-    const AsMatrix left(args.input);
-    const View turned(args.weight, {1, inner, columns},
-                      {0, args.weight.strides[is_vector ? 0 : 1], is_vector ? 0 : args.weight.strides[0]});
+    const AsMatrix left(input);
+    const View turned(weight, {1, inner, columns},
+                      {0, weight.strides[is_vector ? 0 : 1], is_vector ? 0 : weight.strides[0]});
     multiply_tensors(result.tensor(), left.tensor(), turned.tensor(), Number::of(1), Number::of(1), args.bias);
     result.store();
 }

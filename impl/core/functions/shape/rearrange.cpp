@@ -51,6 +51,10 @@ void diopi::kernels::repeat(const RepeatArgs& args) {
     constexpr int64_t kMost = int64_t{1} << 31;
     require(2 * args.repeats_size.len <= kMaxRank, "'repeats_size' has too many entries");
     require_disjoint(args.out, args.input);
+    if (args.out.numel == 1) {  // of one element, where contracts take 0-d for [1] and the other way round
+        copy_elements(View(args.out, {}, {}).tensor(), View(args.input, {}, {}).tensor());
+        return;
+    }
     const int64_t extra = args.repeats_size.len - args.input.rank;
     // Every dimension becomes two, tiles by elements; those of the input have no step along the tiles.
     std::vector<int64_t> tiled_shape;
@@ -59,7 +63,6 @@ void diopi::kernels::repeat(const RepeatArgs& args) {
         require(args.repeats_size.data[i] <= kMost && size <= kMost, "'repeats_size' has an entry beyond all memory");
         tiled_shape.insert(tiled_shape.end(), {args.repeats_size.data[i], size});
     }
-    require_rank(args.out, args.repeats_size.len);  // contracts take 0-d for [1] as well
     std::vector<int64_t> from_strides;
     std::vector<int64_t> to_strides;
     for (int64_t i = 0; i < args.repeats_size.len; ++i) {
