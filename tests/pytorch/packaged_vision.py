@@ -38,7 +38,8 @@ def _clip() -> Any:
         vision_config=_LAYERS,
         projection_dim=16,
     )
-    return transformers.CLIPModel(config)
+    every: Any = transformers  # some of its names are there on demand
+    return every.CLIPModel(config)
 
 
 def _pairs(generator: torch.Generator) -> Batch:
