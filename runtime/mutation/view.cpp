@@ -1,5 +1,7 @@
 #include "view.h"
 
+#include <diopigen/half.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -20,44 +22,9 @@ void store(char* to, T value) {
     std::memcpy(to, &value, sizeof value);
 }
 
-double fromFloat16(uint16_t bits) {
-    const int exponent = bits >> 10 & 31;
-    const double fraction = bits & 1023;
-    double size = 0;
-    if (exponent == 31) {
-        size = fraction == 0 ? HUGE_VAL : std::nan("");
-    } else {
-        size = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-    }
-    return (bits & 0x8000) != 0 ? -size : size;
-}
-
-uint16_t toFloat16(double value) {
-    const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-    const double size = std::fabs(throughFloat16(value));
-    if (std::isnan(size)) return sign | 0x7e00;
-    if (std::isinf(size)) return sign | 0x7c00;
-    if (size < std::ldexp(1.0, -14)) return sign | static_cast<uint16_t>(std::ldexp(size, 24));
-    int exponent = 0;
-    const double fraction = std::frexp(size, &exponent);
-    const auto mantissa = static_cast<int>(std::ldexp(fraction, 11)) - 1024;
-    return static_cast<uint16_t>(sign | (exponent + 14) << 10 | mantissa);
-}
-
-double fromBfloat16(uint16_t bits) {
-    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-    float value = 0;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
-}
-
-uint16_t toBfloat16(double value) {
-    if (std::isnan(value)) return 0x7fc0;
-    const auto single = static_cast<float>(throughBfloat16(value));
-    uint32_t bits = 0;
-    std::memcpy(&bits, &single, sizeof bits);
-    return static_cast<uint16_t>(bits >> 16);
-}
+// Rounded once, from double: what is then stored is a float exactly.
+uint16_t toFloat16(double value) { return halfOfFloat(static_cast<float>(throughFloat16(value))); }
+uint16_t toBfloat16(double value) { return bfloat16OfFloat(static_cast<float>(throughBfloat16(value))); }
 
 }  // namespace
 
@@ -168,9 +135,9 @@ double View::real(int64_t place) const {
     const char* from = address(place);
     switch (dtype_) {
         case diopi_dtype_float16:
-            return fromFloat16(load<uint16_t>(from));
+            return floatOfHalf(load<uint16_t>(from));
         case diopi_dtype_bfloat16:
-            return fromBfloat16(load<uint16_t>(from));
+            return floatOfBfloat16(load<uint16_t>(from));
         case diopi_dtype_float32:
         case diopi_dtype_complex64:
             return load<float>(from);

@@ -20,6 +20,7 @@ from diopigen.package import package_data
 LIBRARY_NAME = "libdiopi_mutant.so"
 SOURCES = package_data("runtime") / "mutation"
 FAULTS = SOURCES / "faults"
+HALF = package_data("runtime") / "adaptor/include/diopigen/half.h"
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fno-math-errno", "-Wall", "-Wextra", "-Werror")
 
 
@@ -35,6 +36,7 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
     for path in sorted(path for path in sources if path.suffix in _KEPT):
         own = path.relative_to(SOURCES if path.parent == SOURCES else behaviours.parent)
         files[str(own)] = path.read_bytes()
+    files["include/diopigen/half.h"] = HALF.read_bytes()
     for planned in emit_headers(interface, templates).files:
         files[f"include/{Path(planned.path).parent.name}/{Path(planned.path).name}"] = planned.content
     compiler = _compiler()

@@ -1,5 +1,7 @@
 #include "element.h"
 
+#include <diopigen/half.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,25 +17,6 @@ template <typename T>
 T read(const char* address) {
     T value;
     std::memcpy(&value, address, sizeof(T));
-    return value;
-}
-
-double halfAt(const char* address) {
-    const auto bits = read<uint16_t>(address);
-    const int exponent = (bits >> 10) & 31;
-    const int fraction = bits & 1023;
-    const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-    if (exponent == 31) {
-        return fraction == 0 ? sign * std::numeric_limits<double>::infinity()
-                             : std::numeric_limits<double>::quiet_NaN();
-    }
-    return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));
-}
-
-double bfloatAt(const char* address) {
-    const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(address)) << 16;
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
@@ -59,11 +42,11 @@ int64_t Index::offset(const TensorInfo& info) const {
 double realAt(diopiDtype_t dtype, const char* element, int part) {
     switch (dtype) {
         case diopi_dtype_float16:
-            return halfAt(element);
+            return floatOfHalf(read<uint16_t>(element));
         case diopi_dtype_bfloat16:
-            return bfloatAt(element);
+            return floatOfBfloat16(read<uint16_t>(element));
         case diopi_dtype_complex32:
-            return halfAt(element + 2 * part);
+            return floatOfHalf(read<uint16_t>(element + 2 * part));
         case diopi_dtype_float32:
         case diopi_dtype_tfloat32:
         case diopi_dtype_complex64:

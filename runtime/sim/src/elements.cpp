@@ -1,3 +1,4 @@
+#include <diopigen/half.h>
 #include <diopigen_sim/elements.h>
 
 #include <algorithm>
@@ -20,31 +21,6 @@ int64_t countOf(const Shape& shape) {
     return count;
 }
 
-float halfToFloat(uint16_t bits) {
-    const int exponent = bits >> 10 & 31;
-    const float fraction = static_cast<float>(bits & 1023);
-    const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
-    if (exponent == 31) {
-        return fraction == 0 ? sign * INFINITY : NAN;
-    }
-    return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));
-}
-
-uint16_t floatToHalf(float value) {
-    const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-    if (std::isnan(value)) {
-        return sign | 0x7e00;
-    }
-    const float size = std::fabs(value);
-    if (size >= 65520) {
-        return sign | 0x7c00;
-    }
-    // nearbyint rounds to even, as the format asks.
-    const int exponent = std::max(size == 0 ? -14 : std::ilogb(size), -14);
-    const auto steps = static_cast<int>(std::nearbyint(std::ldexp(size, 10 - exponent)));
-    return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + steps));
-}
-
 // The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps.
 template <typename T>
 struct Whole {
@@ -59,24 +35,13 @@ struct Float32 {
 };
 struct Float16 {
     using Stored = uint16_t;
-    static double get(uint16_t stored) { return halfToFloat(stored); }
-    static uint16_t put(double value) { return floatToHalf(static_cast<float>(value)); }
+    static double get(uint16_t stored) { return floatOfHalf(stored); }
+    static uint16_t put(double value) { return halfOfFloat(static_cast<float>(value)); }
 };
 struct BFloat16 {
     using Stored = uint16_t;
-    static double get(uint16_t stored) {
-        const uint32_t bits = static_cast<uint32_t>(stored) << 16;
-        float value;
-        std::memcpy(&value, &bits, sizeof(value));
-        return value;
-    }
-    static uint16_t put(double value) {
-        const auto single = static_cast<float>(value);
-        uint32_t bits;
-        std::memcpy(&bits, &single, sizeof(bits));
-        bits = std::isnan(single) ? 0x7fc00000U : bits + 0x7fff + (bits >> 16 & 1);
-        return static_cast<uint16_t>(bits >> 16);
-    }
+    static double get(uint16_t stored) { return floatOfBfloat16(stored); }
+    static uint16_t put(double value) { return bfloat16OfFloat(static_cast<float>(value)); }
 };
 struct Truth {
     using Stored = uint8_t;

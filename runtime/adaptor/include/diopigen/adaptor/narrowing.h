@@ -3,6 +3,7 @@
 #define DIOPIGEN_ADAPTOR_NARROWING_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/half.h>
 
 #include <cmath>
 #include <cstdint>
@@ -89,16 +90,6 @@ inline bool canOverflow(diopiDtype_t from, diopiDtype_t to) {
     return source.lowest < goal.lowest || source.highest > goal.highest;
 }
 
-inline double decodeHalf(std::uint16_t bits) {
-    const int exponent = (bits >> 10) & 0x1f;
-    const int fraction = bits & 0x3ff;
-    double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-    if (exponent == 0x1f) {
-        value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-    }
-    return (bits & 0x8000) != 0 ? -value : value;
-}
-
 template <class T>
 T loadAs(const unsigned char* bytes) {
     T value;
@@ -108,14 +99,11 @@ T loadAs(const unsigned char* bytes) {
 
 inline double loadFloating(const unsigned char* bytes, diopiDtype_t dtype, int size) {
     if (dtype == diopi_dtype_bfloat16) {
-        const std::uint32_t bits = static_cast<std::uint32_t>(loadAs<std::uint16_t>(bytes)) << 16;
-        float value;
-        std::memcpy(&value, &bits, sizeof(value));
-        return static_cast<double>(value);
+        return static_cast<double>(floatOfBfloat16(loadAs<std::uint16_t>(bytes)));
     }
     switch (size) {
         case 2:
-            return decodeHalf(loadAs<std::uint16_t>(bytes));
+            return static_cast<double>(floatOfHalf(loadAs<std::uint16_t>(bytes)));
         case 4:
             return static_cast<double>(loadAs<float>(bytes));
         default:

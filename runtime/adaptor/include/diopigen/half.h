@@ -1,0 +1,60 @@
+// Half precision (binary16: 5 bits of exponent, 10 of mantissa) and bfloat16 (the upper half of a float) as bits.
+// Rounding is to nearest, ties to even; too large becomes infinity; NaN stays NaN. C++11, no branches that a vectorizer
+// could not turn into selections.
+#ifndef DIOPIGEN_HALF_H_
+#define DIOPIGEN_HALF_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace diopigen {
+
+inline std::uint32_t bitsOfFloat(float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+inline float floatOfBits(std::uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+inline std::uint16_t halfOfFloat(float value) {
+    constexpr std::uint32_t infinity = 255u << 23;           // of float
+    constexpr std::uint32_t overflow = (127u + 16u) << 23;   // 65536: the first that is infinite in half
+    constexpr std::uint32_t normal = 113u << 23;             // the smallest normal number of half
+    constexpr std::uint32_t subnormal = (112u + 14u) << 23;  // adding it shifts the bits of a subnormal to their position
+    const std::uint32_t sign = bitsOfFloat(value) & 0x80000000u;
+    const std::uint32_t magnitude = bitsOfFloat(value) ^ sign;
+    const std::uint32_t special = magnitude > infinity ? 0x7e00u : 0x7c00u;
+    const std::uint32_t small = bitsOfFloat(floatOfBits(magnitude) + floatOfBits(subnormal)) - subnormal;
+    const std::uint32_t odd = (magnitude >> 13) & 1u;
+    const std::uint32_t rounded = (magnitude - (112u << 23) + 0xfffu + odd) >> 13;
+    const std::uint32_t finite = magnitude < normal ? small : rounded;
+    return static_cast<std::uint16_t>((magnitude >= overflow ? special : finite) | (sign >> 16));
+}
+
+inline float floatOfHalf(std::uint16_t half) {
+    constexpr std::uint32_t mask = 0x7c00u << 13;
+    const std::uint32_t shifted = (half & 0x7fffu) << 13;
+    const std::uint32_t exponent = shifted & mask;
+    const std::uint32_t normal = shifted + (112u << 23);
+    const std::uint32_t special = shifted + (224u << 23);
+    const std::uint32_t small = bitsOfFloat(floatOfBits(shifted + (113u << 23)) - floatOfBits(113u << 23));
+    const std::uint32_t magnitude = exponent == mask ? special : exponent == 0 ? small : normal;
+    return floatOfBits(magnitude | (static_cast<std::uint32_t>(half & 0x8000u) << 16));
+}
+
+inline std::uint16_t bfloat16OfFloat(float value) {
+    const std::uint32_t wide = bitsOfFloat(value);
+    const std::uint32_t rounded = (wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16;
+    return static_cast<std::uint16_t>((wide & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+}
+
+inline float floatOfBfloat16(std::uint16_t bits) { return floatOfBits(static_cast<std::uint32_t>(bits) << 16); }
+
+}  // namespace diopigen
+
+#endif  // DIOPIGEN_HALF_H_
