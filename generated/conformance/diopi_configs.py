@@ -8576,6 +8576,7 @@ diopi_configs = {
             pad=[
                 (1, 2),
                 (-1, 2, 1, 0, 0, 1),
+                (1, -2, -1, -1),
                 (3, 1, 2, 3),
                 (2, 0, 1, 5),
                 (4, 1),
@@ -8592,6 +8593,7 @@ diopi_configs = {
             mode=[
                 "constant",
                 "constant",
+                "constant",
                 "reflect",
                 "replicate",
                 "circular",
@@ -8605,7 +8607,7 @@ diopi_configs = {
                 "replicate",
                 "reflect",
             ],
-            value=[1.5, None, None, None, None, None, None, None, 1, None, None, None, None, None],
+            value=[1.5, None, 0.5, None, None, None, None, None, None, 1, None, None, None, None, None],
         ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
@@ -8615,6 +8617,7 @@ diopi_configs = {
                     "shape": (
                         (2, 3),
                         (2, 3, 4),
+                        (3, 6),
                         (2, 4, 5),
                         (1, 2, 3, 4),
                         (2, 3, 4),
