@@ -22,10 +22,11 @@ inline float floatOfBits(std::uint32_t bits) {
 }
 
 inline std::uint16_t halfOfFloat(float value) {
-    constexpr std::uint32_t infinity = 255u << 23;           // of float
-    constexpr std::uint32_t overflow = (127u + 16u) << 23;   // 65536: the first that is infinite in half
-    constexpr std::uint32_t normal = 113u << 23;             // the smallest normal number of half
-    constexpr std::uint32_t subnormal = (112u + 14u) << 23;  // adding it shifts the bits of a subnormal to their position
+    constexpr std::uint32_t infinity = 255u << 23;          // of float
+    constexpr std::uint32_t overflow = (127u + 16u) << 23;  // 65536: the first that is infinite in half
+    constexpr std::uint32_t normal = 113u << 23;            // the smallest normal number of half
+    constexpr std::uint32_t subnormal = (112u + 14u)
+                                        << 23;  // adding it shifts the bits of a subnormal to their position
     const std::uint32_t sign = bitsOfFloat(value) & 0x80000000u;
     const std::uint32_t magnitude = bitsOfFloat(value) ^ sign;
     const std::uint32_t special = magnitude > infinity ? 0x7e00u : 0x7c00u;
