@@ -33,12 +33,12 @@ def _convnext() -> Any:
 
 def _clip() -> Any:
     text = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
-    config = transformers.CLIPConfig(
+    every: Any = transformers  # some of its names are there on demand
+    config = every.CLIPConfig(
         text_config={**text, "vocab_size": 64, "max_position_embeddings": 16, "eos_token_id": 1},
         vision_config=_LAYERS,
         projection_dim=16,
     )
-    every: Any = transformers  # some of its names are there on demand
     return every.CLIPModel(config)
 
 
