@@ -8,6 +8,11 @@
 
 namespace diopi::mutant {
 
+using diopigen::bfloat16OfFloat;
+using diopigen::floatOfBfloat16;
+using diopigen::floatOfHalf;
+using diopigen::halfOfFloat;
+
 namespace {
 
 template <typename T>

@@ -60,8 +60,7 @@ def test_elementwise_functions_reach_every_dtype_with_a_result(interface: Interf
         for f in functions_of(interface)
         if f.kernel is not None and set(primary_dtypes(f)) - reached.get(f.name, set())
     }
-    # A quotient of bools is floating, or refused with rounding: nothing can be divided into a bool in place.
-    assert holes == {"diopiDivInp": {"bool"}, "diopiDivInpScalar": {"bool"}}
+    assert holes == {}
 
 
 def test_the_axes_of_add(interface: Interface) -> None:

@@ -151,7 +151,7 @@ def test_comparison_takes_only_what_matches(run: Run) -> None:
 
 def test_calls_are_logged_and_dumped(run: Run, tmp_path: Path) -> None:
     done = run("unary", DIOPI_LOG="Neg", DIOPI_DUMP="Sqrt", DIOPI_DUMP_FOLDER="kept/calls")
-    lines = [line for line in done.errors.splitlines() if "diopiNeg(" in line]
+    lines = [line for line in done.errors.splitlines() if "diopiNeg(" in line and " by the " in line]
     pattern = (
         r"diopi: diopiNeg\(out=float(32|64)\[2\], input=float(32|64)\[2\]\) diopiSuccess by the (\w+).* in [\d.e+]+ us"
     )

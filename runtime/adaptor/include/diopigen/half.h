@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
+// Hidden, so that a library that includes this exports nothing of it.
+#pragma GCC visibility push(hidden)
+
 namespace diopigen {
 
 inline std::uint32_t bitsOfFloat(float value) {
@@ -57,5 +60,7 @@ inline std::uint16_t bfloat16OfFloat(float value) {
 inline float floatOfBfloat16(std::uint16_t bits) { return floatOfBits(static_cast<std::uint32_t>(bits) << 16); }
 
 }  // namespace diopigen
+
+#pragma GCC visibility pop
 
 #endif  // DIOPIGEN_HALF_H_
