@@ -35,6 +35,7 @@ class Session:
         self.strict = strict
         self.sink = Sink()
         self._loaded: Loaded | None = None
+        self._keys: dict[str, str] = {}
 
     def workspace(self) -> Workspace:
         from diopigen import api
@@ -120,22 +121,19 @@ class Session:
             return work()  # says what is wrong
         known: _Value | None = cache.read(kind, key)
         if known is not None:
+            self._keys[kind] = key
             return known
         before = len(self.sink)
         made = work()
         if len(self.sink) == before and cache.key_of(folders, words) == key:
             cache.write(kind, key, made)
+            self._keys[kind] = key
         return made
 
-    def key(self) -> str | None:
-        """What cached work that follows from the spec alone is found by; None where it cannot be read."""
-        from diopigen.output import cache
-
-        where = self.workspace()
-        try:
-            return cache.key_of((where.spec,), (where.spec_name,))
-        except OSError:
-            return None
+    @property
+    def interface_key(self) -> str | None:
+        """What the interface of `load` is cached under, for work that follows from it; None where it is not cached."""
+        return self._keys.get("interface")
 
     def give_up(self) -> NoReturn:
         """Shows the findings that keep the command from doing its work, and ends it with 2."""

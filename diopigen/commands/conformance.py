@@ -221,7 +221,7 @@ def _select(
     interface = session.load().interface
     tables = session.models() if model else ()
     small = None if model else session.small_calls()
-    derived = StoredCases(interface, session.key()).of
+    derived = StoredCases(interface, session.interface_key).of
     return select(
         interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,
         derived=derived,

@@ -14,6 +14,7 @@ import pytest
 from sampling import first
 
 from diopigen import api
+from diopigen.console import Session
 from diopigen.diagnostics import Sink
 from diopigen.output import cache
 
@@ -192,3 +193,18 @@ def test_values_of_every_kind_come_back_as_they_were() -> None:
     cache.write("thing", "a1", written)
     found = cache.read("thing", "a1")
     assert found == written and found["worked"].twice == 6
+
+
+def test_what_follows_from_the_interface_is_cached_under_its_own_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A spec that changes after it was read must not lend its key to what follows from the earlier one."""
+    monkeypatch.setenv("DIOPIGEN_CACHE", str(tmp_path / "cache"))
+    spec = tmp_path / "specs"
+    shutil.copytree(ROOT / "tests/data/miniature", spec)
+    session = Session(str(spec), None, "text", strict=False)
+    before = cache.key_of((session.workspace().spec,), (session.workspace().spec_name,))
+    session.load()
+    (spec / "later.txt").write_text("changed")
+    assert session.interface_key == before
+    assert cache.key_of((session.workspace().spec,), (session.workspace().spec_name,)) != before
