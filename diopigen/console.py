@@ -28,7 +28,9 @@ _Value = TypeVar("_Value")
 class Session:
     """What every command shares: where the spec lies, how findings are shown, and how weighty warnings are."""
 
-    def __init__(self, spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
+    def __init__(
+        self, spec: str | None, templates: str | None = None, output_format: str = "text", strict: bool = False
+    ) -> None:
         self.spec = spec
         self.templates = templates
         self.output_format = output_format

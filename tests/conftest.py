@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,24 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if left_out:
         marks = " and ".join(left_out)
         terminalreporter.write_line(f"left out: tests marked {marks} (docs/building.md); `make nightly` runs all")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interface_read_once() -> Iterator[None]:
+    """Commands that run in this process share the interface that the first of them read from the cache of the run."""
+    read, folder = cache.read, os.environ["DIOPIGEN_CACHE"]
+    interfaces: dict[str, Any] = {}
+
+    def read_once(kind: str, key: str) -> Any:
+        if kind != "interface" or os.environ.get("DIOPIGEN_CACHE") != folder:
+            return read(kind, key)
+        if interfaces.get(key) is None:
+            interfaces[key] = read(kind, key)
+        return interfaces[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "read", read_once)
+        yield
 
 
 @pytest.fixture(scope="session")

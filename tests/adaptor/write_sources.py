@@ -16,13 +16,12 @@ from artefacts import ROOT
 from mock_vendor import mock_source
 from shim_builds import BUILDS
 
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 from diopigen.emit.adaptor.library import emit_adaptors
 
 
 def main(folder: Path) -> None:
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    interface = Session(str(ROOT / "specs")).load().interface
     put(folder / "vendor.cpp", mock_source(interface).encode())
     lines = []
     for name, build in BUILDS.items():

@@ -7,17 +7,7 @@ from pathlib import Path
 import pytest
 from artefacts import artefact
 
-from diopigen.diagnostics import Sink
-from diopigen.ir.load import load_interface
-from diopigen.ir.model import Interface
-
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="session")
-def interface() -> Interface:
-    sink = Sink()
-    return load_interface(ROOT / "specs", sink, "specs").interface
 
 
 @pytest.fixture(scope="session")

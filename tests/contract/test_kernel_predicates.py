@@ -12,21 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from diopigen.api import load, workspace
 from diopigen.conformance.cases import suite as cases
 from diopigen.conformance.cases.described import described
 from diopigen.contract.arguments import Described, Tensor
 from diopigen.contract.evaluate import Arguments
-from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = ("attention_llm_ext", "detection_mmcv")
-
-
-@pytest.fixture(scope="module")
-def interface() -> Interface:
-    return load(workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 @pytest.mark.parametrize("family", FAMILIES)

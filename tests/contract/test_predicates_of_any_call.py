@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from diopigen.api import load, workspace
 from diopigen.conformance.cases import suite as cases
 from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.described import described
@@ -21,17 +18,11 @@ from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case
 from diopigen.contract.arguments import Described, Scalar, Tensor
 from diopigen.contract.evaluate import Arguments
-from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = 12
 DTYPES = ("bool", "uint8", "int64", "float16", "float32", "complex64")
-
-
-@pytest.fixture(scope="module")
-def interface() -> Interface:
-    return load(workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 def test_no_predicate_fails(interface: Interface) -> None:

@@ -8,19 +8,12 @@ import pytest
 from proof import faults
 from sampling import picked
 
-from diopigen import api
 from diopigen.conformance.cases import suite as cases
-from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARES = [pytest.param(8, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
 """One function in so many for a change; all of them in `make nightly`."""
-
-
-@pytest.fixture(scope="module")
-def interface() -> Interface:
-    return api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 @pytest.mark.parametrize("share", SHARES)

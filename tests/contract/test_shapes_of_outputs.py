@@ -12,24 +12,17 @@ from pathlib import Path
 import pytest
 from sampling import picked
 
-from diopigen import api
 from diopigen.conformance.cases import suite as cases
 from diopigen.conformance.cases.described import described
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.contract.arguments import Tensor
 from diopigen.contract.evaluate import Arguments, Contract
 from diopigen.contract.shapes import broadcasts_to
-from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Call
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARES = [pytest.param(8, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
-
-
-@pytest.fixture(scope="module")
-def interface() -> Interface:
-    return api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 def rule_of(param: Parameter) -> str:

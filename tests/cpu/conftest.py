@@ -9,15 +9,7 @@ import pytest
 from cpu_build import ROOT, SANITIZED, shared_libraries
 from cpu_library import CpuLibrary
 
-from diopigen import api
-from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
-
-
-@pytest.fixture(scope="session")
-def interface() -> Interface:
-    """The interface of the spec in this checkout."""
-    return api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 @pytest.fixture(scope="session")

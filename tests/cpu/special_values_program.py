@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from cpu_library import BFLOAT16, CpuLibrary
 
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 DTYPES = {"float32": np.dtype("float32"), "bfloat16": BFLOAT16, "float16": np.dtype("float16")}
@@ -102,7 +101,7 @@ def convolutions(cpu: CpuLibrary, name: str, dtype: Any) -> dict[str, list[str]]
 
 
 def main() -> None:
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    interface = Session(str(ROOT / "specs")).load().interface
     cpu = CpuLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
     found: dict[str, list[str]] = {}
     with np.errstate(all="ignore"):

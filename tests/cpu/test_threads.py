@@ -17,10 +17,9 @@ import hashlib, sys
 sys.path[:0] = [{here!r}]
 import numpy as np
 from cpu_library import CpuLibrary
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 from pathlib import Path
-interface = api.load(api.workspace({specs!r}), Sink(), check=False).interface
+interface = Session({specs!r}).load().interface
 cpu = CpuLibrary(Path({runtime!r}), Path({library!r}), interface)
 x = np.random.default_rng(0).normal(size=(700, 513)).astype(np.float32)
 digest = hashlib.sha256()

@@ -18,8 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 from cpu_library import BFLOAT16
 from random_program import AnyLibrary
 
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 
 ROOT = Path(__file__).parents[2]
 Array = np.ndarray[Any, Any]
@@ -154,7 +153,7 @@ def other_operators(library: AnyLibrary) -> dict[str, Array]:
 
 
 def main() -> None:
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    interface = Session(str(ROOT / "specs")).load().interface
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
     if sys.argv[4] == "forms":
         # 1030 forms, of which the library keeps 1024: the last is there when it comes again, the first is not.

@@ -12,16 +12,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 from cpu_build import ROOT
 from cuda_build import emulated_library
 
-from diopigen import api
-from diopigen.diagnostics import Sink
-from diopigen.ir.model import Interface
-
-
-@pytest.fixture(scope="session")
-def interface() -> Interface:
-    """The interface of the spec in this checkout."""
-    return api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
-
 
 @pytest.fixture(scope="session")
 def generated() -> Path:

@@ -22,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 from cpu_library import BFLOAT16, DTYPES, SUCCESS, size_of
 from sampling import picked
 
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 
 FLOAT, DOUBLE, HALF = np.dtype("float32"), np.dtype("float64"), np.dtype("float16")
 INTEGERS = tuple(np.dtype(name) for name in ("int8", "int32", "int64"))
@@ -318,7 +317,7 @@ def scattered(target: Array, source: Array, index: Array, dim: int, reduce: str)
 
 def main() -> None:
     runtime, library, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    interface = Session(str(ROOT / "specs")).load().interface
     checker = Checker(LayoutLibrary(Path(runtime), Path(library), interface), share)
     parts: Iterator[Callable[[], None]] = iter(
         (checker.elements, checker.reductions, checker.running_sums, checker.copies, checker.positions)

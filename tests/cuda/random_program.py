@@ -16,8 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 
 from cpu_library import BFLOAT16, BY_NUMBER, DTYPES, SUCCESS, CpuLibrary, NewTensor, Size, size_of
 
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).parents[2]
@@ -191,7 +190,7 @@ class Draws:
 
 def main() -> None:
     runtime, library, seed, file = sys.argv[1:]
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    interface = Session(str(ROOT / "specs")).load().interface
     draws = Draws(AnyLibrary(Path(runtime), Path(library), interface), int(seed))
     draws.fills()
     draws.choices()

@@ -18,8 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cpu"))
 from cpu_library import BFLOAT16
 from random_program import AnyLibrary
 
-from diopigen import api
-from diopigen.diagnostics import Sink
+from diopigen.console import Session
 
 ROOT = Path(__file__).parents[2]
 Array = np.ndarray[Any, Any]
@@ -127,7 +126,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
 
 
 def main() -> None:
-    interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+    interface = Session(str(ROOT / "specs")).load().interface
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
     found: dict[str, Array] = {}
     for case in cases():

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen import api
 from diopigen.conformance.run.binding import Host, Library, Types
 from diopigen.conformance.run.memory import Arena, Block
-from diopigen.diagnostics import Sink
+from diopigen.console import Session as Console
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +24,7 @@ class Session:
     """The library, and tensors on the device of its vendor."""
 
     def __init__(self, runtime: Path, library: Path) -> None:
-        interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
+        interface = Console(str(ROOT / "specs")).load().interface
         enums = {value.name: value.value for enum in interface.enums for value in enum.values}
         statuses = interface.enum("diopiError_t")
         assert statuses is not None

@@ -6,13 +6,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
-from diopigen import api
 from diopigen.cli import cli
 from diopigen.config.model import Cast, FunctionRule, TensorRule
-from diopigen.diagnostics import Sink, Span
+from diopigen.diagnostics import Span
 from diopigen.header.cdecl import CFunction
 from diopigen.header.vendor import VendorFunction
 from diopigen.ir.model import Case, Interface
@@ -24,11 +22,6 @@ from diopigen.vendor.coverage_text import as_text
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Span("models/x.yaml")
 CASTS = (Cast("int64", "int32", HERE),)
-
-
-@pytest.fixture(scope="module")
-def interface() -> Interface:
-    return api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
 
 
 def model(name: str, calls: Mapping[str, int], unmapped: tuple[str, ...] = ()) -> Model:
