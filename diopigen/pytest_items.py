@@ -14,6 +14,7 @@ from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
 from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
 from diopigen.conformance.run.exceptions import read, with_waivers
+from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.conformance.run.runner import CaseRunner
 from diopigen.diagnostics import Diagnostic, Failure, Sink
@@ -93,7 +94,10 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     option = session.config.getoption
     try:
         interface, cases = _cases(session.config)
-        library, runtime = library_and_runtime(option("--diopi-lib"), option("--diopi-runtime"))
+        templates = api.workspace(option("--diopi-spec")).templates
+        library, runtime = library_and_runtime(
+            option("--diopi-lib"), option("--diopi-runtime"), lambda: host_runtime(interface, templates)
+        )
     except Failure as fault:
         raise pytest.UsageError(_shown(fault.diagnostics)) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")

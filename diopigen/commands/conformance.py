@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import library_options, selection_options, shard_option, spec_option
+from diopigen.commands.conformance_options import (
+    libraries_of,
+    library_options,
+    selection_options,
+    shard_option,
+    spec_option,
+)
 from diopigen.console import Session, show_findings
 from diopigen.diagnostics import Sink
 
@@ -113,12 +119,12 @@ def run(
     processes = _started_ahead()
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.exceptions import unneeded
-    from diopigen.conformance.run.locate import dispatch_library, library_and_runtime
+    from diopigen.conformance.run.locate import dispatch_library
 
-    libraries = library_and_runtime(lib, runtime)
+    session = Session(spec, None, "text", False)
+    libraries = libraries_of(session, lib, runtime)
     if through == "validation":
         libraries = dispatch_library(libraries[0]), libraries[1]
-    session = Session(spec, None, "text", False)
     prefix = _words("--launcher", launcher)
     cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)
     known = _known_exceptions(session, exceptions_file)
@@ -181,10 +187,9 @@ def repro(
     processes = _started_ahead()
     from diopigen.conformance.cases.suite import find
     from diopigen.conformance.report.results import ending_text, failure_text
-    from diopigen.conformance.run.locate import library_and_runtime
 
-    libraries = library_and_runtime(lib, runtime)
     session = Session(spec, None, "text", False)
+    libraries = libraries_of(session, lib, runtime)
     case = find(session.load().interface, case_id, session.models())
     results = replace(
         _run(session, [case], libraries, seed, (time_limit, memory_limit), processes), runtime=runtime or ""

@@ -13,6 +13,7 @@ from diopigen.commands.conformance_options import (
     campaign_options,
     family_option,
     finish,
+    libraries_of,
     ops_option,
     passing_library_options,
     show_mutants,
@@ -51,11 +52,10 @@ def mutate(
     from diopigen.conformance.mutation.build import build
     from diopigen.conformance.mutation.campaign import Campaign, chosen, mutants
     from diopigen.conformance.mutation.report import text, to_json
-    from diopigen.conformance.run.locate import library_and_runtime
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
-    true, host = library_and_runtime(lib, runtime)
+    true, host = libraries_of(session, lib, runtime)
     cases = select(interface, ops=ops, families=family)
     mutant = build(interface, session.workspace().templates, Path(folder), jobs=jobs)
     if only_list:

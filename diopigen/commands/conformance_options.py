@@ -12,8 +12,20 @@ import click
 
 if TYPE_CHECKING:
     from diopigen.conformance.mutation.model import Mutant
+    from diopigen.console import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def libraries_of(session: Session, lib: str, runtime: str | None) -> tuple[Path, Path]:
+    """The library under test and the host runtime: the one that is named, else the one nearest to the library, else one
+    built from the sources that diopigen brings along. Raises `Failure`."""
+    from diopigen.conformance.run.host_runtime import host_runtime
+    from diopigen.conformance.run.locate import library_and_runtime
+
+    return library_and_runtime(
+        lib, runtime, lambda: host_runtime(session.load().interface, session.workspace().templates)
+    )
 
 
 def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:
@@ -61,7 +73,9 @@ def library_options(command: _Command) -> _Command:
     """The options that name what is tested and how."""
     options = (
         click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
-        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)."),
+        click.option(
+            "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
+        ),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
         click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
         click.option(
@@ -85,7 +99,9 @@ def passing_library_options(what: str) -> Callable[[_Command], _Command]:
         click.option(
             "--lib", required=True, metavar="PATH", help=f"A library that passes: {what} are wrapped around it."
         ),
-        click.option("--runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)."),
+        click.option(
+            "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
+        ),
     )
 
 

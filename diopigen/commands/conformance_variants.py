@@ -11,6 +11,7 @@ import click
 from diopigen.commands.conformance_options import (
     campaign_options,
     finish,
+    libraries_of,
     ops_option,
     passing_library_options,
     show_mutants,
@@ -44,13 +45,12 @@ def variants(
     """
     from diopigen.conformance.cases.suite import select
     from diopigen.conformance.mutation.campaign import chosen, mutants
-    from diopigen.conformance.run.locate import library_and_runtime
     from diopigen.conformance.variants.campaign import Campaign, build_variants
     from diopigen.conformance.variants.report import text, to_json
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
-    true, host = library_and_runtime(lib, runtime)
+    true, host = libraries_of(session, lib, runtime)
     library = build_variants(interface, session.workspace().templates, Path(folder), jobs=jobs)
     if only_list:
         show_mutants(chosen(mutants(library, host)[0], variant))

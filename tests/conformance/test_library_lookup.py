@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.diagnostics import Failure
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _touch(path: Path) -> Path:
@@ -58,3 +61,41 @@ def test_a_library_that_is_not_there(command: str, name: str, tmp_path: Path) ->
     assert done.stdout == ""
     assert "error[library-missing]" in done.stderr and "fix: build the library, or name it with --lib" in done.stderr
     assert "fault of diopigen" not in done.stderr
+
+
+@pytest.mark.build
+def test_a_runtime_is_built_once_where_none_is_found(tiny_library: Path, tmp_path: Path) -> None:
+    library = tmp_path / "alone/libdiopi_impl.so"
+    library.parent.mkdir()
+    shutil.copy(tiny_library, library)
+    command = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", library, "--spec", ROOT / "specs"]
+    command += ["--ops", "diopiAdd", "--dtype", "float32", "--axis", "plain"]
+    environment = {**os.environ, "DIOPIGEN_CACHE": str(tmp_path / "cache")}
+    runs = [
+        subprocess.run(list(map(str, command)), cwd=tmp_path, env=environment, capture_output=True, text=True)
+        for _ in range(2)
+    ]
+    assert "building the host runtime, once" in runs[0].stderr and "building" not in runs[1].stderr
+    assert runs[0].stdout.splitlines()[-1] == runs[1].stdout.splitlines()[-1]
+    assert len(list((tmp_path / "cache").glob("runtime-*/libdiopirt.so"))) == 1
+    assert [path.name for path in (tmp_path / "cache").glob("runtime-*/*")] == ["libdiopirt.so"]
+
+
+@pytest.mark.parametrize(
+    ("compiler", "text"),
+    [("", "there is no C++ compiler to build the host runtime with"), ("nowhere", "nowhere: No such file or directory"),
+     ("false", "the host runtime does not compile: false")],
+)  # fmt: skip
+def test_without_a_compiler_no_runtime_is_built(compiler: str, text: str, tmp_path: Path) -> None:
+    library = _touch(tmp_path / "libdiopi_impl.so")
+    path = tmp_path / "bin"
+    path.mkdir()
+    if compiler == "false":
+        (path / "false").symlink_to("/bin/false")
+    environment = {**os.environ, "DIOPIGEN_CACHE": str(tmp_path / "cache"), "PATH": str(path), "CXX": compiler}
+    done = subprocess.run(
+        [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", str(library), "--spec", str(ROOT / "specs")],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2 and done.stdout == ""
+    assert "error[runtime-build]" in done.stderr and text in done.stderr

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shlex
-import shutil
-import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diopigen.conformance.mutation.forwarding import forwarding
-from diopigen.diagnostics import failure
+from diopigen.conformance.run.compiler import compile_or_fail, compiler
 from diopigen.emit.c.headers import emit as emit_headers
 from diopigen.ir.model import Interface
 from diopigen.package import package_data
@@ -21,6 +17,7 @@ LIBRARY_NAME = "libdiopi_mutant.so"
 SOURCES = package_data("runtime") / "mutation"
 FAULTS = SOURCES / "faults"
 HALF = package_data("runtime") / "adaptor/include/diopigen/half.h"
+_CODE, _PRODUCT = "mutant-build", "the mutant library"
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fno-math-errno", "-Wall", "-Wextra", "-Werror")
 
 
@@ -39,8 +36,8 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
     files["include/diopigen/half.h"] = HALF.read_bytes()
     for planned in emit_headers(interface, templates).files:
         files[f"include/{Path(planned.path).parent.name}/{Path(planned.path).name}"] = planned.content
-    compiler = _compiler()
-    state = hashlib.sha256(repr((compiler, _FLAGS, sorted(files.items()))).encode()).hexdigest()
+    words = compiler(_CODE, _PRODUCT)
+    state = hashlib.sha256(repr((words, _FLAGS, sorted(files.items()))).encode()).hexdigest()
     library, stamp = folder / LIBRARY_NAME, folder / "state"
     if library.is_file() and stamp.is_file() and stamp.read_text() == state:
         return library
@@ -51,9 +48,9 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
             path.write_bytes(content)
     sources = [folder / "source" / name for name in files if name.endswith(".cpp")]
     with ThreadPoolExecutor(jobs) as pool:
-        objects = list(pool.map(lambda source: _compiled(compiler, source, folder), sources))
-    link = [*compiler, "-shared", "-o", str(library), *map(str, objects), "-ldl"]
-    _run(link)
+        objects = list(pool.map(lambda source: _compiled(words, source, folder), sources))
+    link = [*words, "-shared", "-o", str(library), *map(str, objects), "-ldl"]
+    compile_or_fail(link, _CODE, _PRODUCT)
     stamp.write_text(state)
     return library
 
@@ -61,30 +58,13 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
 _KEPT = (".h", ".cpp")
 
 
-def _compiled(compiler: Sequence[str], source: Path, folder: Path) -> Path:
+def _compiled(words: Sequence[str], source: Path, folder: Path) -> Path:
     root = folder / "source"
     target = folder / "objects" / source.relative_to(root).with_suffix(".o")
     target.parent.mkdir(parents=True, exist_ok=True)
     # The table of wrappers is long and plain: nothing in it is worth the time that optimising takes.
     level = ("-O0", "-Wno-deprecated-declarations") if source.name == "forward.cpp" else ()
     includes = (f"-I{root / 'include'}", f"-I{root}")
-    _run([*compiler, *_FLAGS, *level, *includes, "-c", str(source), "-o", str(target)])
+    command = [*words, *_FLAGS, *level, *includes, "-c", str(source), "-o", str(target)]
+    compile_or_fail(command, _CODE, _PRODUCT)
     return target
-
-
-def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        text = f"the mutant library does not compile: {shlex.join(command)}\n{done.stderr[-2000:]}"
-        raise failure("mutant-build", text, fix="name a compiler of C++17 in CXX")
-
-
-def _compiler() -> list[str]:
-    if os.environ.get("CXX"):
-        return shlex.split(os.environ["CXX"])
-    found = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
-    if found is None:
-        fix = "install g++ or clang++, or name a compiler in CXX"
-        raise failure("mutant-build", "there is no C++ compiler to build the mutant library with", fix=fix)
-    cache = shutil.which("ccache")
-    return [cache, found] if cache else [found]

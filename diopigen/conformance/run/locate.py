@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from diopigen.diagnostics import Span, failure
@@ -15,8 +16,9 @@ _ENTRIES = 20_000
 """Directory entries that are looked at. A library in a large folder needs --runtime."""
 
 
-def library_and_runtime(lib: str, runtime: str | None) -> tuple[Path, Path]:
-    """The library, and the runtime that is named, else the one nearest to it, in its folder or below.
+def library_and_runtime(lib: str, runtime: str | None, built: Callable[[], Path] | None = None) -> tuple[Path, Path]:
+    """The library, and the runtime that is named, else the one nearest to it, in its folder or below, else what
+    `built` returns.
 
     Raises `Failure` where one of them is not a file.
     """
@@ -27,6 +29,8 @@ def library_and_runtime(lib: str, runtime: str | None) -> tuple[Path, Path]:
         _expect_file(found, "runtime-missing", "build runtime/, or name libdiopirt.so with --runtime")
         return library, found
     nearest = _search(library.parent, RUNTIME_NAME)
+    if nearest is None and built is not None:
+        nearest = built()
     if nearest is None:
         fix = "build runtime/ and name it with --runtime"
         message = f"there is no {RUNTIME_NAME} in the library's folder or {_DEPTH} levels below it"
