@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from diopigen.commands import completion
+
 if TYPE_CHECKING:
     from diopigen.conformance.mutation.model import Mutant
     from diopigen.console import Session
@@ -38,12 +40,17 @@ def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Comma
 def ops_option(command: _Command) -> _Command:
     """The option that chooses functions."""
     help_text = "Functions: diopiAdd, 'Conv*' (may be repeated)."
-    return click.option("--ops", multiple=True, metavar="GLOB", help=help_text)(command)
+    return click.option("--ops", multiple=True, metavar="GLOB", help=help_text, shell_complete=completion.functions)(
+        command
+    )
 
 
 def family_option(command: _Command) -> _Command:
     """The option that chooses families."""
-    return click.option("--family", multiple=True, metavar="F", help="A family (may be repeated).")(command)
+    help_text = "A family (may be repeated)."
+    return click.option("--family", multiple=True, metavar="F", help=help_text, shell_complete=completion.families)(
+        command
+    )
 
 
 def spec_option(command: _Command) -> _Command:
@@ -56,9 +63,23 @@ def selection_options(command: _Command) -> _Command:
     options = (
         ops_option,
         family_option,
-        click.option("--dtype", multiple=True, metavar="D", help="A dtype (may be repeated)."),
-        click.option("--axis", multiple=True, metavar="A", help="An axis, such as recipe or error (may be repeated)."),
-        click.option("--model", multiple=True, metavar="M", help="The calls of a model: resnet50 (may be repeated)."),
+        click.option(
+            "--dtype", multiple=True, metavar="D", help="A dtype (may be repeated).", shell_complete=completion.dtypes
+        ),
+        click.option(
+            "--axis",
+            multiple=True,
+            metavar="A",
+            help="An axis, such as recipe or error (may be repeated).",
+            shell_complete=completion.axes,
+        ),
+        click.option(
+            "--model",
+            multiple=True,
+            metavar="M",
+            help="The calls of a model: resnet50 (may be repeated).",
+            shell_complete=completion.models,
+        ),
     )
     return _with(command, *options)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from diopigen.commands import completion
 from diopigen.commands.writing import carry_out
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Sink, Span
@@ -26,7 +27,14 @@ FOLDER = "functions_elementwise"
 
 @click.command()
 @click.argument("directory", metavar="IMPL_DIR")
-@click.option("--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Log*' (may be repeated).")
+@click.option(
+    "--ops",
+    "patterns",
+    multiple=True,
+    metavar="GLOB",
+    help="Operators: Add, 'Log*' (may be repeated).",
+    shell_complete=completion.functions,
+)
 @click.option("--chip", "chip_file", metavar="FILE", help="Only what this file of a chip lists as native.")
 @click.option("--check", "mode", flag_value="check", help="Write nothing; fail where the kernels differ.")
 @click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")

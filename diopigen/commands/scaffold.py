@@ -6,16 +6,36 @@ from pathlib import Path
 
 import click
 
+from diopigen.commands import completion
 from diopigen.console import Session, common_options
 
 
 @click.command()
 @click.option("--vendor", required=True, metavar="NAME", help="Name of the vendor: a C identifier.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before.")
-@click.option("--ops", "patterns", multiple=True, metavar="GLOB", help="Operators: Add, 'Conv*' (may be repeated).")
-@click.option("--family", "families", multiple=True, metavar="F", help="A whole family (may be repeated).")
 @click.option(
-    "--model", "models", multiple=True, metavar="M", help="All that a model calls: resnet50 (may be repeated)."
+    "--ops",
+    "patterns",
+    multiple=True,
+    metavar="GLOB",
+    help="Operators: Add, 'Conv*' (may be repeated).",
+    shell_complete=completion.functions,
+)
+@click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="F",
+    help="A whole family (may be repeated).",
+    shell_complete=completion.families,
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="M",
+    help="All that a model calls: resnet50 (may be repeated).",
+    shell_complete=completion.models,
 )
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--with-torch", "torch", is_flag=True, help="A backend for PyTorch too: the package torch_NAME.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from diopigen.commands import completion
 from diopigen.console import Session, common_options
 
 
@@ -27,7 +28,14 @@ def check(spec: str | None, templates: str | None, output_format: str, strict: b
 
 @click.command()
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Folder to write.")
-@click.option("--target", "chosen", multiple=True, metavar="NAME", help="Only this target (may be repeated).")
+@click.option(
+    "--target",
+    "chosen",
+    multiple=True,
+    metavar="NAME",
+    help="Only this target (may be repeated).",
+    shell_complete=completion.targets,
+)
 @click.option("--check", "mode", flag_value="check", help="Write nothing; fail where files differ from the spec.")
 @click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
 @click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
@@ -88,7 +96,7 @@ def generate(
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.functions_and_rules)
 @click.option("--rules", is_flag=True, help="List every rule with its purpose.")
 @common_options
 def explain(

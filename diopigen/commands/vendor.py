@@ -7,13 +7,21 @@ from pathlib import Path
 
 import click
 
+from diopigen.commands import completion
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
 
 
 @click.command("coverage")
 @click.argument("directory", metavar="DIR")
-@click.option("--model", "wanted", multiple=True, metavar="M", help="Only this model (may be repeated).")
+@click.option(
+    "--model",
+    "wanted",
+    multiple=True,
+    metavar="M",
+    help="Only this model (may be repeated).",
+    shell_complete=completion.models,
+)
 @click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
 @click.option(
     "--next", "suggestions", type=click.IntRange(0), default=10, show_default=True, help="Operators to suggest."
