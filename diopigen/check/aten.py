@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 
 from diopigen.check.rule import Subject
+from diopigen.check.types import misfit
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.ir.aten import AtenSchema, parse_schema
 from diopigen.ir.model import Function, Overload
+from diopigen.ir.types import TENSORS
 
 RULES = {
     "unknown-overload": "An ATen overload exists in the release of torch that the spec names.",
     "duplicate-overload": "An ATen overload is served by one function.",
     "bad-schema": "The schema of an ATen overload that is named can be read.",
     "overload-mismatch": "What an ATen overload writes and takes can be served by the function.",
+    "bad-binding": "What an ATen overload fixes is a parameter that it does not pass, with a value that it may have.",
 }
 
 _NUMBERS = frozenset({"Scalar", "float", "int", "bool", "SymInt"})
@@ -39,7 +42,7 @@ def check(subject: Subject, sink: Sink) -> None:
             if text is None:
                 _report_unknown(subject, function, overload, packets, sink)
             else:
-                _check_fit(function, overload, text, sink)
+                _check_fit(subject, function, overload, text, sink)
 
 
 def _report_unknown(
@@ -56,7 +59,7 @@ def _report_unknown(
     sink.error("unknown-overload", message, overload.span, fix=fix)
 
 
-def _check_fit(function: Function, overload: Overload, text: str, sink: Sink) -> None:
+def _check_fit(subject: Subject, function: Function, overload: Overload, text: str, sink: Sink) -> None:
     try:
         schema = parse_schema(text)
     except ValueError as error:
@@ -68,6 +71,25 @@ def _check_fit(function: Function, overload: Overload, text: str, sink: Sink) ->
         fix = "name the overload under the variant that it fits"
         message = f"{function.name}: '{overload.name}' {problem}"
         sink.error("overload-mismatch", message, overload.span, fix=fix)
+    passed = {argument.name for argument in schema.arguments}
+    for name in overload.constants:
+        _check_constant(subject, function, overload, name, name in passed, sink)
+
+
+def _check_constant(
+    subject: Subject, function: Function, overload: Overload, name: str, is_passed: bool, sink: Sink
+) -> None:
+    """A parameter that an overload fixes. `is_passed`: it has an argument of that name."""
+    values = {param.name: param for param in function.params if not param.is_written and param.type not in TENSORS}
+    param, constant, place = values.get(name), overload.constants[name], overload.constant_spans[name]
+    where = f"{function.name}: '{overload.name}' binds '{name}'"
+    if param is None:
+        fix = did_you_mean(name, values) or f"parameters with a value: {', '.join(values) or 'none'}"
+        sink.error("bad-binding", f"{where}, which is no parameter with a value", place, fix=fix)
+    elif is_passed:
+        sink.error("bad-binding", f"{where}, which it passes", place, fix="remove it")
+    elif problem := misfit(subject, param, constant):
+        sink.error("bad-binding", f"{where} to a value that is {problem}", constant.span, fix="give a legal value")
 
 
 def _problem(function: Function, schema: AtenSchema) -> str:

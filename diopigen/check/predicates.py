@@ -43,3 +43,5 @@ def _predicates(function: Function) -> Iterator[tuple[str, Formula, bool]]:
     for param in function.params:
         if param.unordered is not None:
             yield f"order of '{param.name}'", param.unordered.where, False
+        if param.ties is not None:
+            yield f"ties of '{param.name}'", param.ties.where, False

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from diopigen.check.rule import Subject
+from diopigen.contract.dtypes import MANTISSA, literal
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.keys import DIMENSIONED
-from diopigen.ir.model import DtypeRule, Formula, Function, Key, OpenOrder, Parameter, ShapeList, ShapeRule
+from diopigen.ir.model import DtypeRule, Formula, Function, Key, OpenTies, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import (
     DIMENSION_FUNCTIONS,
     DIMENSION_OPERATORS,
     DTYPE_RULES,
+    ONE_OF,
     SHAPE_RULES,
     RuleFunction,
 )
@@ -36,6 +38,8 @@ _KINDS = {
     "sizes_or_value": "a list of integers or an integer",
 }
 _SIZES = frozenset({"sizes", "tensors", "new_tensors"})
+_NO_FORMS = frozenset({"any", "broadcastable", "split"})
+"""Shape rules that are not one shape."""
 
 
 def _fits(kind: str, param: Parameter) -> bool:
@@ -96,14 +100,17 @@ class _Scope:
         if param.shares:
             self.shares(param)
         if param.unordered is not None:
-            self.along(param.unordered)
+            self.along(param.unordered.along, param.unordered.along_span)
+        if param.ties is not None:
+            self.ties(param.ties)
         for key in param.keys:
             if isinstance(key.form, str):
                 self.dim_of(key, key.form)
         if isinstance(param.dtype, DtypeRule):
             self.rule(param.dtype.formula, param.dtype.formula.expression, DTYPE_RULES, "dtype rule")
         if isinstance(param.shape, ShapeRule):
-            self.shape(param.shape.formula)
+            self.form(param.shape.formula, param.shape.formula.expression)
+            self.members(param, param.shape.formula.expression)
         elif isinstance(param.shape, ShapeList):
             for dimension in param.shape.dimensions:
                 if dimension.kind == "variadic" and dimension.name not in self.bound:
@@ -111,19 +118,37 @@ class _Scope:
                 elif dimension.kind == "formula" and not (param.is_read and dimension.name):
                     self.value(dimension.formula, dimension.formula.expression)
 
-    def along(self, order: OpenOrder) -> None:
-        """The parameter that names the dimension along which an order is open."""
-        if not isinstance(order.along, str):
+    def ties(self, ties: OpenTies) -> None:
+        """The input that indices select elements of, and the dimension that they count in."""
+        if bool(ties.of) != (ties.along != ""):
+            missing, known = ("along", "of") if ties.of else ("of", "along")
+            message = f"'{known}' of ties is of no use without '{missing}'"
+            self.error("wrong-reference", message, ties.span, f"add '{missing}', or remove '{known}'")
             return
-        target = self.params.get(order.along)
+        if not ties.of:
+            return
+        tensors = [name for name, param in self.params.items() if param.type == "tensor" and param.direction == "in"]
+        if ties.of not in self.params:
+            fix = did_you_mean(ties.of, tensors) or f"inputs: {', '.join(tensors) or 'none'}"
+            self.error("unknown-reference", f"'{ties.of}' is not a parameter", ties.of_span, fix)
+        elif ties.of not in tensors:
+            message = f"'of' names '{ties.of}', which is no tensor that is read alone"
+            self.error("wrong-reference", message, ties.of_span, f"inputs: {', '.join(tensors) or 'none'}")
+        self.along(ties.along, ties.along_span)
+
+    def along(self, name: str | int, span: Span) -> None:
+        """The parameter that names the dimension along which an order is open, or that indices count in."""
+        if not isinstance(name, str):
+            return
+        target = self.params.get(name)
         integers = [name for name, param in self.params.items() if param.type in INTEGERS]
         fix = f"name an integer parameter, or the dimension by its number; integers: {', '.join(integers) or 'none'}"
         if target is None:
-            message = f"'{order.along}' is not a parameter"
-            self.error("unknown-reference", message, order.along_span, did_you_mean(order.along, self.params) or fix)
+            message = f"'{name}' is not a parameter"
+            self.error("unknown-reference", message, span, did_you_mean(name, self.params) or fix)
         elif target.type not in INTEGERS and self.subject.knows_type(target.type):
-            message = f"'along' names '{order.along}' of type {target.type}, which names no dimension"
-            self.error("wrong-reference", message, order.along_span, fix)
+            message = f"'along' names '{name}' of type {target.type}, which names no dimension"
+            self.error("wrong-reference", message, span, fix)
 
     def shares(self, param: Parameter) -> None:
         """The output that may be the same tensor as this one."""
@@ -135,9 +160,8 @@ class _Scope:
             message = f"'{param.name}' and '{param.shares}' are not two outputs"
             self.error("wrong-reference", message, param.at("shares"), "name another output, of type tensor")
 
-    def shape(self, formula: Formula) -> None:
+    def form(self, formula: Formula, expression: Expression) -> None:
         """A shape rule, or an expression of predicates that gives a list."""
-        expression = formula.expression
         if not isinstance(expression, Call) or expression.function in SHAPE_RULES:
             self.rule(formula, expression, SHAPE_RULES, "shape rule")
         elif expression.function not in FUNCTIONS and expression.function not in SPECIAL:
@@ -153,6 +177,18 @@ class _Scope:
                     formula.at(fault.at.offset, fault.length),
                     fix=fault.fix,
                 )
+
+    def members(self, param: Parameter, rule: Expression) -> None:
+        """A rule with a shape for each member is for arrays, one with alternatives for a tensor."""
+        name = rule.function if isinstance(rule, Call) else ""
+        if name == "split" and param.type == "tensor":
+            message, fix = "gives a shape to each member of an array", "use it on an array of tensors"
+        elif name == ONE_OF and param.type in ("tensors", "new_tensors"):
+            message, fix = "gives alternatives for one tensor", "use a rule with one shape"
+        else:
+            return
+        self.error("wrong-reference", f"'{name}' {message}, but '{param.name}' is of type {param.type}",
+                   param.at("shape"), fix)  # fmt: skip
 
     def dim_of(self, key: Key, name: str) -> None:
         """What has the dimensions that a parameter names."""
@@ -179,14 +215,33 @@ class _Scope:
             return
         for position, argument in enumerate(expression.arguments):
             kind = rule.arguments[min(position, len(rule.arguments) - 1)]
-            if kind == "dtype" and isinstance(argument, Call):
+            if isinstance(argument, Call) and argument.function == ONE_OF:
+                place = formula.at(argument.offset, len(ONE_OF))
+                fix = f"name the alternatives in one '{ONE_OF}' around all"
+                self.error("unknown-rule", f"'{ONE_OF}' is no argument of another rule", place, fix)
+            elif kind == "form" and isinstance(argument, Call) and argument.function in _NO_FORMS:
+                place = formula.at(argument.offset, len(argument.function))
+                message = f"'{argument.function}' is no alternative: it is not one shape"
+                self.error("unknown-rule", message, place, "use a rule with one shape, or a list")
+            elif kind == "form":
+                self.form(formula, argument)
+            elif kind == "choice" and isinstance(argument, Name) and argument.name not in self.params:
+                self.floating(formula, argument)
+            elif kind in ("dtype", "choice") and isinstance(argument, Call):
                 self.rule(formula, argument, table, what)
             elif kind == "value" or (kind == "sizes_or_value" and isinstance(argument, Number)):
                 self.value(formula, argument)
             elif kind == "flag" and isinstance(argument, Name) and argument.name in ("true", "false"):
                 continue
             else:
-                self.argument(formula, argument, "operand" if kind == "dtype" else kind)
+                self.argument(formula, argument, "operand" if kind in ("dtype", "choice") else kind)
+
+    def floating(self, formula: Formula, argument: Name) -> None:
+        """A floating dtype among alternatives."""
+        if not literal(argument):
+            message = f"'{argument.name}' is neither a parameter nor a floating dtype"
+            fix = did_you_mean(argument.name, [*self.params, *MANTISSA]) or f"floating dtypes: {', '.join(MANTISSA)}"
+            self.error("unknown-reference", message, formula.at(argument.offset, len(argument.name)), fix)
 
     def known(self, formula: Formula, call: Call, table: dict[str, RuleFunction], what: str) -> RuleFunction | None:
         rule = table.get(call.function)

@@ -82,6 +82,8 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         misplaced("domain", "only a tensor that is read has elements to draw")
     if param.unordered is not None and (param.type not in _ORDERED or param.is_read):
         misplaced("unordered", "only a tensor that is an output has an order of results")
+    if param.ties is not None and (param.type not in _ORDERED or param.is_read):
+        misplaced("ties", "only a tensor that is an output has an order of results")
     if "nullability" in param.free and (param.nullable or param.type not in _HANDLES):
         misplaced("free", "nullability is open only for a handle that is not nullable")
     if "dtype" in param.free and (info is None or not info.has_dtype):
@@ -124,9 +126,15 @@ def _check_example(function: Function, param: Parameter, example: Default, is_sc
 
 
 def _check_default(subject: Subject, function: Function, param: Parameter, sink: Sink) -> None:
-    if param.default is None:
-        return
-    value = param.default.value
+    problem = "" if param.default is None else misfit(subject, param, param.default)
+    if problem and param.default is not None:
+        message = f"{function.name}: the default of '{param.name}' is {problem}"
+        sink.error("bad-default", message, param.default.span, fix="give a default that a caller could pass")
+
+
+def misfit(subject: Subject, param: Parameter, default: Default) -> str:
+    """Why a parameter cannot have a value; empty where it can."""
+    value = default.value
     problem = ""
     if value is None:
         problem = "" if param.nullable else "null, but the parameter is not nullable"
@@ -150,6 +158,4 @@ def _check_default(subject: Subject, function: Function, param: Parameter, sink:
             problem = f"not a value of {param.type}"
     else:
         problem = f"a value, but the type {param.type} has none"
-    if problem:
-        message = f"{function.name}: the default of '{param.name}' is {problem}"
-        sink.error("bad-default", message, param.default.span, fix="give a default that a caller could pass")
+    return problem

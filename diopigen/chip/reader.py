@@ -10,8 +10,9 @@ from diopigen.chip.model import LARGEST_ALIGNMENT, Chip, NativeOperator
 from diopigen.config.grammar import is_operator
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
-from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import validate
+from diopigen.spec.yaml_reader import load_yaml
 
 RULES = {
     "chip-unknown-operator": "A native operator of a chip is a function of the interface that vendors implement.",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import diopigen
 from diopigen.diagnostics import failure, nearest
 from diopigen.emit.c.headers import function_declaration
-from diopigen.emit.prose import constraint_text, param_text, shape_text
+from diopigen.emit.prose import constraint_text, overload_text, param_text, shape_text
 from diopigen.ir.model import Function, Interface, ShapeList
 from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import to_text
@@ -84,7 +84,7 @@ def _text(function: Function, interface: Interface) -> str:
         ("tolerance", function.tolerance or ""),
         ("unspecified", "; ".join(UNSPECIFIED[word] for word in function.unspecified)),
         ("gradient of", function.backward_of or ""),
-        ("ATen", ", ".join(overload.name for overload in function.aten)),
+        ("ATen", ", ".join(map(overload_text, function.aten))),
         ("since", function.since),
         ("deprecated", function.deprecated or ""),
         ("source", function.source or ""),

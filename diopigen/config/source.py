@@ -12,8 +12,9 @@ from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Note, Sink, Span
 from diopigen.header.rules import NOTE, WARNING, Reporter, Rule, Rules
-from diopigen.spec.nodes import Node, ScalarNode, parse_yaml
+from diopigen.spec.nodes import Node, ScalarNode
 from diopigen.spec.text_file import read_text
+from diopigen.spec.yaml_reader import parse_yaml
 
 RULES: Rules = {
     "config-full-width": Rule(NOTE, "full-width punctuation is read as its ASCII form"),

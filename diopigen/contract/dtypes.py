@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call, Expression, Name
 
 _KIND = {"bool": 0, "int": 1, "float": 2, "complex": 3}
@@ -18,6 +19,7 @@ LARGEST = {
     "float64": 1.7976931348623157e308,
 }
 """The largest finite element."""
+_OPMATH = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 _REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _COMPLEX = {"float16": "complex32", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
 
@@ -56,6 +58,11 @@ def to_float(dtype: str) -> str:
 def accumulate(dtype: str) -> str:
     """The dtype, or int64 where it is integral or bool."""
     return dtype if category(dtype) >= 2 else "int64"
+
+
+def opmath(dtype: str) -> str:
+    """The dtype that elements are computed in, as `at::opmath_type`: float32 for halves, else the same."""
+    return _OPMATH.get(dtype, dtype)
 
 
 # ---- promotion ------------------------------------------------------------------------------------------------------
@@ -122,17 +129,33 @@ Operands = Callable[[str], Sequence[tuple[str, "int | None"]]]
 _DERIVED: dict[str, Callable[[str], str]] = {
     "to_float": to_float,
     "accumulate": accumulate,
+    "opmath": opmath,
     "to_real": real_of,
     "to_complex": complex_of,
 }
 
 
+def literal(argument: Expression) -> str:
+    """The dtype that an alternative names; empty where it is a parameter or a rule."""
+    return argument.name if isinstance(argument, Name) and argument.name in MANTISSA else ""
+
+
+def alternatives(rule: Expression, operands: Operands) -> tuple[str, ...]:
+    """The dtypes that a rule allows, each once and in its order: several for `one_of`. Raises as `evaluate`."""
+    if not (isinstance(rule, Call) and rule.function == ONE_OF):
+        return (evaluate(rule, operands),)
+    return tuple(dict.fromkeys(literal(one) or evaluate(one, operands) for one in rule.arguments))
+
+
 def evaluate(rule: Expression, operands: Operands) -> str:
-    """The dtype that a rule gives. Raises `LookupError` where a parameter that it needs is null."""
+    """The dtype that a rule gives, the first of alternatives. Raises `LookupError` where a parameter that it needs is
+    null."""
     if isinstance(rule, Name):
         return evaluate(Call("same", (rule,)), operands)
     if not isinstance(rule, Call):
         raise LookupError("not a dtype rule")
+    if rule.function == ONE_OF:
+        return alternatives(rule, operands)[0]
     if rule.function == "promote":
         found = [one for name in rule.arguments if isinstance(name, Name) for one in operands(name.name)]
         if not found:

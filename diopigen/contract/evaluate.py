@@ -163,17 +163,18 @@ def _follows(param: Parameter, rule: Expression) -> Callable[[Arguments], bool]:
         if not isinstance(value, Tensor):
             return True
         try:
-            wanted = arguments.shapes.shape(param)
+            forms = list(arguments.shapes.alternatives(param))
         except (LookupError, ShapeError, ValueError, ArithmeticError):
             return True
-        if wanted is None or value.shape in ((0,), tuple(wanted)):
+        wanted: Any = forms[0]
+        if wanted is None or value.shape == (0,) or value.shape in map(tuple, forms):
             return True
         if called == "broadcastable":
             return broadcasts_to(value.shape, tuple(wanted))
         if is_squeezed:
             squeezed = [[size for size in shape if size != 1] for shape in (value.shape, wanted)]
             return squeezed[0] == squeezed[1]
-        return math.prod(value.shape) == 1 == math.prod(wanted)
+        return math.prod(value.shape) == 1 and math.prod(wanted) == 1
 
     return agrees
 

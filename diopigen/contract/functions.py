@@ -10,16 +10,13 @@ a bool takes a list for a number, and is then evaluated for each entry.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diopigen.contract import dtypes, indices, matrices, shapes
-from diopigen.contract.arguments import Tensor, Undefined
-
-Ints = Sequence[int]
+from diopigen.contract import dtypes, indices, lists, matrices, ranges, shapes, tensors
+from diopigen.contract.arguments import Undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,203 +47,12 @@ class Function:
         return count >= least if self.variadic else count == len(self.arguments)
 
 
-def _size(tensor: Tensor, dim: int) -> int:
-    """A 0-d tensor counts as 1-d with one element."""
-    sizes = tensor.shape or (1,)
-    if not -len(sizes) <= dim < len(sizes):
-        raise Undefined
-    return sizes[dim]
-
-
-def _item(values: Ints, index: int) -> int:
-    if not -len(values) <= index < len(values):
-        raise Undefined
-    return values[index]
-
-
-def _sizes_in(tensors: Sequence[Tensor], dim: int) -> Ints:
-    return tuple(_size(tensor, dim) for tensor in tensors)
-
-
-def _have_shape(tensors: Sequence[Tensor], shape: Ints) -> bool:
-    return all(tensor.shape == tuple(shape) for tensor in tensors)
-
-
-def _same_but(tensors: Sequence[Tensor], shape: Ints, dim: int) -> bool:
-    """Whether ranks are equal, and all sizes but that in one dimension."""
+def _broadcasts(*operands: Sequence[int]) -> bool:
     try:
-        wanted = shapes.without(tuple(shape), dim)
-    except shapes.ShapeError as error:
-        raise Undefined from error
-    return all(len(t.shape) == len(shape) and shapes.without(t.shape, dim) == wanted for t in tensors)
-
-
-def _extreme(choose: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
-    """The largest or smallest of numbers and of the entries of lists; undefined for nothing."""
-
-    def evaluate(*values: Any) -> Any:
-        entries = [entry for value in values for entry in (value if isinstance(value, tuple) else (value,))]
-        if not entries:
-            raise Undefined
-        return choose(entries)
-
-    return evaluate
-
-
-def _broadcasts(*tensors: Ints) -> bool:
-    try:
-        shapes.broadcast(*(tuple(shape) for shape in tensors))
+        shapes.broadcast(*(tuple(shape) for shape in operands))
     except shapes.ShapeError:
         return False
     return True
-
-
-_RANGES = {
-    "bool": (0, 1), "uint8": (0, 2**8 - 1), "int8": (-(2**7), 2**7 - 1), "uint16": (0, 2**16 - 1),
-    "int16": (-(2**15), 2**15 - 1), "uint32": (0, 2**32 - 1), "int32": (-(2**31), 2**31 - 1),
-    "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1),
-}  # fmt: skip
-
-
-def _can_hold(dtype: str, value: float) -> bool:
-    if dtype in _RANGES:
-        low, high = _RANGES[dtype]
-        return math.isfinite(value) and low <= math.trunc(value) <= high
-    return not math.isfinite(value) or abs(value) <= dtypes.LARGEST[dtypes.real_of(dtype)]
-
-
-def _ceil_div(value: float, divisor: float) -> float:
-    """Exact for integers; the quotient of floats is rounded to a float first, as kernels compute it."""
-    if isinstance(value, int) and isinstance(divisor, int):
-        return -(-value // divisor)
-    quotient = value / divisor
-    return math.ceil(quotient) if math.isfinite(quotient) else quotient
-
-
-def _lowest(dtype: str) -> int:
-    if dtype not in _RANGES:
-        raise Undefined
-    return _RANGES[dtype][0]
-
-
-def _highest(dtype: str) -> int:
-    if dtype not in _RANGES:
-        raise Undefined
-    return _RANGES[dtype][1]
-
-
-def _exact_integers(dtype: str) -> int:
-    """The largest n for which every integer in [0, n] is an element of the dtype."""
-    return _RANGES[dtype][1] if dtype in _RANGES else 2 ** dtypes.MANTISSA[dtype]
-
-
-def _divides(divisor: int, value: int) -> bool:
-    return divisor >= 1 and value % divisor == 0
-
-
-def _same_dtype(tensors: Sequence[Tensor]) -> bool:
-    return len({tensor.dtype for tensor in tensors}) <= 1
-
-
-def _same_shape(tensors: Sequence[Tensor]) -> bool:
-    return len({tensor.shape for tensor in tensors}) <= 1
-
-
-def _nondecreasing(values: Ints) -> bool:
-    return all(first <= second for first, second in itertools.pairwise(values))
-
-
-def _is_permutation(values: Ints) -> bool:
-    return sorted(values) == list(range(len(values)))
-
-
-def _elements(tensor: Tensor) -> tuple[Any, ...]:
-    return tensor.elements()
-
-
-def _power(base: float, exponent: float) -> float:
-    """The power of a number that is not negative, infinite where it overflows."""
-    try:
-        return float(base**exponent)
-    except (OverflowError, ZeroDivisionError):
-        return math.inf
-
-
-def _norm(tensors: Sequence[Tensor], order: float) -> float:
-    sizes = [abs(value) for tensor in tensors for value in tensor.elements()]
-    if order == 0:
-        return float(sum(size != 0 for size in sizes))
-    if any(map(math.isnan, sizes)):
-        return math.nan
-    if math.isinf(order):
-        return float(max(sizes, default=0.0) if order > 0 else min(sizes, default=math.inf))
-    return _power(sum(_power(size, order) for size in sizes), 1 / order)
-
-
-def _row_counts(values: Ints, length: int) -> Ints:
-    """Undefined where the entries are no rows of that length."""
-    if length < 1 or len(values) % length != 0:
-        raise Undefined
-    return tuple(sum(map(bool, values[first : first + length])) for first in range(0, len(values), length))
-
-
-def _row_heads(values: Ints, length: int, counts: Ints) -> Ints:
-    """Undefined where the entries are no rows of that length, one for each count, or a count is no integer."""
-    if len(values) != length * len(counts) or not all(isinstance(count, int) for count in counts):
-        raise Undefined
-    return tuple(
-        entry for row, count in enumerate(counts) for entry in values[row * length : row * length + max(count, 0)]
-    )
-
-
-def _axis(shape: Ints, dim: int) -> int:
-    try:
-        return shapes.axis(dim, len(shape))
-    except shapes.ShapeError as error:
-        raise Undefined from error
-
-
-def _coordinates(tensor: Tensor, dim: int) -> Ints:
-    """A 0-d tensor counts as 1-d with one element."""
-    sizes = tensor.shape or (1,)
-    axis = _axis(sizes, dim)
-    outer, inner = math.prod(sizes[:axis]), math.prod(sizes[axis + 1 :])
-    return tuple(index for _ in range(outer) for index in range(sizes[axis]) for _ in range(inner))
-
-
-def _select(tensor: Tensor, dim: int, index: int) -> tuple[Any, ...]:
-    size = _size(tensor, dim)
-    if not -size <= index < size:
-        raise Undefined
-    pairs = zip(tensor.elements(), _coordinates(tensor, dim), strict=True)
-    return tuple(element for element, coordinate in pairs if coordinate == index % size)
-
-
-def _pick(values: Ints, indices: Ints) -> Ints:
-    return tuple(_item(values, index) for index in indices)
-
-
-def _repeat_each(values: Ints, counts: Ints) -> Ints:
-    """Undefined where there is not one count for each entry, or one for all."""
-    if len(counts) == 1:
-        counts = (counts[0],) * len(values)
-    if len(counts) != len(values) or any(count < 0 for count in counts):
-        raise Undefined
-    return tuple(value for value, count in zip(values, counts, strict=True) for _ in range(count))
-
-
-def _differences(values: Ints) -> Ints:
-    return tuple(second - first for first, second in itertools.pairwise(values))
-
-
-def _equal(first: Ints, second: Ints) -> bool:
-    return tuple(first) == tuple(second)
-
-
-def _tail(values: Ints, count: int) -> Ints:
-    if not 0 <= count <= len(values):
-        raise Undefined
-    return values[len(values) - count :]
 
 
 def _is(*kinds: str) -> Callable[[str], bool]:
@@ -270,8 +76,11 @@ FUNCTIONS: Mapping[str, Function] = {
     for function in (
         # ---- tensors
         Function("rank", ("tensor",), "number", "the number of dimensions", lambda t: len(t.shape)),
-        Function("size", ("tensor", "number"), "number", "the size in a dimension; 0-d counts as [1]", _size),
-        Function("axis", ("list", "number"), "number", "a dimension of a shape; negative counts from the end", _axis),
+        Function("size", ("tensor", "number"), "number", "the size in a dimension; 0-d counts as [1]", tensors.size_of),
+        Function(
+            "axis", ("list", "number"), "number", "a dimension of a shape; negative counts from the end",
+            tensors.axis_of,
+        ),
         Function("sizes", ("tensor",), "list", "the shape of a tensor", lambda t: t.shape),
         Function("numel", ("tensor",), "number", "the number of elements", lambda t: math.prod(t.shape)),
         Function("ranks", ("tensors",), "list", "the rank of each tensor", lambda ts: tuple(len(t.shape) for t in ts)),
@@ -279,34 +88,36 @@ FUNCTIONS: Mapping[str, Function] = {
             "numels", ("tensors",), "list", "the number of elements of each tensor",
             lambda ts: tuple(math.prod(t.shape) for t in ts),
         ),
-        Function("sizes_in", ("tensors", "number"), "list", "the size of each tensor in a dimension", _sizes_in),
-        Function("have_shape", ("tensors", "list"), "bool", "whether each has this shape", _have_shape),
+        Function("sizes_in", ("tensors", "number"), "list", "the size of each tensor in a dimension", tensors.sizes_in),
+        Function("have_shape", ("tensors", "list"), "bool", "whether each has this shape", tensors.have_shape),
         Function(
             "same_but", ("tensors", "list", "number"), "bool", "whether each has this shape but in one dimension",
-            _same_but,
+            tensors.same_but,
         ),
-        Function("same_dtype", ("tensors",), "bool", "whether all have one dtype", _same_dtype),
-        Function("same_shape", ("tensors",), "bool", "whether all have one shape", _same_shape),
+        Function("same_dtype", ("tensors",), "bool", "whether all have one dtype", tensors.same_dtype),
+        Function("same_shape", ("tensors",), "bool", "whether all have one shape", tensors.same_shape),
         Function("is_null", ("any",), "bool", "whether a nullable parameter is null", lambda v: v is None),
         Function("broadcasts", ("list",), "bool", "whether shapes broadcast together", _broadcasts, variadic=True),
         Function("broadcasts_to", ("list", "list"), "bool", "whether one shape broadcasts to another",
             lambda a, b: shapes.broadcasts_to(tuple(a), tuple(b))),
         # ---- elements
-        Function("elements", ("tensor",), "list", "the elements in row-major order", _elements, reads_values=True),
         Function(
-            "norm", ("tensors", "number"), "number", "the p-norm of all elements", _norm, reads_values=True,
+            "elements", ("tensor",), "list", "the elements in row-major order", tensors.elements, reads_values=True,
+        ),
+        Function(
+            "norm", ("tensors", "number"), "number", "the p-norm of all elements", tensors.norm, reads_values=True,
             in_layer=False,
         ),
         Function(
             "select", ("tensor", "number", "number"), "list", "the elements with one index in one dimension, in order",
-            _select, reads_values=True, in_layer=False,
+            tensors.select, reads_values=True, in_layer=False,
         ),
         Function(
             "coordinates", ("tensor", "number"), "list", "the index of each element in one dimension, in order",
-            _coordinates, in_layer=False,
+            tensors.coordinates, in_layer=False,
         ),
-        Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", _nondecreasing),
-        Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", _is_permutation),
+        Function("nondecreasing", ("list",), "bool", "whether no entry is below the one before", lists.nondecreasing),
+        Function("is_permutation", ("list",), "bool", "whether it has each of 0 to n - 1 once", lists.is_permutation),
         Function(
             "is_definite", ("tensor",), "bool", "whether each matrix, by its lower triangle, is positive definite",
             matrices.is_definite, reads_values=True, in_layer=False,
@@ -334,45 +145,51 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
         # ---- lists
         Function("len", ("items",), "number", "the number of entries or tensors", len),
-        Function("item", ("list", "number"), "number", "an entry; negative counts from the end", _item),
-        Function("pick", ("list", "list"), "list", "the entries at these indices", _pick, in_layer=False),
+        Function("item", ("list", "number"), "number", "an entry; negative counts from the end", lists.item),
+        Function("pick", ("list", "list"), "list", "the entries at these indices", lists.pick, in_layer=False),
         Function(
             "repeat_each", ("list", "list"), "list", "each entry as often as the count at its index says",
-            _repeat_each, in_layer=False,
+            lists.repeat_each, in_layer=False,
         ),
         Function(
-            "differences", ("list",), "list", "each entry but the first less the one before", _differences,
+            "differences", ("list",), "list", "each entry but the first less the one before", lists.differences,
             in_layer=False,
         ),
         Function("sum", ("list",), "number", "the sum", sum),
         Function("prod", ("list",), "number", "the product", math.prod),
         Function("head", ("list", "number"), "list", "the first n entries", lambda v, n: tuple(v)[: max(n, 0)]),
-        Function("tail", ("list", "number"), "list", "the last n entries", _tail),
+        Function("tail", ("list", "number"), "list", "the last n entries", lists.tail),
         Function("drop", ("list", "number"), "list", "all but the first n entries", lambda v, n: tuple(v)[max(n, 0) :]),
         Function(
             "list", ("number",), "list", "a list of these entries", lambda *v: tuple(v), variadic=True,
             may_be_empty=True,
         ),
         Function("join", ("list", "list"), "list", "one list after the other", lambda a, b: (*a, *b), variadic=True),
-        Function("equal", ("list", "list"), "bool", "whether two lists are the same", _equal),
+        Function("equal", ("list", "list"), "bool", "whether two lists are the same", lists.equal),
         Function("distinct", ("list",), "bool", "whether no entry occurs twice", lambda v: len(set(v)) == len(v)),
         Function("all", ("bools",), "bool", "whether it holds for each entry", all),
         Function("any", ("bools",), "bool", "whether it holds for some entry", any),
         Function("count", ("bools",), "number", "for how many entries it holds", lambda v: sum(map(bool, v))),
         Function(
             "row_counts", ("bools", "number"), "list", "for how many entries it holds in each row of n entries",
-            _row_counts, in_layer=False,
+            lists.row_counts, in_layer=False,
         ),
         Function(
             "row_heads", ("list", "number", "list"), "list",
-            "of each row of n entries the first ones, as many as the second list says", _row_heads, in_layer=False,
+            "of each row of n entries the first ones, as many as the second list says", lists.row_heads, in_layer=False,
         ),
         # ---- numbers
-        Function("min", ("numbers",), "number", "the smallest, of lists of all entries", _extreme(min), variadic=True),
-        Function("max", ("numbers",), "number", "the largest, of lists of all entries", _extreme(max), variadic=True),
+        Function(
+            "min", ("numbers",), "number", "the smallest, of lists of all entries", lists.extreme(min), variadic=True,
+        ),
+        Function(
+            "max", ("numbers",), "number", "the largest, of lists of all entries", lists.extreme(max), variadic=True,
+        ),
         Function("abs", ("number",), "number", "the magnitude", abs),
-        Function("ceil_div", ("number", "number"), "number", "division rounded up", _ceil_div),
-        Function("divides", ("number", "number"), "bool", "whether it is at least 1 and divides the other", _divides),
+        Function("ceil_div", ("number", "number"), "number", "division rounded up", lists.ceil_div),
+        Function(
+            "divides", ("number", "number"), "bool", "whether it is at least 1 and divides the other", lists.divides,
+        ),
         Function("is_whole", ("number",), "bool", "whether it has no fraction", lambda v: float(v).is_integer()),
         Function("is_finite", ("number",), "bool", "whether it is neither infinite nor NaN", math.isfinite),
         # ---- dtypes
@@ -387,16 +204,18 @@ FUNCTIONS: Mapping[str, Function] = {
         ),
         Function(
             "can_hold", ("dtype", "number"), "bool",
-            "whether a number is in the range of a dtype; for an integral one its fraction is cut off first", _can_hold,
+            "whether a number is in the range of a dtype; for an integral one its fraction is cut off first",
+            ranges.can_hold,
         ),
-        Function("lowest", ("dtype",), "number", "the smallest integer of an integral dtype", _lowest),
-        Function("highest", ("dtype",), "number", "the largest integer of an integral dtype", _highest),
+        Function("lowest", ("dtype",), "number", "the smallest integer of an integral dtype", ranges.lowest),
+        Function("highest", ("dtype",), "number", "the largest integer of an integral dtype", ranges.highest),
         Function(
             "exact_integers", ("dtype",), "number", "the largest n for which the dtype has each integer in [0, n]",
-            _exact_integers,
+            ranges.exact_integers,
         ),
         Function("to_float", ("dtype",), "dtype", "itself, or float32 for integral and bool", dtypes.to_float),
         Function("accumulate", ("dtype",), "dtype", "itself, or int64 for integral and bool", dtypes.accumulate),
+        Function("opmath", ("dtype",), "dtype", "itself, or float32 for float16 and bfloat16", dtypes.opmath),
         Function("to_real", ("dtype",), "dtype", "the dtype of the real part", dtypes.real_of),
         # ---- shapes, as in shape rules
         _rule("broadcast", ("list",), "the broadcast shape", variadic=True),

@@ -10,7 +10,7 @@ from diopigen.contract.arguments import Described, Tensor, Undefined
 from diopigen.contract.compile import Compiler, Evaluation
 from diopigen.contract.shapes import BY_RULE, Dims, ShapeError, axis, broadcast
 from diopigen.ir.model import Dimension, Function, Parameter, ShapeList, ShapeRule
-from diopigen.ir.rules import SHAPE_RULES
+from diopigen.ir.rules import ONE_OF, SHAPE_RULES
 from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
 
@@ -63,18 +63,21 @@ class Shapes:
         self.binding = tuple((name, self.lists[name]) for name in read if name in self.lists)
         """The inputs whose sizes give dimensions their names."""
         compiler = Compiler(function)
-        self.lists_of_predicates: dict[str, Evaluation] = {
-            p.name: compiler.value(p.shape.formula.expression)
-            for p in function.params
-            if isinstance(p.shape, ShapeRule) and _is_list_of_predicates(p.shape)
+        self.forms = {p.name: forms_of(p.shape) for p in function.params if isinstance(p.shape, ShapeRule)}
+        """The forms of shapes with a rule, by parameter."""
+        self.lists_of_predicates: dict[tuple[str, int], Evaluation] = {
+            (name, number): compiler.value(form)
+            for name, forms in self.forms.items()
+            for number, form in enumerate(forms)
+            if isinstance(form, Call) and form.function not in SHAPE_RULES
         }
-        """The shapes that expressions of predicates give, by parameter."""
+        """Forms that are expressions as in predicates, by parameter and number."""
 
 
-def _is_list_of_predicates(shape: ShapeRule) -> bool:
-    """Whether it is an expression as in predicates, rather than a rule."""
+def forms_of(shape: ShapeRule) -> tuple[Expression, ...]:
+    """The forms that a rule allows, of which the caller selects one: several for `one_of`."""
     rule = shape.formula.expression
-    return isinstance(rule, Call) and rule.function not in SHAPE_RULES
+    return rule.arguments if isinstance(rule, Call) and rule.function == ONE_OF else (rule,)
 
 
 class _Seen:
@@ -98,13 +101,16 @@ def _tensors(shape: Any) -> Described:
 
 class Evaluator:
     """The shapes of one call. `values` holds a shape per tensor (a tuple of shapes for an array of tensors), the
-    integers, flags and lists of the other parameters, and None for null. Raises `ShapeError` where leading dimensions
-    of the same name do not broadcast, unless `lenient`: then the first ones count."""
+    integers, flags and lists of the other parameters, and None for null. Where a rule allows several forms, `form` is
+    the number of the one that counts. Raises `ShapeError` where leading dimensions of the same name do not broadcast,
+    unless `lenient`: then the first ones count."""
 
-    def __init__(self, shapes: Shapes, values: Mapping[str, Any], *, lenient: bool = False) -> None:
+    def __init__(self, shapes: Shapes, values: Mapping[str, Any], *, lenient: bool = False, form: int = 0) -> None:
         self.params = shapes.params
+        self.forms = shapes.forms
         self.lists_of_predicates = shapes.lists_of_predicates
         self.lenient = lenient
+        self.selected = form
         self.values = dict(values)
         self.names: dict[str, int] = {}
         self.variadic: dict[str, Dims] = {}
@@ -127,15 +133,24 @@ class Evaluator:
             if not self.lenient:
                 raise
 
-    def shape(self, param: Parameter) -> Dims | None:
-        """The shape of a tensor parameter by its rule, or None where the caller or the call decides."""
+    def alternatives(self, param: Parameter) -> Iterator[Any]:
+        """What `shape` returns, for each form that the rule allows."""
+        for number in range(len(self.forms.get(param.name, ("",)))):
+            yield self._form(param, number)
+
+    def shape(self, param: Parameter) -> Any:
+        """The shape of a tensor parameter by its rule, or None where the caller or the call decides. Of an array whose
+        members may differ, a shape for each."""
+        return self._form(param, min(self.selected, len(self.forms.get(param.name, ("",))) - 1))
+
+    def _form(self, param: Parameter, number: int) -> Any:
         rule = param.shape
         if rule is None:
             return None
-        if param.name in self.lists_of_predicates:
-            return self._list(param)
+        if (param.name, number) in self.lists_of_predicates:
+            return self._list(param, number)
         if isinstance(rule, ShapeRule):
-            return self._rule(rule.formula.expression)
+            return self._rule(self.forms[param.name][number])
         sizes: list[int] = []
         for entry in rule.dimensions:
             if entry.kind == "unknown":
@@ -146,9 +161,9 @@ class Evaluator:
                 sizes.append(self.integer(entry.formula.expression))
         return tuple(sizes)
 
-    def _list(self, param: Parameter) -> Dims:
+    def _list(self, param: Parameter, number: int) -> Dims:
         try:
-            found = self.lists_of_predicates[param.name](_Seen(self.params, self.values, self.names))
+            found = self.lists_of_predicates[param.name, number](_Seen(self.params, self.values, self.names))
         except Undefined as error:
             raise ShapeError(f"the shape of '{param.name}' has no value") from error
         return tuple(found)
@@ -162,7 +177,7 @@ class Evaluator:
             self.values[name] = self.shape(param)
         return self.values[name]
 
-    def _rule(self, rule: Expression) -> Dims | None:
+    def _rule(self, rule: Expression) -> Any:
         if isinstance(rule, Name):
             rule = Call("any" if rule.name == "any" else "same", () if rule.name == "any" else (rule,))
         if not isinstance(rule, Call):

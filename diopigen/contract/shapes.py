@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 Dims = tuple[int, ...]
 
@@ -156,6 +157,11 @@ def stack(shapes: Sequence[Dims], dim: int) -> Dims:
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
+def split(shape: Dims, sizes: Sequence[int], dim: int) -> tuple[Dims, ...]:
+    """The consecutive parts of those sizes along a dimension."""
+    return tuple(resize(shape, axis(dim, len(shape)), size) for size in sizes)
+
+
 def permute(shape: Dims, order: Sequence[int]) -> Dims:
     """Dimensions in another order."""
     return tuple(shape[axis(dim, len(shape))] for dim in order)
@@ -206,7 +212,7 @@ def adaptive_pool(shape: Dims, output: Sequence[int]) -> Dims:
     return (*shape[: len(shape) - len(output)], *output)
 
 
-BY_RULE: dict[str, Callable[..., Dims]] = {
+BY_RULE: dict[str, Callable[..., Any]] = {
     "same": lambda shape: shape,
     "broadcast": broadcast,
     "broadcastable": lambda shape: shape,
@@ -221,6 +227,7 @@ BY_RULE: dict[str, Callable[..., Dims]] = {
     "adaptive_pool": adaptive_pool,
     "concat": concat,
     "stack": stack,
+    "split": split,
     "permute": permute,
     "transpose": transpose,
     "repeat": repeat,
@@ -228,4 +235,5 @@ BY_RULE: dict[str, Callable[..., Dims]] = {
     "unfold": unfold,
     "slice": slice_of,
 }
-"""The rules but `any`, which leaves the shape to the caller. Arguments are values in the order of the grammar."""
+"""The rules but `any`, which leaves the shape to the caller, and `one_of`, which has several. Arguments are values in
+the order of the grammar. A shape; of `split` one for each member of an array."""

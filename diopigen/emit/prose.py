@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Parameter, ShapeList, ShapeRule
+from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Overload, Parameter, ShapeList, ShapeRule
 from diopigen.ir.types import TYPES
 from diopigen.spec.expression import to_text
 
@@ -62,11 +62,25 @@ def param_text(param: Parameter) -> str:
         along = param.unordered.along
         where = to_text(param.unordered.where.expression)
         parts.append(f"In any order along {'dimension ' if isinstance(along, int) else ''}{along} where {where}.")
+    if param.ties is not None:
+        where, of = to_text(param.ties.where.expression), param.ties.of
+        equals = f"Any of several equal elements of {of} may be selected" if of else "Equal elements may change places"
+        parts.append(f"{equals}{'' if where == 'true' else f' where {where}'}.")
     if param.direction == "partial_out":
         parts.append("Only a part is written; the rest stays as it was.")
     if param.type in ("new_tensor", "new_tensors"):
         parts.append("Allocated by the operator through diopiRequireTensor.")
     return " ".join(parts)
+
+
+def overload_text(overload: Overload) -> str:
+    """An ATen overload with what it fixes: `upsample_bicubic2d (mode = bicubic)`."""
+    values = {name: constant.value for name, constant in overload.constants.items()}
+    texts = [
+        f"{name} = {'null' if value is None else str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in values.items()
+    ]
+    return f"{overload.name} ({', '.join(texts)})" if texts else overload.name
 
 
 def direction_tag(param: Parameter) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from diopigen.contract.dtypes import literal, opmath
 from diopigen.diagnostics import Sink, Span
 from diopigen.header.cdecl import CInterface
 from diopigen.header.clang import Language, parse_headers
@@ -16,10 +16,10 @@ from diopigen.header.json_reader import read_interface_json
 from diopigen.header.signature import c_interface
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeList, DtypeRule, Interface, Parameter
-from diopigen.spec.expression import to_text
+from diopigen.ir.rules import ONE_OF
+from diopigen.spec.expression import Call, Expression, Name
 
 LABEL = "the spec"
-_SAME = re.compile(r"same\((\w+)\)")
 
 
 def check_headers(
@@ -75,12 +75,31 @@ def listed_dtypes(interface: Interface) -> dict[tuple[str, str], tuple[str, ...]
     for function in interface.functions:
         params = {param.name: param for param in function.params}
         for param in function.params:
-            source: Parameter | None = param
-            seen: set[str] = set()
-            while source is not None and source.name not in seen and isinstance(source.dtype, DtypeRule):
-                seen.add(source.name)
-                same = _SAME.fullmatch(to_text(source.dtype.formula.expression))
-                source = params.get(same[1]) if same else None
-            if source is not None and isinstance(source.dtype, DtypeList):
-                found[function.name, param.name] = source.dtype.dtypes
+            dtypes = _dtypes(param, params, frozenset())
+            if dtypes:
+                found[function.name, param.name] = dtypes
     return found
+
+
+def _dtypes(param: Parameter | None, params: Mapping[str, Parameter], seen: frozenset[str]) -> tuple[str, ...]:
+    """The dtypes of a list, of that which a rule leads to, or of all alternatives; empty where a rule computes one."""
+    if param is None or param.name in seen:
+        return ()
+    if isinstance(param.dtype, DtypeList):
+        return param.dtype.dtypes
+    if not isinstance(param.dtype, DtypeRule):
+        return ()
+    rule = param.dtype.formula.expression
+    if not isinstance(rule, Call) or rule.function not in ("same", ONE_OF):
+        return ()
+    seen |= {param.name}
+    possible = [_alternative(one, params, seen) for one in rule.arguments]
+    return tuple(dict.fromkeys(dtype for one in possible for dtype in one)) if all(possible) else ()
+
+
+def _alternative(rule: Expression, params: Mapping[str, Parameter], seen: frozenset[str]) -> tuple[str, ...]:
+    if literal(rule):
+        return (literal(rule),)
+    if isinstance(rule, Call) and rule.function == "opmath":
+        return tuple(map(opmath, _alternative(rule.arguments[0], params, seen)))
+    return _dtypes(params.get(rule.name), params, seen) if isinstance(rule, Name) else ()

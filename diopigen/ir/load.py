@@ -30,8 +30,9 @@ from diopigen.ir.variants import Place, expand
 from diopigen.spec.folder import entries_below
 from diopigen.spec.grammar import FILES
 from diopigen.spec.grammar_operators import OPERATOR, OPERATORS_FILE
-from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, validate
+from diopigen.spec.yaml_reader import load_yaml
 
 CANONICAL = "specs"
 """What the folder of a spec is called in generated files, wherever it lies."""

@@ -17,6 +17,7 @@ from diopigen.ir.model import (
     Formula,
     Kernel,
     OpenOrder,
+    OpenTies,
     Overload,
     Parameter,
     Shape,
@@ -108,6 +109,7 @@ class Lowering:
             sparse=flag_of(get("sparse")),
             shares=text_of(get("shares")),
             unordered=self._unordered(get("unordered")),
+            ties=self._ties(get("ties")),
             keys=read_keys(text_of(get("name")), node, self.sink),
             domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
             spans=key_spans(node),
@@ -121,6 +123,19 @@ class Lowering:
         formula = lower_formula(where, self.sink)
         dimension = along.value if isinstance(along.value, int) else along.text
         return None if formula is None else OpenOrder(formula, dimension, node.span, along.span)
+
+    def _ties(self, node: Node | None) -> OpenTies | None:
+        where = node.get("where") if isinstance(node, MappingNode) else None
+        if not isinstance(node, MappingNode) or not isinstance(where, ScalarNode):
+            return None
+        formula = lower_formula(where, self.sink)
+        of, along = node.get("of"), node.get("along")
+        value = along.value if isinstance(along, ScalarNode) else None
+        dimension = value if isinstance(value, int) else text_of(along)
+        if formula is None:
+            return None
+        spans = (node.span if of is None else of.span, node.span if along is None else along.span)
+        return OpenTies(formula, text_of(of), dimension, node.span, *spans)
 
     def dtype(self, node: Node | None) -> Dtype | None:
         """A dtype list or rule. A single word that is a dtype or a set counts as a list of one."""
@@ -247,7 +262,17 @@ def lower_cases(node: Node | None) -> tuple[Case, ...]:
 
 def lower_overloads(node: Node | None) -> tuple[Overload, ...]:
     """The ATen overloads of an operator or variant."""
-    return tuple(Overload(text_of(item), item.span) for item in items_of(node))
+    return tuple(_overload(item) for item in items_of(node))
+
+
+def _overload(node: Node) -> Overload:
+    if not isinstance(node, MappingNode):
+        return Overload(text_of(node), node.span)
+    name, bind = node.get("overload"), node.get("bind")
+    entries = bind.entries if isinstance(bind, MappingNode) else {}
+    constants = {key: Default(_default_value(entry.value), entry.value.span) for key, entry in entries.items()}
+    spans = {key: entry.key_span for key, entry in entries.items()}
+    return Overload(text_of(name), node.span if name is None else name.span, constants, spans)
 
 
 def _default_value(node: Node) -> Scalar | tuple[Scalar, ...]:

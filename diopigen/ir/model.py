@@ -116,6 +116,20 @@ class OpenOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenTies:
+    """When equal elements may stand for each other in an output: where the predicate `where` holds. An output with `of`
+    holds indices into that input along a dimension, no index twice; an index then stands for all that select an equal
+    element. `along` is the dimension, or the parameter that names it; null stands for the last one."""
+
+    where: Formula
+    of: str
+    along: str | int
+    span: Span
+    of_span: Span
+    along_span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a C function. `type` is a word of `ir.types.TYPES` or the name of an enum or handle."""
 
@@ -145,6 +159,8 @@ class Parameter:
     """The other output that may be the same tensor; empty where it shares no memory with another one."""
     unordered: OpenOrder | None = None
     """When its entries may be in any order."""
+    ties: OpenTies | None = None
+    """When equal elements may stand for each other."""
     keys: tuple[Key, ...] = ()
     """What its values must satisfy by themselves; the constraints of the function begin with the same."""
     domain: Formula | None = None
@@ -224,10 +240,14 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """The name of an ATen overload with its place."""
+    """The name of an ATen overload with its place, and the parameters that it fixes: `upsample_bicubic2d` has no
+    argument for the mode, which is bicubic."""
 
     name: str
     span: Span
+    constants: Mapping[str, Default] = field(default_factory=dict)
+    constant_spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    """Where the names of the parameters stand."""
 
 
 @dataclass(frozen=True, slots=True)

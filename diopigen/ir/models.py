@@ -13,8 +13,9 @@ from diopigen.diagnostics import Sink, Span
 from diopigen.ir.lower import mappings_of, text_of
 from diopigen.ir.model import Case
 from diopigen.spec.grammar import FILES
-from diopigen.spec.nodes import MappingNode, Node, ScalarNode, load_yaml
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode
 from diopigen.spec.schema import validate
+from diopigen.spec.yaml_reader import load_yaml
 
 
 @dataclass(frozen=True, slots=True)

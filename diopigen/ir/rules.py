@@ -1,7 +1,8 @@
 """The functions of dtype rules, shape rules and dimensions, with what they take.
 
 Each argument position names a kind: `operand` (a tensor or a scalar), `tensor` (one or several), `sizes`, `dims` (sizes
-or an integer), `sizes_or_value`, `dtype` (an operand or a nested rule), `value` (an integer expression) or `flag`.
+or an integer), `sizes_or_value`, `dtype` (an operand or a nested rule), `choice` (the same, or a floating dtype),
+`form` (another rule, or a list as in predicates), `value` (an integer expression) or `flag`.
 """
 
 from __future__ import annotations
@@ -42,13 +43,18 @@ def _table(*functions: RuleFunction) -> dict[str, RuleFunction]:
     return {function.name: function for function in functions}
 
 
+ONE_OF = "one_of"
+"""The rule with alternatives, of which the caller selects one. It is no argument of another rule."""
+
 DTYPE_RULES = _table(
     RuleFunction("same", ("operand",), "the dtype of a parameter"),
     RuleFunction("promote", ("operand",), "the promoted dtype", variadic=True),
     RuleFunction("to_float", ("dtype",), "the dtype, or float32 where it is integral or bool"),
     RuleFunction("accumulate", ("dtype",), "the dtype, or int64 where it is integral or bool"),
+    RuleFunction("opmath", ("dtype",), "the dtype, or float32 where it is float16 or bfloat16"),
     RuleFunction("to_real", ("dtype",), "the dtype of the real part"),
     RuleFunction("to_complex", ("dtype",), "the complex dtype with that real part"),
+    RuleFunction(ONE_OF, ("choice", "choice"), "any of several dtypes", variadic=True),
 )
 
 SHAPE_RULES = _table(
@@ -71,12 +77,14 @@ SHAPE_RULES = _table(
     RuleFunction("adaptive_pool", ("tensor", "sizes"), "trailing dimensions replaced by a sizes parameter"),
     RuleFunction("concat", ("tensor", "value"), "tensors joined along a dimension"),
     RuleFunction("stack", ("tensor", "value"), "tensors joined along a new dimension"),
+    RuleFunction("split", ("tensor", "sizes", "value"), "parts of a tensor, one for each member of an array"),
     RuleFunction("permute", ("tensor", "sizes"), "dimensions in another order"),
     RuleFunction("transpose", ("tensor", "value", "value"), "two dimensions exchanged"),
     RuleFunction("repeat", ("tensor", "sizes"), "as torch.Tensor.repeat"),
     RuleFunction("pad", ("tensor", "sizes"), "as torch.nn.functional.pad"),
     RuleFunction("unfold", ("tensor", "value", "value", "value"), "as torch.Tensor.unfold"),
     RuleFunction("slice", ("tensor", "value", "value", "value", "value"), "as slicing one dimension"),
+    RuleFunction(ONE_OF, ("form", "form"), "any of several shapes", variadic=True),
 )
 
 DIMENSION_FUNCTIONS = _table(

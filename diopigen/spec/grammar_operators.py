@@ -64,6 +64,17 @@ UNORDERED = RecordShape(
         ),
     },
 )
+TIES = RecordShape(
+    "open ties",
+    {
+        "where": Field(TEXT, "the predicate under which equal elements may stand for each other", required=True),
+        "of": Field(WORD, "the input that the entries are indices into"),
+        "along": Field(
+            EitherShape((WORD, IntegerShape(0))),
+            "the dimension of that input that indices count in, or the parameter that names it",
+        ),
+    },
+)
 
 _PARAM_FIELDS = {
     "name": Field(WORD, "the parameter's name in C", required=True),
@@ -87,6 +98,7 @@ _PARAM_FIELDS = {
     "sparse": Field(FLAG, "whether it is a matrix in compressed sparse rows; all other tensors are dense"),
     "shares": Field(WORD, "the other output that may be the same tensor; without it outputs share no memory"),
     "unordered": Field(UNORDERED, "when the entries of an output may be in any order, and along which dimension"),
+    "ties": Field(TIES, "when equal elements may stand for each other in an output, or indices that select them"),
     "dim_of": Field(WORD, "the tensor or list of sizes whose dimension it names, counted from either end"),
     "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
     "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),

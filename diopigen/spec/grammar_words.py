@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from diopigen.spec.schema import AnyShape, BooleanShape, ListShape, MapShape, TextShape
+from diopigen.spec.schema import (
+    AnyShape,
+    BooleanShape,
+    EitherShape,
+    Field,
+    ListShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    TextShape,
+)
 
 TEXT = TextShape()
 WORD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", what="a name (letters, digits, _)")
@@ -14,5 +24,18 @@ CONSTRAINT_ID = TextShape(r"C[1-9][0-9]*", what="a constraint id such as C1")
 VERSION = TextShape(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?", what="a version in quotes such as '1.0'")
 FLAG = BooleanShape()
 NAMES = ListShape(WORD, non_empty=True)
-OVERLOADS = ListShape(OVERLOAD)
+OVERLOADS = ListShape(
+    EitherShape(
+        (
+            OVERLOAD,
+            RecordShape(
+                "overload",
+                {
+                    "overload": Field(OVERLOAD, "the ATen overload", required=True),
+                    "bind": Field(MapShape(LiteralShape()), "parameters that it fixes, with values", required=True),
+                },
+            ),
+        )
+    )
+)
 RECIPE = MapShape(AnyShape())

@@ -135,24 +135,6 @@ diopi_configs = {
         name=["batch_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiBatchNorm"],
-        dtype=[np.float32],
-        requires_backward=[0],
-        para=dict(training=[True], momentum=[0.1], eps=[1e-05]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["save_mean"], "shape": ((3,),), "dtype": [np.float32]},
-                {"ins": ["save_invstd"], "shape": ((3,),), "dtype": [np.float32]},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3, 2, 2),), "dtype": [np.float64]},
-                {"ins": ["running_mean"], "shape": ((3,),)},
-                {"ins": ["running_var"], "shape": ((3,),), "gen_fn": dict(fn="Genfunc.uniform", low=0.5, high=2)},
-            ],
-        ),
-    ),
-    "batch_norm_5": dict(
-        name=["batch_norm"],
-        interface=["torch.nn.functional"],
-        tag=["diopiBatchNorm"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(training=[True], momentum=[0.75], eps=[1e-05]),
@@ -165,7 +147,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "batch_norm_6": dict(
+    "batch_norm_5": dict(
         name=["batch_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiBatchNorm"],
@@ -185,7 +167,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "batch_norm_7": dict(
+    "batch_norm_6": dict(
         name=["batch_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiBatchNorm"],
@@ -201,7 +183,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "batch_norm_8": dict(
+    "batch_norm_7": dict(
         name=["batch_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiBatchNorm"],
@@ -8814,24 +8796,6 @@ diopi_configs = {
         name=["group_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiGroupNorm"],
-        dtype=[np.float32],
-        requires_backward=[0],
-        para=dict(num_groups=[3], eps=[1e-05]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["save_mean"], "shape": ((2, 3),), "dtype": [np.float32]},
-                {"ins": ["save_invstd"], "shape": ((2, 3),), "dtype": [np.float32]},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 6, 2),), "dtype": [np.float16]},
-                {"ins": ["weight"], "requires_grad": [True], "shape": ((6,),)},
-                {"ins": ["bias"], "requires_grad": [True], "shape": ((6,),)},
-            ],
-        ),
-    ),
-    "group_norm_3": dict(
-        name=["group_norm"],
-        interface=["torch.nn.functional"],
-        tag=["diopiGroupNorm"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(num_groups=[1], eps=[0.001]),
@@ -8840,7 +8804,7 @@ diopi_configs = {
             args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 4, 5),)}],
         ),
     ),
-    "group_norm_4": dict(
+    "group_norm_3": dict(
         name=["group_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiGroupNorm"],
@@ -8855,7 +8819,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "group_norm_5": dict(
+    "group_norm_4": dict(
         name=["group_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiGroupNorm"],
@@ -8875,7 +8839,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "group_norm_6": dict(
+    "group_norm_5": dict(
         name=["group_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiGroupNorm"],
@@ -8891,7 +8855,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "group_norm_7": dict(
+    "group_norm_6": dict(
         name=["group_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiGroupNorm"],
@@ -10162,24 +10126,6 @@ diopi_configs = {
         name=["layer_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiLayerNorm"],
-        dtype=[np.float32],
-        requires_backward=[0],
-        para=dict(normalized_shape=[(3,)], eps=[1e-05]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["save_mean"], "shape": ((2, 1),), "dtype": [np.float32]},
-                {"ins": ["save_invstd"], "shape": ((2, 1),), "dtype": [np.float32]},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3),), "dtype": [np.float16]},
-                {"ins": ["weight"], "requires_grad": [True], "shape": ((3,),)},
-                {"ins": ["bias"], "requires_grad": [True], "shape": ((3,),)},
-            ],
-        ),
-    ),
-    "layer_norm_5": dict(
-        name=["layer_norm"],
-        interface=["torch.nn.functional"],
-        tag=["diopiLayerNorm"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(normalized_shape=[(64,)], eps=[1e-05]),
@@ -10198,7 +10144,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "layer_norm_6": dict(
+    "layer_norm_5": dict(
         name=["layer_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiLayerNorm"],
@@ -10221,7 +10167,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "layer_norm_7": dict(
+    "layer_norm_6": dict(
         name=["layer_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiLayerNorm"],
@@ -10239,7 +10185,7 @@ diopi_configs = {
             ],
         ),
     ),
-    "layer_norm_8": dict(
+    "layer_norm_7": dict(
         name=["layer_norm"],
         interface=["torch.nn.functional"],
         tag=["diopiLayerNorm"],

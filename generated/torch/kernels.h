@@ -766,12 +766,6 @@ at::Tensor& whereSelf(const at::Tensor& condition, const at::Tensor& self, const
 // zero_
 at::Tensor& zeroInplace(at::Tensor& self);
 
-// _log_softmax.out: fills its outputs
-void logSoftmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
-
-// _softmax.out: fills its outputs
-void softmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_float);
-
 // addmv.out: fills its outputs
 void addmv(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
            const at::Scalar& beta, const at::Scalar& alpha);
@@ -824,9 +818,6 @@ void fmodTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, co
 
 // frac.out: fills its outputs
 void frac(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
-
-// gather.out: fills its outputs
-void gather(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad);
 
 // glu.out: fills its outputs
 void glu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim);
@@ -899,41 +890,23 @@ void mish(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 // mse_loss.out: fills its outputs
 void mseLoss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t reduction);
 
-// reflection_pad1d.out: fills its outputs
-void reflectionPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
-
 // reflection_pad1d_backward.grad_input: fills its outputs
 void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
                              at::IntArrayRef padding);
-
-// reflection_pad3d.out: fills its outputs
-void reflectionPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // reflection_pad3d_backward.grad_input: fills its outputs
 void reflectionPad3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
                              at::IntArrayRef padding);
 
-// replication_pad1d.out: fills its outputs
-void replicationPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
-
 // replication_pad1d_backward.grad_input: fills its outputs
 void replicationPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
                               at::IntArrayRef padding);
-
-// replication_pad2d.out: fills its outputs
-void replicationPad2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
-
-// replication_pad3d.out: fills its outputs
-void replicationPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding);
 
 // round.decimals_out: fills its outputs
 void roundDecimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals);
 
 // round.out: fills its outputs
 void round(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
-
-// scatter_add.out: fills its outputs
-void scatterAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src);
 
 // scatter_reduce.two_out: fills its outputs
 void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
@@ -977,68 +950,6 @@ void specialXlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self
 
 // trunc.out: fills its outputs
 void trunc(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
-
-// upsample_bicubic2d.out: fills its outputs
-void upsampleBicubic2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                       std::optional<double> scales_h, std::optional<double> scales_w);
-
-// upsample_bicubic2d_backward.grad_input: fills its outputs
-void upsampleBicubic2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                               at::IntArrayRef input_size, bool align_corners, std::optional<double> scales_h,
-                               std::optional<double> scales_w);
-
-// upsample_bilinear2d.out: fills its outputs
-void upsampleBilinear2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                        std::optional<double> scales_h, std::optional<double> scales_w);
-
-// upsample_bilinear2d_backward.grad_input: fills its outputs
-void upsampleBilinear2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                                at::IntArrayRef input_size, bool align_corners, std::optional<double> scales_h,
-                                std::optional<double> scales_w);
-
-// upsample_linear1d.out: fills its outputs
-void upsampleLinear1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                      std::optional<double> scales);
-
-// upsample_linear1d_backward.grad_input: fills its outputs
-void upsampleLinear1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                              at::IntArrayRef input_size, bool align_corners, std::optional<double> scales);
-
-// upsample_nearest1d.out: fills its outputs
-void upsampleNearest1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
-                       std::optional<double> scales);
-
-// upsample_nearest1d_backward.grad_input: fills its outputs
-void upsampleNearest1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                               at::IntArrayRef input_size, std::optional<double> scales);
-
-// upsample_nearest2d.out: fills its outputs
-void upsampleNearest2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
-                       std::optional<double> scales_h, std::optional<double> scales_w);
-
-// upsample_nearest2d_backward.grad_input: fills its outputs
-void upsampleNearest2dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                               at::IntArrayRef input_size, std::optional<double> scales_h,
-                               std::optional<double> scales_w);
-
-// upsample_nearest3d.out: fills its outputs
-void upsampleNearest3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size,
-                       std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w);
-
-// upsample_nearest3d_backward.grad_input: fills its outputs
-void upsampleNearest3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                               at::IntArrayRef input_size, std::optional<double> scales_d,
-                               std::optional<double> scales_h, std::optional<double> scales_w);
-
-// upsample_trilinear3d.out: fills its outputs
-void upsampleTrilinear3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                         std::optional<double> scales_d, std::optional<double> scales_h,
-                         std::optional<double> scales_w);
-
-// upsample_trilinear3d_backward.grad_input: fills its outputs
-void upsampleTrilinear3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size,
-                                 at::IntArrayRef input_size, bool align_corners, std::optional<double> scales_d,
-                                 std::optional<double> scales_h, std::optional<double> scales_w);
 
 // xlogy.OutTensor: fills its outputs
 void xlogyTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);

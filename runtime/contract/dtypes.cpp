@@ -72,6 +72,18 @@ int category(diopiDtype_t dtype) {
 
 diopiDtype_t toFloat(diopiDtype_t dtype) { return category(dtype) >= 2 ? dtype : diopi_dtype_float32; }
 
+diopiDtype_t toOpmath(diopiDtype_t dtype) {
+    switch (dtype) {
+        case diopi_dtype_float16:
+        case diopi_dtype_bfloat16:
+            return diopi_dtype_float32;
+        case diopi_dtype_complex32:
+            return diopi_dtype_complex64;
+        default:
+            return dtype;
+    }
+}
+
 diopiDtype_t toReal(diopiDtype_t dtype) {
     switch (dtype) {
         case diopi_dtype_complex32:

@@ -27,6 +27,8 @@ constexpr bool isComplex(diopiDtype_t dtype) { return isIn(kComplexDtypes, dtype
 // 0 for bool, 1 integral, 2 floating, 3 complex.
 int category(diopiDtype_t dtype);
 diopiDtype_t toFloat(diopiDtype_t dtype);
+// As at::opmath_type: float32 for float16 and bfloat16.
+diopiDtype_t toOpmath(diopiDtype_t dtype);
 diopiDtype_t toReal(diopiDtype_t dtype);
 diopiDtype_t toComplex(diopiDtype_t dtype);
 // False for what has no range of integers.

@@ -55,6 +55,9 @@ bool Evaluator::ofDtypes(const Node& node, Value& result) const {
         case Fn::accumulate:
             result = Value::of(kind >= 2 ? found : diopi_dtype_int64);
             return true;
+        case Fn::opmath:
+            result = Value::of(toOpmath(found));
+            return true;
         case Fn::to_real:
             result = Value::of(toReal(found));
             return true;

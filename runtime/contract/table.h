@@ -103,6 +103,7 @@ enum class Fn : uint8_t {
     exact_integers,
     to_float,
     accumulate,
+    opmath,
     to_real,
     to_complex,
     // Shapes.
@@ -117,6 +118,7 @@ enum class Fn : uint8_t {
     adaptive_pool,
     concat,
     stack,
+    split,
     permute,
     transpose,
     repeat,
@@ -157,10 +159,10 @@ struct Parameter {
     bool isNullable;
     bool isRead;
     uint8_t free;
-    uint32_t dtypes;    // a bit for each legal dtype; 0 where there is no list
-    int32_t dtypeRule;  // a node, or -1
+    uint32_t dtypes;    // a bit for each dtype that the list, or a rule with alternatives, names; 0 for none
+    int32_t dtypeRule;  // a node, or -1; of alternatives a call of one_of
     ShapeForm shape;
-    int32_t shapeFirst;  // a node, or the first of `dimensions`
+    int32_t shapeFirst;  // a node, of alternatives a call of one_of; or the first of `dimensions`
     uint16_t shapeCount;
     int32_t valuesFirst;  // the legal values of an enum, of `integers`; of a text, of `texts`
     uint16_t valuesCount;

@@ -35,6 +35,7 @@ class Validation {
     void dtypes(int i);       // lists
     void ruledDtypes(int i);  // after those of all parameters: a rule is about what it refers to
     void ruledDtype(int i, const Parameter& rule);
+    void alternativeDtype(int i, const Parameter& rule, const Node& node);
     void scalarDtype(int i, const Parameter& rule);
 
     void ranks(int i);
@@ -45,6 +46,7 @@ class Validation {
     void spread(int i, int16_t name, const Sizes& sizes);
     bool bound(int16_t name, int64_t& size) const;
     void ruled(int i, const Parameter& rule, const Argument& one);
+    void alternativeShape(int i, const Node& node, const Sizes& shape);
     bool isPlainly(const Node& node, const TensorView& tensor) const;
     void arrayLike(int i, const Parameter& rule, const Node& node, const Argument& one);
     bool membersOf(int32_t index, size_t count, std::vector<Sizes>& result) const;

@@ -22,7 +22,7 @@ void Validation::dtypes(int i) {
     if ((rule.free & kFreeDtype) != 0) {
         return;
     }
-    if (rule.dtypes != 0) {
+    if (rule.dtypes != 0 && rule.dtypeRule < 0) {
         eachTensor(i, [&](const TensorView& tensor) {
             if (!isIn(rule.dtypes, tensor.dtype)) {
                 fail(i, std::string("is ") + nameOf(tensor.dtype) + "; possible are " + listOf(rule.dtypes),
@@ -42,6 +42,10 @@ void Validation::ruledDtypes(int i) {
 
 void Validation::ruledDtype(int i, const Parameter& rule) {
     const Node& node = nodes[rule.dtypeRule];
+    if (node.function == Fn::one_of) {
+        alternativeDtype(i, rule, node);
+        return;
+    }
     const bool isSame = node.function == Fn::dtype;
     const Node& source = nodes[children[node.first]];
     const bool followsArray =
@@ -65,6 +69,26 @@ void Validation::ruledDtype(int i, const Parameter& rule) {
             const std::string source = textOfOperands(node);
             fail(i,
                  std::string("is ") + nameOf(tensor.dtype) + " and must be " + nameOf(expected) + " (" + source + ")",
+                 diopiDtypeNotSupported);
+        }
+    });
+}
+
+// Any of the dtypes that the rule allows.
+void Validation::alternativeDtype(int i, const Parameter& rule, const Node& node) {
+    uint32_t possible = rule.dtypes;
+    for (int k = 0; k < node.count; ++k) {
+        diopiDtype_t one = diopi_dtype_unsupported;
+        if (!evaluateDtype(arguments_, children[node.first + k], one)) {
+            return;  // it follows from a null
+        }
+        possible |= bitOf(one);
+    }
+    eachTensor(i, [&](const TensorView& tensor) {
+        if (!isIn(possible, tensor.dtype)) {
+            fail(i,
+                 std::string("is ") + nameOf(tensor.dtype) + "; possible are " + listOf(possible) + " (" +
+                     textOfOperands(node) + ")",
                  diopiDtypeNotSupported);
         }
     });

@@ -182,6 +182,10 @@ void Validation::ruled(int i, const Parameter& rule, const Argument& one) {
     if (isPlainly(node, one.tensor)) {
         return;
     }
+    if (node.function == Fn::one_of) {
+        alternativeShape(i, node, one.tensor.sizes());
+        return;
+    }
     Sizes expected;
     if (!evaluateShape(arguments_, rule.shapeFirst, expected)) {
         noShape(i, node);
@@ -207,6 +211,26 @@ void Validation::ruled(int i, const Parameter& rule, const Argument& one) {
          "is " + textOfOperand(i) + " and must have the shape " + textOf(expected) + " (" + textOfOperands(node) + ")");
 }
 
+// Any of the shapes that the rule allows.
+void Validation::alternativeShape(int i, const Node& node, const Sizes& shape) {
+    std::string possible;
+    for (int k = 0; k < node.count; ++k) {
+        Sizes one;
+        if (!evaluateShape(arguments_, children[node.first + k], one)) {
+            continue;
+        }
+        if (isAlike(shape, one)) {
+            return;
+        }
+        possible += (possible.empty() ? "" : " or ") + textOf(one);
+    }
+    if (possible.empty()) {
+        noShape(i, node);
+        return;
+    }
+    fail(i, "is " + textOfOperand(i) + " and must have the shape " + possible + " (" + textOfOperands(node) + ")");
+}
+
 // The usual case without a list: the shape of a tensor, or of tensors that all have this shape.
 bool Validation::isPlainly(const Node& node, const TensorView& tensor) const {
     if (node.function != Fn::sizes && node.function != Fn::broadcast) {
@@ -227,7 +251,8 @@ bool Validation::isPlainly(const Node& node, const TensorView& tensor) const {
     return hasTensor;
 }
 
-// An array follows an array member by member; of another rule each member has the shape.
+// An array follows an array member by member, or a list of sizes in one dimension; of another rule each member has the
+// shape.
 void Validation::arrayLike(int i, const Parameter& rule, const Node& node, const Argument& one) {
     std::vector<Sizes> expected;
     if (!membersOf(rule.shapeFirst, one.tensors.size(), expected)) {
@@ -260,6 +285,22 @@ bool Validation::membersOf(int32_t index, size_t count, std::vector<Sizes>& resu
         }
     }
     Sizes shape;
+    if (node.function == Fn::split) {
+        Sizes sizes;
+        int64_t dim = 0;
+        if (!evaluateShape(arguments_, children[node.first], shape) ||
+            !evaluateShape(arguments_, children[node.first + 1], sizes) ||
+            !evaluateInteger(arguments_, children[node.first + 2], dim)) {
+            return false;
+        }
+        for (const int64_t size : sizes) {
+            result.emplace_back();
+            if (shape.empty() || !resize(shape, dim, size, result.back())) {
+                return false;
+            }
+        }
+        return true;
+    }
     if (!evaluateShape(arguments_, index, shape)) {
         return false;
     }

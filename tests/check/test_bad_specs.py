@@ -9,9 +9,9 @@ from check_helpers import BAD, FIXTURES, MADE, build, findings, rule_of, shown
 
 from diopigen.check.rule import families
 from diopigen.ir.findings import RULES as IR_RULES
-from diopigen.spec.nodes import RULES as YAML_RULES
 from diopigen.spec.schema import RULES as GRAMMAR_RULES
 from diopigen.spec.text_file import RULES as FILE_RULES
+from diopigen.spec.yaml_reader import RULES as YAML_RULES
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)

@@ -14,9 +14,9 @@ from sampling import examples
 
 from diopigen.check.rule import families
 from diopigen.ir.findings import RULES as IR_RULES
-from diopigen.spec.nodes import RULES as YAML_RULES
 from diopigen.spec.schema import RULES as GRAMMAR_RULES
 from diopigen.spec.text_file import RULES as FILE_RULES
+from diopigen.spec.yaml_reader import RULES as YAML_RULES
 
 FILES = {path.relative_to(MINIATURE): path.read_bytes() for path in sorted(MINIATURE.rglob("*.yaml"))}
 RULES = {*IR_RULES, *YAML_RULES, *GRAMMAR_RULES, *FILE_RULES, *(rule for family in families() for rule in family.rules)}

@@ -48,9 +48,9 @@ def test_the_rules_of_spec_ir_and_check_are_all_reported() -> None:
     """`bad-recipe` goes through a helper that knows no other rule."""
     from diopigen.check.rule import families
     from diopigen.ir.findings import RULES as IR_RULES
-    from diopigen.spec.nodes import RULES as YAML_RULES
     from diopigen.spec.schema import RULES as GRAMMAR_RULES
     from diopigen.spec.text_file import RULES as FILE_RULES
+    from diopigen.spec.yaml_reader import RULES as YAML_RULES
 
     listed = {
         *IR_RULES,
@@ -66,9 +66,9 @@ def test_the_rules_of_spec_ir_and_check_are_all_reported() -> None:
 def test_no_rule_is_listed_by_two_tables_with_two_purposes() -> None:
     from diopigen.check.rule import families
     from diopigen.ir.findings import RULES as IR_RULES
-    from diopigen.spec.nodes import RULES as YAML_RULES
     from diopigen.spec.schema import RULES as GRAMMAR_RULES
     from diopigen.spec.text_file import RULES as FILE_RULES
+    from diopigen.spec.yaml_reader import RULES as YAML_RULES
 
     tables = [IR_RULES, YAML_RULES, GRAMMAR_RULES, FILE_RULES, *(family.rules for family in families())]
     names = [rule for table in tables for rule in table]

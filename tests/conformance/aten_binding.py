@@ -40,7 +40,7 @@ REPLACED: Mapping[str, str] = {
     "convolution_backward_overrideable": "convolution_backward",
     "constant_pad_nd": "pad",
 }
-"""Overloads that devices register, and what computes the same on the CPU; `pad` knows the other modes as well."""
+"""Overloads that devices register, and what computes the same on the CPU; `pad` has the other modes as well."""
 
 _KINDS: Mapping[str, frozenset[str]] = {
     "Tensor": frozenset({"tensor"}),
@@ -59,10 +59,8 @@ _ENUMS: Mapping[str, Any] = {
 _UNUSED: Mapping[str, frozenset[str]] = {
     "EmbeddingBackward": frozenset({"sparse"}),
     "RMSNormBackward": frozenset({"eps"}),
-    "UpsampleLinear": frozenset({"mode"}),
-    "UpsampleLinearBackward": frozenset({"mode"}),
 }
-"""Parameters that do not change the result, or that choose the overload."""
+"""Parameters that do not change the result."""
 _NOT_MATCHED = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "output_mask", "input_dtype"})
 """Arguments of ATen that are never a parameter."""
 
@@ -114,30 +112,30 @@ def bind(call: Call, *, widened: Mapping[str, str] | None = None) -> Bound:
     """The first overload of the spec that has a place for every argument; tensors of a dtype in `widened` are converted
     to the one that it gives. Raises `Unbound`."""
     reasons = []
-    for overload in _overloads(call):
+    for overload, constants in _overloads(call):
         try:
-            return _Binder(overload, call, widened or {}).bound()
+            return _Binder(overload, call, widened or {}, constants).bound()
         except Unbound as reason:
             reasons.append(f"{overload.name()}: {reason}")
     raise Unbound("; ".join(reasons) or "the spec names no overload that torch has")
 
 
-def _overloads(call: Call) -> Iterator[Any]:
-    """The overloads that the installed torch has: functional ones and those in place, then those with `out`."""
+def _overloads(call: Call) -> Iterator[tuple[Any, frozenset[str]]]:
+    """The overloads that the installed torch has, with the parameters that they fix, to what the call has: functional
+    ones and those in place, then those with `out`."""
     found = []
-    mode = call.values.get("mode")
-    names = [named.name for named in call.function.aten]
-    if "mode" in _UNUSED.get(call.function.operator, ()):
-        names = [name for name in names if f"_{mode}" in name]
-    if not call.function.operator.startswith("Foreach"):
-        names = [name for name in names if not name.startswith("_foreach")]
-    for named in names:
-        base, _, name = named.partition(".")
+    is_foreach = call.function.operator.startswith("Foreach")
+    for one in call.function.aten:
+        base, _, name = one.name.partition(".")
+        constants = {} if base in REPLACED else one.constants
+        is_other = any(call.values.get(param) != constant.value for param, constant in constants.items())
+        if is_other or (base.startswith("_foreach") and not is_foreach):
+            continue
         packet = getattr(torch.ops.aten, REPLACED.get(base, base), None)
         overload = getattr(packet, "default" if base in REPLACED else name or "default", None)
         if overload is not None:
-            found.append(overload)
-    yield from sorted(found, key=lambda one: any(argument.is_out for argument in one._schema.arguments))
+            found.append((overload, frozenset(constants)))
+    yield from sorted(found, key=lambda one: any(argument.is_out for argument in one[0]._schema.arguments))
 
 
 def _kind(argument: Any) -> str:
@@ -156,14 +154,15 @@ def _kind(argument: Any) -> str:
 
 
 class _Binder:
-    def __init__(self, overload: Any, call: Call, widened: Mapping[str, str]) -> None:
+    def __init__(self, overload: Any, call: Call, widened: Mapping[str, str], constants: frozenset[str]) -> None:
         self.overload, self.call, self.widened = overload, call, widened
         self.arguments = [argument for argument in overload._schema.arguments if not argument.is_out]
         self.outs = [argument for argument in overload._schema.arguments if argument.is_out]
         written = [p for p in call.function.params if p.is_written and p.type != "generator"]
         self.outputs = [p for p in written if p.type in ("new_tensor", "new_tensors") or p.name in call.values]
         counts = {p.count for p in call.function.params}
-        self.unused = {"keepdim", *_UNUSED.get(call.function.operator, ()), *counts}
+        self.unused = {"keepdim", *_UNUSED.get(call.function.operator, ()), *counts, *constants}
+        self.constants = constants
 
     def bound(self) -> Bound:
         """The call. Raises `Unbound` where an argument has no place on either side."""
@@ -189,7 +188,10 @@ class _Binder:
     def _matched(self) -> dict[str, Parameter]:
         """Parameters by argument: those of the same name, then the rest of the same kind in order."""
         params = self.call.function.params
-        waiting = [p for p in params if (p.is_read or p.direction == "in") and p.type != "generator"]
+        waiting = [
+            p for p in params
+            if (p.is_read or p.direction == "in") and p.type != "generator" and p.name not in self.constants
+        ]  # fmt: skip
         taken: dict[str, Parameter] = {}
         for by_name in (True, False):
             for argument in self.arguments:

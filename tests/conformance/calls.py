@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.cases.values import draw, seed_of
-from diopigen.conformance.compare.order import Stored, arranged
-from diopigen.conformance.dtypes import decode
-from diopigen.conformance.model import Case, Number, Operand
+from diopigen.conformance.compare.order import Stored, arranged, selected_from
+from diopigen.conformance.dtypes import decode, encode
+from diopigen.conformance.model import Case, Fault, Number, Operand
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property
 from diopigen.ir.model import Function, Interface
 
@@ -52,6 +52,7 @@ class Results:
     def __init__(
         self, case: Case, call: Call, answer: Answer, found: Mapping[str, Any], stored: Callable[[Any, str], Any]
     ) -> None:
+        self.call = call
         self.found: dict[str, Stored] = {}
         for name, wanted in answer.items():
             param = call.function.param(name)
@@ -59,11 +60,16 @@ class Results:
                 continue
             dtype = wanted.dtype if isinstance(wanted, Allocated) else call.dtypes[name]
             self.found[name] = Stored(stored(found[name], dtype), dtype)
-        self.arranged = arranged(case, call.function, self.found, answer)
+        inputs = {
+            name: Stored(np.asarray(encode(np.asarray(call[name]), call.dtype(name))), call.dtype(name))
+            for name in selected_from(call.function)
+        }
+        self.arranged = arranged(case, call.function, self.found, answer, inputs)
 
-    def ordered(self, name: str, elements: Any, expected: Expected) -> tuple[Any, Expected]:
-        """The elements of an output and what is expected, both in one order where the spec leaves it open."""
-        return self.arranged.get(name, (elements, expected))
+    def fault(self, name: str, elements: Any, expected: Expected) -> Fault | None:
+        """What is wrong with the elements of an output, in memory form; any order passes that the spec leaves open."""
+        dtype = self.found[name].dtype if name in self.found else self.call.dtype(name)
+        return self.arranged.fault(name, Stored(elements, dtype), expected, self.call.function.tolerance)
 
     def complaint(self, expected: Property, elements: Any, dtype: str) -> str | None:
         """What a property has against an output."""

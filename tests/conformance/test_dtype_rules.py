@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode, float_to_int
-from diopigen.contract.dtypes import evaluate, promote, promote_types
+from diopigen.contract.dtypes import alternatives, evaluate, promote, promote_types
 from diopigen.ir.rules import DTYPE_RULES
 from diopigen.spec.expression import parse
 
 OPERANDS: dict[str, list[tuple[str, int | None]]] = {
     "half": [("float16", 2)],
+    "brain": [("bfloat16", 2)],
     "single": [("float32", 1)],
     "double0d": [("float64", 0)],
     "int": [("int32", 2)],
@@ -43,6 +44,13 @@ RULES = {
     "accumulate(byte)": "int64",
     "accumulate(flag)": "int64",
     "accumulate(half)": "float16",
+    "opmath(half)": "float32",
+    "opmath(brain)": "float32",
+    "opmath(int)": "int32",
+    "opmath(double0d)": "float64",
+    "opmath(z)": "complex64",
+    "one_of(half, opmath(half))": "float16",
+    "one_of(float32, half)": "float32",
     "to_real(z)": "float32",
     "to_real(half)": "float16",
     "to_complex(double0d)": "complex128",
@@ -53,6 +61,21 @@ RULES = {
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_gives_the_dtype(rule: str) -> None:
     assert evaluate(parse(rule), lambda name: OPERANDS[name]) == RULES[rule]
+
+
+ALTERNATIVES = {
+    "one_of(half, opmath(half))": ("float16", "float32"),
+    "one_of(brain, opmath(brain))": ("bfloat16", "float32"),
+    "one_of(double0d, opmath(double0d))": ("float64",),
+    "one_of(opmath(single), float32)": ("float32",),
+    "one_of(opmath(double0d), float32)": ("float64", "float32"),
+    "same(half)": ("float16",),
+}
+
+
+@pytest.mark.parametrize("rule", ALTERNATIVES)
+def test_alternatives_depend_on_the_operand(rule: str) -> None:
+    assert alternatives(parse(rule), lambda name: OPERANDS[name]) == ALTERNATIVES[rule]
 
 
 def test_every_rule_is_tested_and_null_has_no_dtype() -> None:

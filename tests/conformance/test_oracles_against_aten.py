@@ -19,7 +19,6 @@ from aten_binding import HALVES, Unbound, bind, stored
 
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.cases.suite import tested as tested_functions
-from diopigen.conformance.compare.results import compare
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of, oracle_of
 from diopigen.ir.model import Function, Interface
@@ -106,8 +105,7 @@ def _differences(case: Case, call: Call, found: dict[str, Any]) -> tuple[int, li
                 complaint = results.complaint(wanted, stored(tensor, dtype), dtype)
             elif isinstance(wanted, Expected):
                 elements = stored(tensor.reshape(np.shape(wanted.values)), dtype)
-                elements, wanted = results.ordered(name, elements, wanted)
-                fault = compare(elements, dtype, wanted, call.function.tolerance, name)
+                fault = results.fault(name, elements, wanted)
                 complaint = f"{fault.message}: oracle {fault.expected}, torch {fault.actual}" if fault else None
             else:
                 complaint = None if wanted == tensor else f"oracle {wanted}, torch {tensor}"

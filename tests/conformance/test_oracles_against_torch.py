@@ -14,7 +14,6 @@ from calls import Results, call_of
 
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.cases.suite import tested as functions_of
-from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, encode
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of
@@ -196,8 +195,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
                 actual = actual.to(getattr(torch, dtype))
             compared += 1
             elements = stored(actual.reshape(expected.values.shape), dtype)
-            elements, expected = all_results.ordered(name, elements, expected)
-            fault = compare(elements, dtype, expected, call.function.tolerance, name)
+            fault = all_results.fault(name, elements, expected)
             if fault is not None:
                 wrong.append(
                     f"{case.id}: {fault.parameter} {fault.message}: oracle {fault.expected}, torch {fault.actual}"

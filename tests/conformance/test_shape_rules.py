@@ -12,9 +12,9 @@ from diopigen.contract.shapes import BY_RULE, ShapeError
 from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Function
-from diopigen.ir.rules import DIMENSION_FUNCTIONS, SHAPE_RULES
+from diopigen.ir.rules import DIMENSION_FUNCTIONS, ONE_OF, SHAPE_RULES
 
-CASES: list[tuple[str, tuple[Any, ...], tuple[int, ...]]] = [
+CASES: list[tuple[str, tuple[Any, ...], tuple[Any, ...]]] = [
     ("same", ((2, 3),), (2, 3)),
     ("broadcast", ((4, 1), (5,)), (4, 5)),
     ("broadcast", ((3,), (2, 1, 3), (2, 4, 1)), (2, 4, 3)),
@@ -58,6 +58,8 @@ CASES: list[tuple[str, tuple[Any, ...], tuple[int, ...]]] = [
     ("concat", (((0,), (2, 3)), 0), (2, 3)),
     ("stack", (((2, 3), (2, 3)), 1), (2, 2, 3)),
     ("stack", (((2, 3),) * 4, -1), (2, 3, 4)),
+    ("split", ((2, 5), (1, 0, 4), -1), ((2, 1), (2, 0), (2, 4))),
+    ("split", ((2, 5), (), 0), ()),
     ("permute", ((2, 3, 4), (2, 0, -2)), (4, 2, 3)),
     ("transpose", ((2, 3, 4), 0, -1), (4, 3, 2)),
     ("transpose", ((), 0, -1), ()),
@@ -78,7 +80,7 @@ def test_a_rule_gives_the_shape(rule: str, arguments: tuple[Any, ...], expected:
 
 
 def test_every_rule_of_the_grammar_is_there_and_tested() -> None:
-    assert {*BY_RULE, "any"} == set(SHAPE_RULES)
+    assert {*BY_RULE, "any", ONE_OF} == set(SHAPE_RULES)
     assert {rule for rule, _, _ in CASES} == set(BY_RULE)
 
 
@@ -92,6 +94,7 @@ def test_every_rule_of_the_grammar_is_there_and_tested() -> None:
         ("matmul", ((), (3,))),
         ("concat", (((2, 3), (2, 4)), 0)),
         ("stack", (((2, 3), (2, 4)), 0)),
+        ("split", ((2, 3), (1, 2), 2)),
         ("repeat", ((2, 3), (2,))),
     ],
 )
@@ -181,6 +184,15 @@ def test_an_expression_without_a_value_is_no_shape(tmp_path: Path) -> None:
     function = function_with("'join(sizes(y), list(n))'", tmp_path)
     with pytest.raises(ShapeError, match="the shape of 'out' has no value"):
         Evaluator(Shapes(function), VALUES).shape(function.params[0])
+
+
+def test_a_rule_with_alternatives_has_a_shape_for_each(tmp_path: Path) -> None:
+    function = function_with("'one_of(reduce(x, n, true), list(N, n), same(x))'", tmp_path)
+    out = function.params[0]
+    expected = [(2, 5, 1, 3), (2, 2), (2, 5, 6, 3)]
+    assert list(Evaluator(Shapes(function), VALUES).alternatives(out)) == expected
+    by_number = [Evaluator(Shapes(function), VALUES, form=number).shape(out) for number in range(4)]
+    assert by_number == [*expected, expected[-1]]
 
 
 def test_every_function_of_dimensions_is_tested() -> None:

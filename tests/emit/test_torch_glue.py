@@ -221,11 +221,11 @@ def test_forms_of_an_operator_are_found() -> None:
     assert known["_native_batch_norm_legit"].functional == "_native_batch_norm_legit"  # writes its running statistics
 
 
-def test_an_operator_without_a_meta_function_gets_its_shape_from_the_spec(tmp_path: Path) -> None:
-    """The dimension is checked by PyTorch, the dtype that the function takes by the kernel."""
+def with_run(tmp_path: Path, operator: str) -> Interface:
+    """The miniature spec with an operator that ATen calls `_run`."""
     shutil.copytree(MINIATURE, tmp_path / "specs")
     with (tmp_path / "specs/ops/arithmetic.yaml").open("a") as file:
-        file.write(RUN)
+        file.write(operator)
     (schemas,) = (tmp_path / "specs/aten").glob("*.yaml")
     text = schemas.read_text().replace("needed:\n", "needed:\n  - _run\n  - _run.out\n")
     schemas.write_text(
@@ -233,10 +233,58 @@ def test_an_operator_without_a_meta_function_gets_its_shape_from_the_spec(tmp_pa
         + "  - _run(Tensor self, int dim) -> Tensor\n"
         + "  - _run.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)\n"
     )
-    interface = _interface(tmp_path / "specs")
+    return _interface(tmp_path / "specs")
+
+
+def test_of_legal_dtypes_a_result_has_that_of_devices(tmp_path: Path) -> None:
+    """PyTorch's devices keep statistics of halves in float32, where the interface leaves the choice."""
+    rule = "'one_of(input, opmath(input))'"
+    interface = with_run(tmp_path, RUN.replace("direction: out, dtype: same(input)", f"direction: out, dtype: {rule}"))
+    text = ruled_kernel(interface, families(interface)["_run"], frozenset()).text
+    assert "makeOrShape(out, self.sizes(), self.options().dtype(at::toOpMathType(self.scalar_type())));" in text
+
+
+def test_an_operator_without_a_meta_function_gets_its_shape_from_the_spec(tmp_path: Path) -> None:
+    """The dimension is checked by PyTorch, the dtype that the function takes by the kernel."""
+    interface = with_run(tmp_path, RUN)
     kernel = ruled_kernel(interface, families(interface)["_run"], frozenset())
     assert kernel.overloads == (("_run", "_run"), ("_run.out", "_run_out"))
     assert kernel.text == (ROOT / "tests/emit/expected/run.cpp").read_text().rstrip("\n")
+
+
+GROW = """\
+  - name: Grow
+    doc: An image at another size.
+    params:
+      - {name: out, type: tensor, direction: out, dtype: same(input), shape: 'adaptive_pool(input, size)',
+         doc: The image.}
+      - {name: input, type: tensor, direction: in, dtype: floating, shape: any, doc: The image before.}
+      - {name: size, type: sizes, doc: Its size.}
+      - {name: align_corners, type: bool, default: false, doc: Whether corners meet.}
+      - {name: mode, type: string, default: linear, values: [linear, cubic], doc: How.}
+      - {name: value, type: double, nullable: true, default: 1.5, doc: What is around.}
+    cases:
+      - {input: [1, 1, 2, 2], size: [4, 4]}
+    aten: [{overload: grow.out, bind: {mode: cubic, value: null}}]
+    tolerance: reduction
+"""
+
+
+def test_what_an_overload_fixes_and_scales_that_repeat_sizes(tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(MINIATURE, specs)
+    operators = specs / "ops/arithmetic.yaml"
+    operators.write_text(operators.read_text() + GROW)
+    schema = "Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None"
+    for aten in (specs / "aten").glob("*.yaml"):
+        text = aten.read_text().replace("needed:\n", "  - {meta: grow, out: grow.out, functional: grow}\nneeded:\n")
+        text += f"  - grow({schema}) -> Tensor\n  - grow.out({schema}, *, Tensor(a!) out) -> Tensor(a!)\n"
+        aten.write_text(text)
+    interface = _interface(specs)
+    group, function = interface.aten.structured[-1], interface.function("diopiGrow")
+    assert function is not None
+    text = structured_kernel(interface, group, function, {}).text
+    assert text == (ROOT / "tests/emit/expected/grow.cpp").read_text().rstrip("\n")
 
 
 def test_every_reason_of_the_miniature_holds() -> None:

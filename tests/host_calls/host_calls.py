@@ -27,7 +27,8 @@ from diopigen.diagnostics import Sink
 from diopigen.ir.model import Case as Recipe
 from diopigen.ir.model import Interface
 from diopigen.ir.recipe import RecipeReader
-from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from diopigen.spec.yaml_reader import load_yaml
 
 FOLDER = Path(__file__).resolve().parents[1] / "data/host_calls"
 PAIRS = FOLDER / "pairs.yaml"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from diopigen.emit.prose import overload_text
 from diopigen.ir.model import Case, DtypeList, DtypeRule, Function, Header, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import to_text
 from diopigen.spec.nodes import MappingNode, Node, SequenceNode
@@ -47,6 +48,9 @@ def param_line(param: Parameter) -> str:
     parts += [f"example {param.example.value!r}"] if param.example else []
     if param.unordered:
         parts += [f"unordered along {param.unordered.along} where {param.unordered.where.text}"]
+    if param.ties:
+        of = f" of {param.ties.of} along {param.ties.along}" if param.ties.of else ""
+        parts += [f"ties{of} where {param.ties.where.text}"]
     parts += [f"domain {param.domain.text}"] if param.domain else []
     parts += [f"shares {param.shares}"] if param.shares else []
     flags = ("nullable", "const", "mutable", "pointer", "unnamed", "sparse")
@@ -72,7 +76,7 @@ def function_lines(function: Function) -> Iterator[str]:
         if text is not None:
             yield f"    {label}: {text}"
     if f.aten:
-        yield f"    aten: {' '.join(overload.name for overload in f.aten)}"
+        yield f"    aten: {' '.join(map(overload_text, f.aten))}"
     yield from map(param_line, f.params)
     if f.kernel is not None:
         yield from (f"    let {name} = {to_text(formula.expression)}" for name, formula in f.kernel.lets)

@@ -10,8 +10,9 @@ from diopigen.ir.lower import Lowering
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.variants import Place, expand
 from diopigen.spec.grammar_operators import OPERATOR
-from diopigen.spec.nodes import MappingNode, parse_yaml
+from diopigen.spec.nodes import MappingNode
 from diopigen.spec.schema import validate
+from diopigen.spec.yaml_reader import parse_yaml
 
 MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
 DTYPES = ("bool", "int32", "int64", "float32")

@@ -20,7 +20,6 @@ NOT_SERVED = {
     "max_pool2d_backward": "has no indices, which MaxPool2dBackward needs",
     "native_dropout_backward": "a product with a mask and a factor, not one function",
     "rsub.Tensor": "Sub with its operands exchanged",
-    "scatter_add.out": "Scatter with a reduction that an overload cannot bind",
     "transpose_": "a view in place",
     "wrap_diopi_copy_inp": "not an ATen overload",
 }

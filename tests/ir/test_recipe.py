@@ -10,7 +10,8 @@ from ir_helpers import functions_of
 from diopigen.diagnostics import Sink
 from diopigen.ir.lower import lower_case
 from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
-from diopigen.spec.nodes import MappingNode, parse_yaml
+from diopigen.spec.nodes import MappingNode
+from diopigen.spec.yaml_reader import parse_yaml
 
 OPERATOR = """
 name: Op

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from diopigen.diagnostics import Sink
 from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.output.apply import apply
+from diopigen.output.check import check
 
 on_disk = settings(deadline=None, max_examples=60)
 """For properties that write files: how long an fsync takes says nothing about the code."""
@@ -38,6 +40,24 @@ def tree(root: Path) -> dict[str, bytes | None]:
 def files_of(root: Path) -> dict[str, bytes]:
     """Every file below `root` but the manifest."""
     return {path: content for path, content in tree(root).items() if content is not None and path != "MANIFEST.json"}
+
+
+def run(files: dict[str, bytes], root: Path) -> None:
+    """Writes files below `root`, which must succeed without a finding."""
+    sink = Sink()
+    apply(plan_of(files), root, sink)
+    assert sink.sorted() == []
+
+
+def expect_exactly(files: dict[str, bytes], root: Path) -> None:
+    """Only the files, their folders and the manifest: no temporary file, no journal, no empty folder."""
+    assert files_of(root) == files
+    assert {path for path, content in tree(root).items() if content is None} == {
+        path.rsplit("/", depth)[0] for path in files for depth in range(1, path.count("/") + 1)
+    }
+    sink = Sink()
+    check(plan_of(files), root, sink)
+    assert sink.sorted() == []
 
 
 def lines_of(sink: Sink, root: Path) -> list[str]:

@@ -1,20 +1,16 @@
-"""Kills, full disks and refusals: each file is old or new, no temporary file stays, and the next run heals."""
+"""Kills and calls that fail: each file is old or new, no temporary file stays, and the next run heals."""
 
 from __future__ import annotations
 
 import errno
 import os
-import resource
 import shutil
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from output_helpers import die_at, fail_at, files_of, lines_of, plan_of, tree, unprivileged
+from output_helpers import die_at, expect_exactly, fail_at, files_of, lines_of, plan_of, run, tree
 from sampling import first
 
 from diopigen.diagnostics import Failure, Sink
@@ -29,27 +25,10 @@ NEW = {"a": b"new a", "new/deep/y": b"new y", "k/same": b"same", "k/b": b"new b"
 OTHER = {"a": b"third a", "new/z": b"third z", "k/same": b"third same"}
 
 
-def run(files: dict[str, bytes], root: Path) -> None:
-    sink = Sink()
-    apply(plan_of(files), root, sink)
-    assert sink.sorted() == []
-
-
 def expect_old_or_new(root: Path) -> None:
     for path, content in files_of(root).items():
         if not path.rpartition("/")[2].startswith(".diopigen-"):
             assert content in (OLD.get(path), NEW.get(path)), path
-
-
-def expect_exactly(files: dict[str, bytes], root: Path) -> None:
-    """Only the files, their folders and the manifest: no temporary file, no journal, no empty folder."""
-    assert files_of(root) == files
-    assert {path for path, content in tree(root).items() if content is None} == {
-        path.rsplit("/", depth)[0] for path in files for depth in range(1, path.count("/") + 1)
-    }
-    sink = Sink()
-    check(plan_of(files), root, sink)
-    assert sink.sorted() == []
 
 
 def for_every_step(tmp_path: Path, attempt: Callable[[Path, int], bool]) -> int:
@@ -197,244 +176,3 @@ def test_interrupt_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(KeyboardInterrupt):
         apply(plan_of(NEW), tmp_path, Sink())
     assert tree(tmp_path) == before
-
-
-def only(caught: pytest.ExceptionInfo[Failure], root: Path) -> str:
-    (found,) = caught.value.diagnostics
-    return f"{found.code}: {found.message} | {found.fix}".replace(root.as_posix(), "R")
-
-
-def refused(files: dict[str, bytes], root: Path, shown: Path | None = None) -> str:
-    """The one finding of a run that must fail and must leave the tree as it is."""
-    with pytest.raises(Failure) as caught:
-        apply(plan_of(files), root, Sink(), force=True)
-    return only(caught, shown or root)
-
-
-def test_root_is_a_file(tmp_path: Path) -> None:
-    root = tmp_path / "r"
-    root.write_bytes(b"")
-    expected = (
-        "output-unwritable: 'R' cannot be the output folder: it is a file, not a folder "
-        "| move it away, or choose another output folder"
-    )
-    assert refused({"a": b""}, root) == expected
-    with pytest.raises(Failure) as caught:
-        check(plan_of({}), root, Sink())
-    assert only(caught, root) == expected
-
-
-def test_root_is_below_a_file(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"")
-    assert refused({"a": b""}, tmp_path / "f" / "r", tmp_path) == (
-        "output-unwritable: cannot make the folder 'R/f/r': a part of the path is not a folder "
-        "| move that file away, or choose another output folder"
-    )
-
-
-def test_root_is_a_dangling_link(tmp_path: Path) -> None:
-    root = tmp_path / "r"
-    root.symlink_to(tmp_path / "nowhere")
-    assert refused({"a": b""}, root) == (
-        "output-unwritable: 'R' cannot be the output folder: it is a symbolic link that leads nowhere "
-        "| move it away, or choose another output folder"
-    )
-    assert not (tmp_path / "nowhere").exists()
-
-
-def test_root_is_a_link_to_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "r").symlink_to("real")
-    run({"a": b"1"}, tmp_path / "r")
-    expect_exactly({"a": b"1"}, tmp_path / "real")
-
-
-@pytest.mark.parametrize("path", ["a", "sub/a", "MANIFEST.json"])
-def test_a_folder_where_a_file_should_be(tmp_path: Path, path: str) -> None:
-    (tmp_path / path).mkdir(parents=True)
-    before = tree(tmp_path)
-    assert refused({"a": b"", "sub/a": b"", "z": b""}, tmp_path) == (
-        f"output-unwritable: cannot write 'R/{path}': 'R/{path}' is a folder "
-        f"| move 'R/{path}' away, or choose another output folder"
-    )
-    assert tree(tmp_path) == before
-
-
-def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
-    (tmp_path / "sub").write_bytes(b"mine")
-    assert refused({"sub/deep/a": b""}, tmp_path) == (
-        "output-unwritable: cannot write 'R/sub/deep/a': 'R/sub' is not a folder "
-        "| move 'R/sub' away, or choose another output folder"
-    )
-    assert tree(tmp_path) == {"sub": b"mine"}
-
-
-@pytest.mark.parametrize("target", ["nowhere", "there"])
-def test_a_link_where_a_file_should_be(tmp_path: Path, target: str) -> None:
-    root = tmp_path / "r"
-    root.mkdir()
-    (tmp_path / "there").write_bytes(b"mine")
-    (root / "a").symlink_to(tmp_path / target)
-    assert refused({"a": b"1"}, root) == (
-        "output-unwritable: cannot write 'R/a': 'R/a' is a symbolic link "
-        "| move 'R/a' away, or choose another output folder"
-    )
-    assert (tmp_path / "there").read_bytes() == b"mine" and not (tmp_path / "nowhere").exists()
-
-
-def test_a_pipe_where_a_file_should_be(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a")
-    assert refused({"a": b"1"}, tmp_path) == (
-        "output-unwritable: cannot write 'R/a': 'R/a' is neither a file nor a folder "
-        "| move 'R/a' away, or choose another output folder"
-    )
-
-
-def test_check_shows_what_is_in_the_way_and_the_rest(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    sink = Sink()
-    check(plan_of({"a": b"1", "b": b"2"}), tmp_path, sink)
-    assert [d.code for d in sink.sorted()] == ["output-unwritable", "generated-file-missing"]
-
-
-def test_a_path_that_is_too_long(tmp_path: Path) -> None:
-    path = "/".join(["d" * 250] * 17)
-    with pytest.raises(Failure) as caught:
-        apply(plan_of({"a": b"", path: b""}), tmp_path, Sink())
-    found = caught.value.diagnostics[0]
-    assert (found.code, found.fix) == ("output-unwritable", "choose an output folder with a shorter path")
-    assert found.message.endswith("the name is too long")
-    assert tree(tmp_path) == {}
-
-
-def test_a_folder_without_permission() -> None:
-    with unprivileged() as root:
-        run({"a": b"1", "sub/b": b"1"}, root)
-        (root / "sub").chmod(0o555)
-        before = tree(root)
-        assert refused({"a": b"2", "sub/b": b"2"}, root) == (
-            "output-unwritable: cannot write 'R/sub/b': permission denied "
-            "| make the folder writable for you, or choose another output folder"
-        )
-        assert tree(root) == before
-        (root / "sub").chmod(0o755)
-        run({"a": b"2", "sub/b": b"2"}, root)
-
-
-def test_a_file_that_cannot_be_read() -> None:
-    with unprivileged() as root:
-        run({"a": b"1"}, root)
-        (root / "a").chmod(0)
-        assert refused({"a": b"2"}, root) == (
-            "output-unreadable: cannot read 'R/a': permission denied "
-            "| make it readable for you, then run the same command again"
-        )
-
-
-def test_a_root_that_cannot_be_made() -> None:
-    with unprivileged() as folder:
-        folder.chmod(0o555)
-        assert refused({"a": b"1"}, folder / "r", folder) == (
-            "output-unwritable: cannot make the folder 'R/r': permission denied "
-            "| make the folder writable for you, or choose another output folder"
-        )
-        folder.chmod(0o755)
-
-
-def test_a_new_root_is_gone_again_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int, content: bytes) -> int:
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(os, "write", full)
-    assert refused({"a": b"1"}, tmp_path / "x" / "r", tmp_path) == (
-        "output-no-space: cannot write 'R/x/r/.diopigen-journal.json': the disk is full "
-        "| free some space, then run the same command again"
-    )
-    assert tree(tmp_path) == {}
-
-
-def in_subprocess(body: str, *arguments: str, wrapper: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    """Runs `body` in a fresh interpreter with `apply`, `plan_of`, `tree` and `shown` at hand."""
-    head = """
-        import sys
-        from pathlib import Path
-        from output_helpers import plan_of, tree
-        from diopigen.diagnostics import Failure, Sink
-        from diopigen.output.apply import apply
-        def shown(files, root):
-            try:
-                return apply(plan_of(files), root, Sink()).written
-            except Failure as problem:
-                return [f"{d.code}: {d.message}".replace(str(root), "R") for d in problem.diagnostics]
-    """
-    script = textwrap.dedent(head) + textwrap.dedent(body)
-    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}:{Path(__file__).parent}"}
-    command = [*wrapper, sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
-
-
-def test_a_real_limit_on_file_size(tmp_path: Path) -> None:
-    """The kernel itself stops the write in the middle of a file."""
-    run({"a": b"old"}, tmp_path)
-    before = tree(tmp_path)
-    body = """
-        import resource, signal
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-        print(shown({"a": b"new", "b": b"x" * 5000}, Path(sys.argv[1])))
-    """
-    done = in_subprocess(body, str(tmp_path))
-    assert done.stderr == ""
-    assert done.stdout.strip() == "[\"output-no-space: cannot write 'R/b': it is larger than a file may be here\"]"
-    assert tree(tmp_path) == before
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-
-
-def mount_namespace() -> tuple[str, ...]:
-    """A wrapper in which a file system can be mounted that no other process sees; skips where there is none."""
-    for wrapper in (("unshare", "--mount"), ("unshare", "--mount", "--map-root-user")):
-        probe = [*wrapper, "sh", "-c", "mount -t tmpfs -o size=64k none /mnt"]
-        if shutil.which("unshare") and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
-            return wrapper
-    pytest.skip("this machine permits no mount of a file system (needs unshare and tmpfs)")
-
-
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    wrapper = (*mount_namespace(), "sh", "-c", f"mount -t tmpfs -o size=64k none '{tmp_path}' && exec \"$@\"", "sh")
-    body = """
-        root = Path(sys.argv[1]) / "r"
-        print(shown({"a": b"old", "b": b"old"}, root))
-        before = tree(root)
-        print(shown({"a": b"new", "b": b"x" * 70_000, "c/d": b"new"}, root))
-        print(tree(root) == before)
-        print(shown({"a": b"new", "c/d": b"new"}, root))
-    """
-    done = in_subprocess(body, str(tmp_path), wrapper=wrapper)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        "('MANIFEST.json', 'a', 'b')",
-        "[\"output-no-space: cannot write 'R/b': the disk is full\"]",
-        "True",
-        "('MANIFEST.json', 'a', 'c/d')",
-    ]
-
-
-def test_a_file_system_that_is_really_read_only(tmp_path: Path) -> None:
-    wrapper = (*mount_namespace(), "sh", "-c", f"mount -t tmpfs -o size=64k none '{tmp_path}' && exec \"$@\"", "sh")
-    body = """
-        import subprocess
-        root = Path(sys.argv[1])
-        print(shown({"a": b"old"}, root))
-        subprocess.run(["mount", "-o", "remount,ro", str(root)], check=True)
-        print(shown({"a": b"new"}, root))
-        print(shown({"a": b"old"}, root))
-        print(shown({"a": b"old"}, root / "new"))
-    """
-    done = in_subprocess(body, str(tmp_path), wrapper=wrapper)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        "('MANIFEST.json', 'a')",
-        "[\"output-unwritable: cannot write 'R/.diopigen-journal.json': the file system is read-only\"]",
-        "()",
-        "[\"output-unwritable: cannot make the folder 'R': the file system is read-only\"]",
-    ]

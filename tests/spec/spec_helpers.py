@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.diagnostics import Sink
-from diopigen.spec.nodes import MappingNode, Node, SequenceNode, load_yaml
+from diopigen.spec.nodes import MappingNode, Node, SequenceNode
+from diopigen.spec.yaml_reader import load_yaml
 
 MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
 SPECS = Path(__file__).parents[2] / "specs"

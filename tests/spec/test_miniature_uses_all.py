@@ -14,12 +14,12 @@ from diopigen.ir.kernels import CONSTANTS, KERNEL_FUNCTIONS
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeRule, Interface, ShapeList, ShapeRule
 from diopigen.ir.recipe import DISTRIBUTIONS, Drawn, RecipeReader, TensorRecipe
-from diopigen.ir.rules import DIMENSION_FUNCTIONS, DIMENSION_OPERATORS, DTYPE_RULES, SHAPE_RULES
+from diopigen.ir.rules import DIMENSION_FUNCTIONS, DIMENSION_OPERATORS, DTYPE_RULES, ONE_OF, SHAPE_RULES
 from diopigen.ir.types import TYPES
 from diopigen.spec import expression as language
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, walk
 from diopigen.spec.grammar import FILES
-from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, parse_yaml
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import (
     AnyShape,
     BooleanShape,
@@ -33,6 +33,7 @@ from diopigen.spec.schema import (
     Shape,
     TextShape,
 )
+from diopigen.spec.yaml_reader import parse_yaml
 
 Feature = tuple[int, str]
 """The identity of a shape and what of it is meant: shapes that are in several places are shown once."""
@@ -139,7 +140,8 @@ def dimensions(interface: Interface) -> Iterator[Expression]:
                 yield from (dimension.formula.expression for dimension in param.shape.dimensions)
     for expression in rules_of(interface, "shape"):
         assert isinstance(expression, Call)
-        yield from expression.arguments
+        if expression.function != ONE_OF:
+            yield from expression.arguments
 
 
 def kernels(interface: Interface) -> Iterator[Expression]:

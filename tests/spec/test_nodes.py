@@ -14,8 +14,9 @@ from sampling import examples
 from spec_helpers import plain
 
 from diopigen.diagnostics import Failure, Sink, Span
-from diopigen.spec.nodes import MappingNode, ScalarNode, SequenceNode, load_yaml, parse_yaml
+from diopigen.spec.nodes import MappingNode, ScalarNode, SequenceNode
 from diopigen.spec.text_file import read_text
+from diopigen.spec.yaml_reader import load_yaml, parse_yaml
 
 VALUES: dict[str, Any] = {
     "true": True,

@@ -13,8 +13,8 @@ from spec_helpers import MINIATURE, SPECS, kind_of_file, plain, root_of
 
 from diopigen.diagnostics import Sink
 from diopigen.spec.grammar import FILES
-from diopigen.spec.nodes import parse_yaml
 from diopigen.spec.schema import to_json_schema, validate
+from diopigen.spec.yaml_reader import parse_yaml
 
 SCHEMAS = {kind: to_json_schema(shape, kind) for kind, shape in FILES.items()}
 

@@ -6,15 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from diopigen.conformance.cases.choices import Choice, follows_promotion, primary_dtypes, primary_parameter, shape_rule
+from diopigen.conformance.cases.choices import (
+    Choice,
+    distribution,
+    follows_promotion,
+    primary_dtypes,
+    primary_parameter,
+    shape_rule,
+)
 from diopigen.conformance.cases.examples import example, is_sized_by_numbers, other_modes
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit, fits, specials
 from diopigen.conformance.dtypes import STORAGE
-from diopigen.conformance.model import NORMAL, Case, Operand, Value
+from diopigen.conformance.model import Case, Operand, Value
 from diopigen.contract.dtypes import category, kind, to_float
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList
-from diopigen.ir.recipe import Argument, Drawn, TensorRecipe, drawn_of
+from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
 
 NAMES = (
     "plain", "empty", "0d", "size-1", "broadcast", "non-contiguous", "expanded", "channels-last", "aliased", "special",
@@ -90,7 +97,7 @@ class Maker:
                 if param.shape.dimensions:
                     raise Unfit("a fixed shape")
                 own = ()
-            found[param.name] = TensorRecipe(own, None, _domain(param))
+            found[param.name] = TensorRecipe(own, None, distribution(param))
         for param in self.function.params:
             if param.type == "scalar" and (param.example is not None or param.default is None or param.nullable):
                 found[param.name] = example(param)
@@ -241,11 +248,6 @@ class Maker:
             if isinstance(value, Operand) and value.dtype == dtype:
                 arguments[name] = replace(value, dtype=to_float(dtype) if dtype == "uint8" else "float32")
                 yield self.made("cast", "cast-float32", dtype, arguments)
-
-
-def _domain(param: Parameter) -> Drawn:
-    """How the elements of a parameter are drawn."""
-    return (drawn_of(param.domain.expression) if param.domain is not None else None) or NORMAL
 
 
 def _others(param: Parameter, dtype: str) -> list[str]:

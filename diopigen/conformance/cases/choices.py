@@ -6,21 +6,26 @@ from collections.abc import Mapping
 from functools import cache
 
 from diopigen.conformance.dtypes import STORAGE
+from diopigen.conformance.model import NORMAL
 from diopigen.contract.dtypes import accumulate, category, kind, real_of, to_float
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
-from diopigen.ir.recipe import Argument, TensorRecipe
+from diopigen.ir.recipe import Argument, Drawn, TensorRecipe, drawn_of
 
 
 class Choice:
     """Which dtype a parameter takes, where its list leaves a choice: `dtype` where it can, else one like it.
 
     `step` rotates through lists that do not hold the dtype (indices, masks), so that all of them are reached.
+    `alternative` is the number of the dtype or shape that counts where a rule allows several.
     """
 
-    def __init__(self, dtype: str, step: int = 0, special: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, dtype: str, step: int = 0, special: Mapping[str, str] | None = None, alternative: int = 0
+    ) -> None:
         self.dtype = dtype
         self.step = step
         self.special = special or {}
+        self.alternative = alternative
 
     def pick(self, param: Parameter, primary: str | None = None) -> str:
         """The dtype for a parameter with a dtype list; `primary` is the dtype that results follow."""
@@ -46,6 +51,11 @@ class Choice:
 def run_with(dtypes: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some dtypes that the suite runs functions with."""
     return tuple(dtype for dtype in dtypes if dtype in STORAGE)
+
+
+def distribution(param: Parameter) -> Drawn:
+    """How the elements of a parameter are sampled where no recipe says it."""
+    return (drawn_of(param.domain.expression) if param.domain is not None else None) or NORMAL
 
 
 def primary_parameter(function: Function) -> Parameter | None:

@@ -83,12 +83,13 @@ def wrong_shapes(function: Function, arguments: Mapping[str, Value]) -> Iterator
             continue
         others = {name: shape for name, shape in shapes.items() if name != param.name or param.is_read}
         try:
-            wanted = Evaluator(rules, others).shape(param)
+            forms = list(Evaluator(rules, others).alternatives(param))
         except (ShapeError, LookupError, ValueError, ZeroDivisionError) as reason:
             yield param.name, f"'{param.name}': {reason}"
             continue
-        if wanted is not None and not _agrees(param, value.shape, wanted, shapes):
-            yield param.name, f"'{param.name}' is {list(value.shape)}, the spec asks for {list(wanted)}"
+        if None not in forms and not any(_agrees(param, value.shape, one, shapes) for one in forms):
+            wanted = " or ".join(str(list(one)) for one in forms)
+            yield param.name, f"'{param.name}' is {list(value.shape)}, the spec asks for {wanted}"
 
 
 def _shape(value: Value) -> Any:

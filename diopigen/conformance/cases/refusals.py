@@ -14,13 +14,14 @@ from dataclasses import replace
 from diopigen.conformance.cases import refusals_keys, refusals_memory
 from diopigen.conformance.cases.axes import cases as axis_cases
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, shape_rule
-from diopigen.conformance.cases.resolve import Arguments, Resolver, read_recipe
+from diopigen.conformance.cases.resolve import Arguments, Resolver, dtypes_of, read_recipe
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
-from diopigen.contract.dtypes import kind
+from diopigen.contract.dtypes import alternatives, kind
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, TensorRecipe
+from diopigen.ir.rules import ONE_OF
 
 _STRANGE = ("complex64", "bool", "float64", "int8", "float32", "int64", "uint16")
 """Dtypes to try where a parameter's list does not hold them."""
@@ -177,6 +178,10 @@ class _Maker:
     def _strange(self, param: Parameter, operand: Operand) -> str | None:
         if isinstance(param.dtype, DtypeList):
             return next((d for d in _STRANGE if d not in param.dtype.dtypes and d in STORAGE), None)
+        if isinstance(param.dtype, DtypeRule) and param.dtype.formula.text.startswith(f"{ONE_OF}("):
+            operands = {name: dtypes_of(value) for name, value in self.arguments.items()}
+            possible = alternatives(param.dtype.formula.expression, lambda name: operands.get(name, []))
+            return next((d for d in ("float64", "float32", "float16") if d not in possible), None)
         if isinstance(param.dtype, DtypeRule) and param.dtype.formula.text.startswith("same("):
             return "float64" if operand.dtype != "float64" else "float32"
         if isinstance(param.dtype, DtypeRule) and param.direction == "out" and kind(operand.dtype) == "float":
@@ -199,7 +204,7 @@ class _Maker:
                     # Operands would broadcast to it: a library that only looks whether they do takes it.
                     wide = {param.name: replace(value, shape=(2, *value.shape))}
                     yield self._case("wide", param, f"'{param.name}' has a dimension more than the rule says", wide)
-            elif param.is_read and rule in ("same", "broadcastable", "reduce") and len(value.shape) > 0:
+            elif param.is_read and rule in ("same", "broadcastable", "reduce", ONE_OF) and len(value.shape) > 0:
                 changes = {param.name: replace(value, shape=clash, values=0)}
                 yield self._case("shape", param, f"'{param.name}' does not have the shape of the rule", changes)
             elif isinstance(param.shape, ShapeList) and all(d.kind != "variadic" for d in param.shape.dimensions):
@@ -217,10 +222,12 @@ class _Maker:
         """Members of an array whose shape is not that of the rule."""
         for param in self.function.params:
             value = self.arguments.get(param.name)
-            if not isinstance(value, tuple) or shape_rule(param) != "same" or "shape" in param.free:
+            if not isinstance(value, tuple) or shape_rule(param) not in ("same", "split") or "shape" in param.free:
                 continue
             for place, one in _ends(value):
-                clash = replace(one, shape=(*one.shape, 3), values=0 if param.is_read else one.values)
+                larger = tuple(size + 1 for size in one.shape)
+                shape = larger if shape_rule(param) == "split" else (*one.shape, 3)
+                clash = replace(one, shape=shape, values=0 if param.is_read else one.values)
                 about = f"a member of '{param.name}' does not have the shape of the rule"
                 yield self._case(f"shape{place}", param, about, {param.name: _exchanged(value, place, clash)})
 

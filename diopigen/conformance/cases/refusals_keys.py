@@ -182,7 +182,7 @@ class _Calls:
         """The parameter that is at fault; none where it gives an output a negative size, which may be what is seen."""
         described = self._described(arguments)
         outputs = (param for param in self.function.params if param.direction == "out" and param.type == "tensor")
-        return "" if any(min(_shape(param, described) or (0,)) < 0 for param in outputs) else key.parameter
+        return "" if any(size < 0 for p in outputs for one in _forms(p, described) for size in one) else key.parameter
 
     @staticmethod
     def _agrees(param: Parameter, arguments: Arguments, described: contract.Arguments) -> bool:
@@ -190,19 +190,18 @@ class _Calls:
         value = arguments.get(param.name)
         if param.direction != "out" or not isinstance(value, Operand) or "shape" in param.free:
             return True
-        wanted = _shape(param, described)
-        if wanted is None or any(size < 0 for size in wanted):
+        forms = _forms(param, described)
+        if any(size < 0 for one in forms for size in one):
             return True
-        return wanted == value.shape or _may_keep_dimensions(param)
+        return not forms or value.shape in forms or _may_keep_dimensions(param)
 
 
-def _shape(param: Parameter, described: contract.Arguments) -> tuple[int, ...] | None:
-    """The shape that follows from the rule of an output; None where it has no value."""
+def _forms(param: Parameter, described: contract.Arguments) -> list[tuple[int, ...]]:
+    """The shapes that the rule of an output allows; none where it has no value."""
     try:
-        wanted = described.shapes.shape(param)
+        return [tuple(one) for one in described.shapes.alternatives(param) if one is not None]
     except (ShapeError, LookupError, ValueError, ArithmeticError, TypeError):
-        return None
-    return None if wanted is None else tuple(wanted)
+        return []
 
 
 def _may_keep_dimensions(param: Parameter) -> bool:

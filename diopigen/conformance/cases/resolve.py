@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from diopigen.conformance.cases.choices import Choice, primary_parameter
+from diopigen.conformance.cases.choices import Choice, distribution, primary_parameter
 from diopigen.conformance.cases.legal import LegalCalls
 from diopigen.conformance.cases.values import Unfit, fits
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Number, Operand, Value
-from diopigen.contract.dtypes import evaluate, promote
+from diopigen.contract.dtypes import alternatives, promote
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError
 from diopigen.diagnostics import Sink
@@ -33,6 +33,17 @@ def number(value: Any, param: Parameter) -> Number:
     if isinstance(value, bool) and isinstance(param.dtype, DtypeList) and "bool" in param.dtype.dtypes:
         return Number(int(value), "bool")
     return Number(float(value), "float64") if isinstance(value, float) else Number(int(value), "int64")
+
+
+def dtypes_of(value: Value | None) -> list[tuple[str, int | None]]:
+    """Dtype and rank of a tensor, of each member of an array, or of a number, whose rank is None; of others nothing."""
+    known: list[tuple[str, int | None]] = []
+    for item in value if isinstance(value, tuple) else (value,):
+        if isinstance(item, Operand) and item.dtype:
+            known.append((item.dtype, len(item.shape)))
+        elif isinstance(item, Number):
+            known.append((item.dtype, None))
+    return known
 
 
 class Resolver:
@@ -60,7 +71,7 @@ class Resolver:
             found[param.name] = self._start(param, recipe)
         self._counts(found, recipe)
         try:
-            self._followers(found)
+            self._followers(found, choice)
             self._dtypes(found, recipe, choice)
             self._outputs(found, recipe, choice)
         except (ShapeError, LookupError, ValueError, ZeroDivisionError) as error:
@@ -106,19 +117,20 @@ class Resolver:
             if counter is not None and counter.name not in recipe and counter.type in INTEGERS:
                 found[counter.name] = len(value)
 
-    def _followers(self, found: Arguments) -> None:
+    def _followers(self, found: Arguments, choice: Choice) -> None:
         """Tensors that the recipe leaves to their shape rule: grad_output, and state that is updated."""
         for param in self.function.params:
             if found[param.name] is not _FOLLOWS:
                 continue
             known = {name: _shapes(value) for name, value in found.items() if value is not _FOLLOWS}
             read = {p.name for p in self.function.params if p.is_read}
-            shape = Evaluator(self.shapes, {n: v for n, v in known.items() if n in read}).shape(param)
+            sizes = {name: value for name, value in known.items() if name in read}
+            shape = Evaluator(self.shapes, sizes, form=choice.alternative).shape(param)
             if shape is None:
                 raise Unfit(f"no value for '{param.name}'")
             # What an operator writes in part keeps the rest: zeros would not show that it is cleared.
             kept = not param.is_written or param.direction == "partial_out"
-            found[param.name] = Operand(tuple(shape), "", Drawn("normal" if kept else "zeros"))
+            found[param.name] = Operand(tuple(shape), "", distribution(param) if kept else Drawn("zeros"))
 
     # ---- dtypes -----------------------------------------------------------------------------------------------------
 
@@ -145,18 +157,13 @@ class Resolver:
         def operands(name: str) -> list[tuple[str, int | None]]:
             other = self.shapes.params.get(name)
             value = found.get(name)
-            items = value if isinstance(value, tuple) else (value,)
-            known: list[tuple[str, int | None]] = []
-            for item in items:
-                if isinstance(item, Operand) and item.dtype:
-                    known.append((item.dtype, len(item.shape)))
-                elif isinstance(item, Number):
-                    known.append((item.dtype, None))
+            known = dtypes_of(value)
             if not known and other is not None and not other.is_read and other is not param:
                 known.append((self._output_dtype(other, found, choice), 1))
             return known
 
-        return evaluate(param.dtype.formula.expression, operands)
+        possible = alternatives(param.dtype.formula.expression, operands)
+        return possible[min(choice.alternative, len(possible) - 1)]
 
     def _output_dtype(self, param: Parameter, found: Arguments, choice: Choice) -> str:
         if isinstance(param.dtype, DtypeRule):
@@ -183,7 +190,7 @@ class Resolver:
                 known[param.name] = _shapes(value)
             elif param.name in recipe and recipe[param.name] is None:
                 known[param.name] = None
-        evaluator = Evaluator(self.shapes, known)
+        evaluator = Evaluator(self.shapes, known, form=choice.alternative)
         for param in self.function.params:
             if param.is_read or param.type not in ("tensor", "tensors"):
                 continue

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from diopigen.collection import no_collection
-from diopigen.conformance.cases import axes, bool_scalars, boundary, layouts, reach, refusals, variations
+from diopigen.conformance.cases import alternatives, axes, bool_scalars, boundary, layouts, reach, refusals, variations
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.examples import example
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
@@ -151,6 +151,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     made += boundary.cases(function, resolver, recipes)
     made += bool_scalars.cases(function, resolver, recipes)
     made += _distribution_cases(function, resolver, recipes)
+    made += alternatives.cases(function, resolver, recipes)
     made += list(reach.cases(function, resolver, recipes, made))
     for case in (
         *(case for case in made if resolver.calls.admits(case.arguments)),

@@ -36,7 +36,7 @@ def _unique(call: Call) -> Answer:
     distinct = parts[np.array([group[0] for group in groups], dtype=np.int64)]
     found = distinct.reshape(-1) if dim is None or x.ndim == 0 else np.moveaxis(distinct, 0, dim)
     dtype = call.dtype("input")
-    answer: dict[str, Any] = {"out": Allocated(Expected(found, signed_zero=False), dtype)}
+    answer: dict[str, Any] = {"out": Allocated(Expected(found), dtype)}
     if call.given("indices"):
         answer["indices"] = _selects(slices, None if dim is None or x.ndim == 0 else dim)
     if call["return_counts"]:

@@ -30,8 +30,9 @@ from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Waiver, op
 from diopigen.contract.dtypes import category
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
-from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import Field, ListShape, LiteralShape, RecordShape, TextShape, validate
+from diopigen.spec.yaml_reader import load_yaml
 
 MAX_FACTOR = 10_000
 

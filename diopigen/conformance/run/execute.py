@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.compare.describe import describe
-from diopigen.conformance.compare.order import Stored, arranged
-from diopigen.conformance.compare.results import bool_byte, compare
+from diopigen.conformance.compare.order import Arrangement, Stored, arranged, selected_from
+from diopigen.conformance.compare.results import bool_byte
 from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, oracle_of
@@ -53,7 +53,7 @@ class Executor:
         self.reason = ""
         self.factor = case.waiver.factor if case.waiver is not None else 1.0
         self.loosened = False
-        self.arranged: Mapping[str, tuple[Array, Expected]] = {}
+        self.arranged = Arrangement()
         try:
             outcome, faults = self._check(case, function, target)
         finally:
@@ -146,9 +146,11 @@ class Executor:
 
     def _results(self, case: Case, function: Function, ready: Prepared, answer: Answer) -> list[Fault]:
         faults: list[Fault] = []
-        unordered = [param.name for param in function.params if param.unordered is not None]
+        unordered = [p.name for p in function.params if p.unordered is not None or p.ties is not None]
         results = {name: stored for name in unordered if (stored := self._stored(name, ready)) is not None}
-        self.arranged = arranged(case, function, results, answer)
+        blocks = {name: ready.blocks[name][0] for name in selected_from(function)}
+        inputs = {name: Stored(block.elements(block.before), block.dtype) for name, block in blocks.items() if block}
+        self.arranged = arranged(case, function, results, answer, inputs)
         for name, wanted in answer.items():
             param = function.param(name)
             assert param is not None, f"the oracle of {function.operator} answers for '{name}'"
@@ -205,11 +207,10 @@ class Executor:
                 return [wrong_byte]
             complaint = wanted.check(decode(stored, dtype))
             return [Fault("distribution", name, complaint)] if complaint else []
-        if name in self.arranged:
-            stored, wanted = self.arranged[name]
-        fault = compare(stored, dtype, wanted, function.tolerance, name)
+        found = Stored(stored, dtype)
+        fault = self.arranged.fault(name, found, wanted, function.tolerance)
         if fault is not None and self.factor > 1:
-            fault = compare(stored, dtype, wanted, function.tolerance, name, self.factor)
+            fault = self.arranged.fault(name, found, wanted, function.tolerance, self.factor)
             self.loosened = self.loosened or fault is None
         return [fault] if fault else []
 

@@ -6,10 +6,11 @@ dtypes and shapes become calls of the same functions as predicates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from diopigen.contract.dtypes import literal
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.emit.operands import is_operator
 from diopigen.emit.plan import Plan, PlannedFile
@@ -17,7 +18,7 @@ from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.c_types import EnumType
 from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
-from diopigen.ir.rules import DTYPE_RULES, SHAPE_RULES
+from diopigen.ir.rules import DTYPE_RULES, ONE_OF, SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 TARGET = "contract"
@@ -132,13 +133,20 @@ class _Scope:
         return self.tables.node(f"{{Op::kCall, Fn::{name}, {{}}}}", arguments)
 
     def _dtype_rule(self, rule: Expression) -> int:
+        if isinstance(rule, Call) and rule.function == ONE_OF:
+            return self._alternatives([self._dtype_rule(one) for one in rule.arguments if not literal(one)])
         if isinstance(rule, Name):
             return self._call(Call("dtype", (rule,)))
         if isinstance(rule, Call) and rule.function == "same":
             return self._call(Call("dtype", rule.arguments))
         return self.expression(rule)
 
+    def _alternatives(self, forms: Sequence[int]) -> int:
+        return self.tables.node(f"{{Op::kCall, Fn::{ONE_OF}, {{}}}}", forms)
+
     def _shape_rule(self, rule: Expression) -> int:
+        if isinstance(rule, Call) and rule.function == ONE_OF:
+            return self._alternatives([self._shape_rule(one) for one in rule.arguments])
         if isinstance(rule, Call) and rule.function in ("same", "broadcastable"):
             source = self.function.param(getattr(rule.arguments[0], "name", ""))
             return self._call(Call("sizes", rule.arguments) if source is not None else rule)
@@ -161,9 +169,12 @@ class _Scope:
         mask = 0
         rule = -1
         if isinstance(param.dtype, DtypeList):
-            mask = sum(1 << self.tables.dtype_bits[name] for name in param.dtype.dtypes)
+            mask = self._mask(param.dtype.dtypes)
         elif isinstance(param.dtype, DtypeRule):
-            rule = self._dtype_rule(param.dtype.formula.expression)
+            expression = param.dtype.formula.expression
+            rule = self._dtype_rule(expression)
+            if isinstance(expression, Call) and expression.function == ONE_OF:
+                mask = self._mask(filter(None, map(literal, expression.arguments)))
         shape, first, count = self._shape(param)
         values_first, values_count = self._values(param)
         flags = f"{_flag(param.nullable)}, {_flag(param.is_read)}, {free}"
@@ -171,6 +182,9 @@ class _Scope:
             f'{{"{param.name}", {flags}, 0x{mask:x}, {rule}, ShapeForm::{shape}, {first}, {count}, '
             f"{values_first}, {values_count}, {_flag(param.sparse)}, {self.positions.get(param.shares, -1)}}},"
         )
+
+    def _mask(self, dtypes: Iterable[str]) -> int:
+        return sum(1 << self.tables.dtype_bits[name] for name in dtypes)
 
     def _shape(self, param: Parameter) -> tuple[str, int, int]:
         shape = param.shape

@@ -41,6 +41,7 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
         "sparse": param.sparse,
         "shares": param.shares,
         "unordered": _unordered(param),
+        "ties": _ties(param),
         "doc": param.doc,
     }
     found = _without_empty(entry)
@@ -56,6 +57,13 @@ def _unordered(param: Parameter) -> dict[str, Any]:
     if param.unordered is None:
         return {}
     return {"where": to_text(param.unordered.where.expression), "along": param.unordered.along}
+
+
+def _ties(param: Parameter) -> dict[str, Any]:
+    if param.ties is None:
+        return {}
+    of = {"of": param.ties.of, "along": param.ties.along} if param.ties.of else {}
+    return {"where": to_text(param.ties.where.expression), **of}
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
@@ -92,6 +100,11 @@ def _function(function: Function) -> dict[str, Any]:
         "kernel": _kernel(function.kernel),
         "constraints": [_constraint(constraint) for constraint in function.constraints],
         "aten": [overload.name for overload in function.aten],
+        "aten_constants": {
+            overload.name: {name: constant.value for name, constant in overload.constants.items()}
+            for overload in function.aten
+            if overload.constants
+        },
         "backward_of": function.backward_of,
         "tolerance": function.tolerance,
         "unspecified": list(function.unspecified),

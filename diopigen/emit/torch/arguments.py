@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.torch.binding import Binding, Unbound
 from diopigen.ir.aten import AtenArgument
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
+from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call, Name
 
 _PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "double", "float": "float"}
 _INDEX = frozenset({"bool", "uint8", "int64", "int32"})
+
+
+CONVERSIONS: Mapping[str, str] = {"accumulate": "accumulated", "to_float": "toFloat", "opmath": "at::toOpMathType"}
+"""What computes the dtype of a rule in C++, from that of its operand."""
 
 
 def dtype_set(dtypes: DtypeList) -> str:
@@ -23,10 +28,14 @@ def dtype_set(dtypes: DtypeList) -> str:
 
 
 def rule_of(param: Parameter) -> tuple[str, tuple[str, ...]] | None:
-    """The rule of a parameter's dtype: its name and the parameters that it looks at."""
+    """The rule of a parameter's dtype: its name and the parameters that it looks at. Of several that are legal the one
+    that PyTorch's devices have, which keep statistics of halves in float32."""
     if not isinstance(param.dtype, DtypeRule) or not isinstance(param.dtype.formula.expression, Call):
         return None
     call = param.dtype.formula.expression
+    if call.function == ONE_OF:
+        rules = [one for one in call.arguments if isinstance(one, Call)]
+        call = next((one for one in rules if one.function == "opmath"), Call("same", call.arguments[:1]))
     return call.function, tuple(argument.name for argument in call.arguments if isinstance(argument, Name))
 
 
@@ -168,7 +177,7 @@ class TensorArguments:
             if rule is None or param.name not in rule[1]:
                 continue
             target = f"{self.results[number]}.scalar_type()"
-            helper = {"accumulate": "accumulated", "to_float": "toFloat"}.get(rule[0])
+            helper = CONVERSIONS.get(rule[0])
             if helper is not None:
                 kept = f"{argument.name}.scalar_type()"
                 target = f"{helper}({kept}) == {target} ? {kept} : {target}"
@@ -191,6 +200,8 @@ def call_items(function: Function, binding: Binding, words: Mapping[str, str]) -
             if not param.nullable:
                 raise Unbound(f"has no result for {param.name}")
             items.append("nullptr")
+        elif param.name in binding.constants:
+            items.append(_literal(replace(param, default=binding.constants[param.name])))
         else:
             items.append(value(param, binding.arguments.get(param.name)))
     return items

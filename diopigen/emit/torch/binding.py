@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from diopigen.ir.aten import AtenArgument, AtenSchema
-from diopigen.ir.model import Function, Parameter
+from diopigen.ir.model import Default, Function, Parameter
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "self": ("input", "inout", "inputs", "x"),
@@ -30,8 +30,22 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }
 """What the interface calls an argument of ATen, besides its own name."""
 
-IMPLIED = frozenset({"keepdim", "dtype", "input_dtype", "layout", "device", "pin_memory", "memory_format"})
-"""Arguments of ATen that the outputs say."""
+IMPLIED = frozenset(
+    {
+        "keepdim",
+        "dtype",
+        "input_dtype",
+        "half_to_float",
+        "layout",
+        "device",
+        "pin_memory",
+        "memory_format",
+        "sparse_grad",
+    }
+)
+"""Arguments of ATen that the outputs say, or that concern the gradient alone."""
+SCALES = frozenset({"scales", "scales_d", "scales_h", "scales_w"})
+"""Arguments of ATen that repeat the ratio of two sizes, for a function that knows sizes alone."""
 
 _NUMBERS = frozenset({"scalar", "double", "float", "int64"})
 _KINDS: Mapping[str, frozenset[str]] = {
@@ -53,6 +67,10 @@ class Binding:
 
     arguments: Mapping[str, AtenArgument]
     outputs: tuple[Parameter, ...]
+    constants: Mapping[str, Default] = field(default_factory=dict)
+    """The parameters that the overload fixes, with their values."""
+    scales: tuple[str, ...] = ()
+    """Arguments that repeat what sizes say; the kernel declines where they say something else."""
 
 
 class Unbound(Exception):
@@ -67,19 +85,27 @@ def _kinds(argument: AtenArgument) -> frozenset[str]:
     return _KINDS.get(argument.type, frozenset())
 
 
+def constants_of(function: Function, overload: str) -> Mapping[str, Default]:
+    """The parameters that an overload fixes."""
+    return next((one.constants for one in function.aten if one.name == overload), {})
+
+
 def bind(function: Function, schema: AtenSchema) -> Binding:
-    """Pairs arguments with parameters: those of the same name first, then the rest of the same kind in order.
+    """Pairs arguments with parameters: those of the same name first, then the rest of the same kind in order. What the
+    overload fixes takes none.
 
     Raises `Unbound` where an argument would be lost, or a parameter without a default has none.
     """
     params = function.params
     counts = {param.count for param in params if isinstance(param.count, str)}
-    waiting = [p for p in params if (p.is_read or p.type == "generator") and p.name not in counts]
+    constants = constants_of(function, schema.name)
+    skipped = {*counts, *constants}
+    waiting = [p for p in params if (p.is_read or p.type == "generator") and p.name not in skipped]
     given = [a for a in schema.arguments if not (a.written and a.keyword_only)]
     taken: dict[str, AtenArgument] = {}
     for by_name in (True, False):
         for argument in given:
-            if argument in taken.values() or (argument.name in IMPLIED and not by_name):
+            if argument in taken.values() or (argument.name in IMPLIED | SCALES and not by_name):
                 continue
             kinds = _kinds(argument)
             suited = [p for p in waiting if p.type in kinds]
@@ -91,10 +117,11 @@ def bind(function: Function, schema: AtenSchema) -> Binding:
                 waiting.remove(suited[0])
     outputs = tuple(p for p in params if p.is_written and p.type != "generator")
     used = set(map(id, taken.values()))
-    lost = [a.name for a in given if id(a) not in used and a.name not in IMPLIED and not a.written]
+    lost = [a.name for a in given if id(a) not in used and a.name not in IMPLIED | SCALES and not a.written]
     if lost:
         raise Unbound(f"has no parameter for {', '.join(lost)}")
     missing = [p.name for p in waiting if p.direction == "in" and p.default is None and not p.nullable]
     if missing:
         raise Unbound(f"has nothing for {', '.join(missing)}")
-    return Binding(taken, outputs)
+    scales = tuple(a.name for a in given if a.name in SCALES and id(a) not in used)
+    return Binding(taken, outputs, constants, scales)

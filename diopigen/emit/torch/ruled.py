@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diopigen.emit.c_text import COLUMNS, call_lines, wrapped
-from diopigen.emit.torch.arguments import TensorArguments, call_items, rule_of, statement
+from diopigen.emit.torch.arguments import CONVERSIONS, TensorArguments, call_items, rule_of, statement
 from diopigen.emit.torch.binding import Binding, Unbound, bind
 from diopigen.emit.torch.forms import Family, Forms, derived_text, wrapper_name, written_by
 from diopigen.emit.torch.schema import schema_of, signature
@@ -71,9 +71,9 @@ def _shape(output: Parameter, binding: Binding) -> str:
 def _dtype(output: Parameter, binding: Binding) -> tuple[str, str]:
     """The operand that a result is like, and what its dtype is; empty where it is that operand's."""
     rule = rule_of(output)
-    if rule is not None and rule[0] in ("same", "accumulate", "to_float"):
+    if rule is not None and rule[0] in ("same", *CONVERSIONS):
         like = _operand(binding, rule[1][0])
-        helper = {"accumulate": "accumulated", "to_float": "toFloat"}.get(rule[0])
+        helper = CONVERSIONS.get(rule[0])
         return like, f"{helper}({like}.scalar_type())" if helper is not None else ""
     raise Unbound(f"has a result, {output.name}, whose dtype the rules do not say")
 

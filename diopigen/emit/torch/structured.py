@@ -97,6 +97,7 @@ def _run(
     first = tensors.lines if len(called) > 2 else [line for line in tensors.lines if line not in late]
     lines = [
         *_head(schema, results, group),
+        *(_INDENT + line for line in _scales(schema, binding)),
         f"{_INDENT}Call call({results[0]});",
         *(_INDENT + line for line in first),
         *branches,
@@ -106,6 +107,22 @@ def _run(
         "}",
     ]
     return lines, called
+
+
+def _scales(schema: AtenSchema, binding: Binding) -> list[str]:
+    """Declines scales that differ from the ratio of the sizes; where corners are aligned, sizes alone count."""
+    if not binding.scales:
+        return []
+    names = {argument.name for argument in schema.arguments}
+    if "output_size" not in names or not {"input_size", "self"} & names:
+        raise Unbound(f"has no sizes that {', '.join(binding.scales)} could repeat")
+    before = "input_size" if "input_size" in names else "self.sizes()"
+    depth = 2 if "align_corners" in names else 1
+    items = [before, "output_size", f"{{{', '.join(binding.scales)}}}"]
+    lines = call_lines("requireOwnScales", items, ";", COLUMNS - 4 * depth).split("\n")
+    if depth == 1:
+        return lines
+    return ["if (!align_corners) {", *(_INDENT + line for line in lines), "}"]
 
 
 def inputs_of(schema: AtenSchema) -> list[tuple[str, str]]:

@@ -141,18 +141,19 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] save_mean Mean of each channel of the batch; in evaluation null or empty as well, and what it holds does
- *         not matter. Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
+ *         not matter. Dtype: one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject
+ *         another dtype.
  * @param[out] save_invstd Inverse deviation of each channel of the batch, eps included; in evaluation as save_mean.
- *         Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
+ *         Dtype: one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel, of the dtype of input or wider; null means 1. Dtype: floating. Shape: [C].
- *         May be null. Default: null.
- * @param[in] bias Shift of each channel, of the dtype of input or wider; null means 0. Dtype: floating. Shape: [C]. May
- *         be null. Default: null.
+ * @param[in] weight Scale of each channel, of the dtype of input or wider; null means 1. Dtype: one_of(input,
+ *         opmath(input)). Shape: [C]. May be null. Default: null.
+ * @param[in] bias Shift of each channel, of the dtype of input or wider; null means 0. Dtype: one_of(input,
+ *         opmath(input)). Shape: [C]. May be null. Default: null.
  * @param[in,out] running_mean Running mean of each channel, updated in training and read in evaluation; null where none
- *         is kept. Dtype: floating. Shape: [C]. May be null. Default: null.
+ *         is kept. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
  * @param[in,out] running_var Running unbiased variance of each channel, updated in training and read in evaluation;
- *         null where none is kept. Dtype: floating. Shape: [C]. May be null. Default: null.
+ *         null where none is kept. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
  * @param[in] training Whether the statistics come from the batch. Default: false.
  * @param[in] momentum Weight of the batch in the running statistics; the old value has the rest. Default: 0.1.
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
@@ -170,10 +171,10 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Mean and inverse deviation of each channel of the part of a batch that one device holds.
  * @param[in] ctx Context of the call.
- * @param[out] mean Mean of each channel. Dtype: float32, float64. Shape: [C]. A library may accept or reject another
- *         dtype.
- * @param[out] invstd Inverse deviation of each channel, eps included. Dtype: float32, float64. Shape: [C]. A library
- *         may accept or reject another dtype.
+ * @param[out] mean Mean of each channel. Dtype: one_of(opmath(input), float32). Shape: [C]. A library may accept or
+ *         reject another dtype.
+ * @param[out] invstd Inverse deviation of each channel, eps included. Dtype: one_of(opmath(input), float32). Shape:
+ *         [C]. A library may accept or reject another dtype.
  * @param[in] input Part of a batch with N samples and C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
@@ -189,20 +190,20 @@ DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensor
  * @note Source: torch.nn.SyncBatchNorm
  * @note C1: running_mean and running_var are both given or both null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] mean Mean of each channel over all parts. Dtype: float32, float64. Shape: [C]. A library may accept or
- *         reject another dtype.
- * @param[out] invstd Inverse deviation of each channel over all parts, eps included. Dtype: float32, float64. Shape:
- *         [C]. A library may accept or reject another dtype.
+ * @param[out] mean Mean of each channel over all parts. Dtype: one_of(opmath(input), float32). Shape: [C]. A library
+ *         may accept or reject another dtype.
+ * @param[out] invstd Inverse deviation of each channel over all parts, eps included. Dtype: one_of(opmath(input),
+ *         float32). Shape: [C]. A library may accept or reject another dtype.
  * @param[in] input Part of the batch on this device, of which only the dtype and the number of channels matter. Dtype:
  *         floating. Shape: [N, C, *spatial].
- * @param[in] mean_all Mean of each channel in each part. Dtype: float32, float64. Shape: [W, C]. A library may accept
- *         or reject another dtype.
- * @param[in] invstd_all Inverse deviation of each channel in each part, with the same eps. Dtype: float32, float64.
- *         Shape: [W, C]. A library may accept or reject another dtype.
- * @param[in,out] running_mean Running mean of each channel, updated here; null where none is kept. Dtype: floating.
- *         Shape: [C]. May be null. Default: null.
+ * @param[in] mean_all Mean of each channel in each part. Dtype: one_of(opmath(input), float32). Shape: [W, C]. A
+ *         library may accept or reject another dtype.
+ * @param[in] invstd_all Inverse deviation of each channel in each part, with the same eps. Dtype: one_of(opmath(input),
+ *         float32). Shape: [W, C]. A library may accept or reject another dtype.
+ * @param[in,out] running_mean Running mean of each channel, updated here; null where none is kept. Dtype: one_of(input,
+ *         opmath(input)). Shape: [C]. May be null. Default: null.
  * @param[in,out] running_var Running unbiased variance of each channel, updated here; null where none is kept. Dtype:
- *         floating. Shape: [C]. May be null. Default: null.
+ *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
  * @param[in] momentum Weight of the batch in the running statistics; the old value has the rest. Default: 0.1.
  * @param[in] eps What is added to a variance before the square root. Default: 1e-05.
  * @param[in] counts Number of elements of a channel in each part, whole numbers of a floating dtype. Dtype: floating.
@@ -222,23 +223,23 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
  * @note Source: torch.nn.SyncBatchNorm
  * @note C1: no output is null whose flag input_g, weight_g or bias_g is set (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] sum_dy Sum of grad_out over each channel; null where input_g is not set. Dtype: float32, float64. Shape:
- *         [C]. May be null. A library may accept or reject another dtype.
+ * @param[out] sum_dy Sum of grad_out over each channel; null where input_g is not set. Dtype: one_of(opmath(input),
+ *         float32). Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[out] sum_dy_xmu Sum of grad_out * (input - mean) over each channel; null where input_g is not set. Dtype:
- *         float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
+ *         one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[out] grad_weight Gradient with respect to weight, sum_dy_xmu * invstd; null where weight_g is not set. Dtype:
- *         floating. Shape: [C]. May be null.
- * @param[out] grad_bias Gradient with respect to bias, equal to sum_dy; null where bias_g is not set. Dtype: floating.
- *         Shape: [C]. May be null.
+ *         one_of(input, opmath(input)). Shape: [C]. May be null.
+ * @param[out] grad_bias Gradient with respect to bias, equal to sum_dy; null where bias_g is not set. Dtype:
+ *         one_of(input, opmath(input)). Shape: [C]. May be null.
  * @param[in] grad_out Gradient with respect to the normalised result. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of the batch that was normalised, N samples with C channels. Dtype: floating. Shape: [N, C,
  *         *spatial].
- * @param[in] mean Mean of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A library may accept
- *         or reject another dtype.
- * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A
+ * @param[in] mean Mean of each channel over the whole batch. Dtype: one_of(opmath(input), float32). Shape: [C]. A
  *         library may accept or reject another dtype.
- * @param[in] weight Scale of each channel, of which only the dtype matters; null where there is none. Dtype: floating.
- *         Shape: [C]. May be null. Default: null.
+ * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: one_of(opmath(input), float32).
+ *         Shape: [C]. A library may accept or reject another dtype.
+ * @param[in] weight Scale of each channel, of which only the dtype matters; null where there is none. Dtype:
+ *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
  * @param[in] input_g Whether the gradient of the input will be needed.
  * @param[in] weight_g Whether the gradient of the scale is needed.
  * @param[in] bias_g Whether the gradient of the shift is needed.
@@ -261,15 +262,16 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
  * @param[in] grad_out Gradient with respect to the normalised result. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of the batch that was normalised, N samples with C channels. Dtype: floating. Shape: [N, C,
  *         *spatial].
- * @param[in] mean Mean of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A library may accept
- *         or reject another dtype.
- * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: float32, float64. Shape: [C]. A
+ * @param[in] mean Mean of each channel over the whole batch. Dtype: one_of(opmath(input), float32). Shape: [C]. A
  *         library may accept or reject another dtype.
- * @param[in] weight Scale of each channel; null means 1. Dtype: floating. Shape: [C]. May be null. Default: null.
- * @param[in] sum_dy Sum of grad_out over each channel of the whole batch. Dtype: float32, float64. Shape: [C]. A
- *         library may accept or reject another dtype.
- * @param[in] sum_dy_xmu Sum of grad_out times the centred input over each channel of the whole batch. Dtype: float32,
- *         float64. Shape: [C]. A library may accept or reject another dtype.
+ * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: one_of(opmath(input), float32).
+ *         Shape: [C]. A library may accept or reject another dtype.
+ * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         Default: null.
+ * @param[in] sum_dy Sum of grad_out over each channel of the whole batch. Dtype: one_of(opmath(input), float32). Shape:
+ *         [C]. A library may accept or reject another dtype.
+ * @param[in] sum_dy_xmu Sum of grad_out times the centred input over each channel of the whole batch. Dtype:
+ *         one_of(opmath(input), float32). Shape: [C]. A library may accept or reject another dtype.
  * @param[in] count Number of elements of a channel on each of W devices; the sums are divided by their total. Dtype:
  *         int32. Shape: [W].
  * @return diopiSuccess, or the error that the call met.
@@ -287,12 +289,14 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of a batch with N samples and C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel; null means 1. Dtype: floating. Shape: [C]. May be null. Default: null.
- * @param[in] bias Shift of each channel; null means 0. Dtype: floating. Shape: [C]. May be null. Default: null.
- * @param[in] mean What is taken from each channel. Dtype: float32, float64. Shape: [C]. A library may accept or reject
- *         another dtype.
- * @param[in] invstd What each centred channel is multiplied by. Dtype: float32, float64. Shape: [C]. A library may
+ * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         Default: null.
+ * @param[in] bias Shift of each channel; null means 0. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         Default: null.
+ * @param[in] mean What is taken from each channel. Dtype: one_of(opmath(input), float32). Shape: [C]. A library may
  *         accept or reject another dtype.
+ * @param[in] invstd What each centred channel is multiplied by. Dtype: one_of(opmath(input), float32). Shape: [C]. A
+ *         library may accept or reject another dtype.
  * @param[in] eps Not used; invstd holds it already. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: batch_norm_elemt.out, batch_norm_elemt
@@ -311,23 +315,24 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.
- * @param[out] grad_weight Gradient with respect to weight, of its dtype; null where it is not wanted. Dtype: floating.
- *         Shape: [C]. May be null.
+ * @param[out] grad_weight Gradient with respect to weight, of its dtype; null where it is not wanted. Dtype:
+ *         one_of(input, opmath(input)). Shape: [C]. May be null.
  * @param[out] grad_bias Gradient with respect to bias, of the dtype of weight; null where it is not wanted. Dtype:
- *         floating. Shape: [C]. May be null.
+ *         one_of(input, opmath(input)). Shape: [C]. May be null.
  * @param[in] grad_output Gradient with respect to the result of BatchNorm. Dtype: same(input). Shape: same(input).
  * @param[in] input What BatchNorm was given, N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel; null means 1. Dtype: floating. Shape: [C]. May be null. Default: null.
- * @param[in] running_mean Running mean of each channel, read in evaluation only; null where none is kept. Dtype:
- *         floating. Shape: [C]. May be null. Default: null.
- * @param[in] running_var Running variance of each channel, read in evaluation only; null where none is kept. Dtype:
- *         floating. Shape: [C]. May be null. Default: null.
- * @param[in] save_mean Mean of each channel that BatchNorm returned, read in training only; null or empty in
- *         evaluation. Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another dtype.
+ * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
  *         Default: null.
+ * @param[in] running_mean Running mean of each channel, read in evaluation only; null where none is kept. Dtype:
+ *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ * @param[in] running_var Running variance of each channel, read in evaluation only; null where none is kept. Dtype:
+ *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ * @param[in] save_mean Mean of each channel that BatchNorm returned, read in training only; null or empty in
+ *         evaluation. Dtype: one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject
+ *         another dtype. Default: null.
  * @param[in] save_invstd Inverse deviation of each channel that BatchNorm returned, read in training only; null or
- *         empty in evaluation. Dtype: float32, float64. Shape: [C]. May be null. A library may accept or reject another
- *         dtype. Default: null.
+ *         empty in evaluation. Dtype: one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or
+ *         reject another dtype. Default: null.
  * @param[in] training Whether BatchNorm took the statistics from the batch.
  * @param[in] eps What BatchNorm added to the variance, read in evaluation only. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
@@ -4400,10 +4405,9 @@ DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note dim.range: dim is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
  * @note C2: splitSizes has no negative entry and adds up to size(input, dim) (else diopiErrorOccurred).
  * @note C3: num_outs is the length of splitSizes (else diopiErrorOccurred).
- * @note C4: part i has the shape of input with splitSizes[i] in dim (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The parts in order; part i has the shape of input with splitSizes[i] in dim. Dtype: same(input).
- *         Length: num_outs.
+ *         Shape: split(input, splitSizes, dim). Length: num_outs.
  * @param[in] num_outs Number of parts.
  * @param[in] input The tensor that is split, at least 1-d. Dtype: any.
  * @param[in] splitSizes Size of each part in dim, 0 allowed.
@@ -4437,8 +4441,10 @@ DIOPI_API diopiError_t diopiStack(diopiContextHandle_t ctx, diopiTensorHandle_t 
  * @note Source: torch.sort on the CPU, which is stable in any case.
  * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] values The sorted elements. Dtype: same(input). Shape: same(input).
+ * @param[out] values The sorted elements. Dtype: same(input). Shape: same(input). Equal elements may change places
+ *         where is_null(pStable) or not pStable.
  * @param[out] indices Position in input, along dim, of each sorted element. Dtype: int64, int32. Shape: same(input).
+ *         Any of several equal elements of input may be selected where is_null(pStable) or not pStable.
  * @param[in] input The elements to sort; false is below true. Dtype: number, bool.
  * @param[in] dim Dimension to sort along; negative counts from the end. Default: -1.
  * @param[in] descending Whether the largest element comes first. Default: false.
@@ -4483,9 +4489,9 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] values The elements that were taken. Dtype: same(input). Shape: resize(input, dim, k). In any order along
- *         dim where not sorted.
+ *         dim where not sorted. Equal elements may change places.
  * @param[out] indices Position in input, along dim, of each of them. Dtype: int64, int32. Shape: resize(input, dim, k).
- *         In any order along dim where not sorted.
+ *         In any order along dim where not sorted. Any of several equal elements of input may be selected.
  * @param[in] input The elements to choose from. Dtype: number.
  * @param[in] k How many to take along dim; 0 takes none, so that results of a 0-d input have the shape [0].
  * @param[in] dim Dimension to choose along; negative counts from the end. Default: -1.
@@ -5029,7 +5035,7 @@ DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Position in input, along dim, of the element that belongs at each place. Dtype: int64, int32. Shape:
- *         same(input).
+ *         same(input). Any of several equal elements of input may be selected where not stable.
  * @param[in] input The elements to order; false is below true. Dtype: number, bool.
  * @param[in] stable Whether equal elements keep their order, also when descending; false leaves it open. Default:
  *         false.
@@ -5779,7 +5785,9 @@ DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] value The added element in mode constant, cast to the dtype of input, and not read in other modes; null
  *         means 0. May be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
- * @see ATen: constant_pad_nd, constant_pad_nd.out
+ * @see ATen: constant_pad_nd, constant_pad_nd.out, reflection_pad1d.out, reflection_pad1d, reflection_pad2d.out,
+ *      reflection_pad2d, reflection_pad3d.out, reflection_pad3d, replication_pad1d.out, replication_pad1d,
+ *      replication_pad2d.out, replication_pad2d, replication_pad3d.out, replication_pad3d
  * @since 1.0
  */
 DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -5874,10 +5882,10 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         floating. Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input, axis(input,
- *         begin_norm_axis)) + 1).
+ *         one_of(input, opmath(input)). Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input,
+ *         axis(input, begin_norm_axis)) + 1).
  * @param[out] running_var Inverse deviation that was used (not a variance, despite the name), of the shape of
- *         running_mean. Dtype: floating. Shape: same(running_mean).
+ *         running_mean. Dtype: one_of(input, opmath(input)). Shape: same(running_mean).
  * @param[in] input Values to normalise, of at least one dimension. Dtype: floating.
  * @param[in] weight Scale, of the shape of the normalised dimensions; null means 1. Dtype: same(input). May be null.
  *         Default: null.
@@ -5919,9 +5927,9 @@ DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTen
  * @note C2: num_groups divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean of each group of each sample. Dtype: floating. Shape: [N, num_groups].
- * @param[out] save_invstd Inverse deviation of each group of each sample, eps included. Dtype: floating. Shape: [N,
- *         num_groups].
+ * @param[out] save_mean Mean of each group of each sample. Dtype: one_of(input, opmath(input)). Shape: [N, num_groups].
+ * @param[out] save_invstd Inverse deviation of each group of each sample, eps included. Dtype: one_of(input,
+ *         opmath(input)). Shape: [N, num_groups].
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. A library may
  *         accept or reject another dtype. Default: null.
@@ -5954,8 +5962,10 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] input What GroupNorm was given, N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. A library may
  *         accept or reject another dtype. Default: null.
- * @param[in] mean Mean of each group that GroupNorm returned. Dtype: floating. Shape: [N, num_groups].
- * @param[in] rstd Inverse deviation of each group that GroupNorm returned. Dtype: floating. Shape: [N, num_groups].
+ * @param[in] mean Mean of each group that GroupNorm returned. Dtype: one_of(input, opmath(input)). Shape: [N,
+ *         num_groups].
+ * @param[in] rstd Inverse deviation of each group that GroupNorm returned. Dtype: one_of(input, opmath(input)). Shape:
+ *         [N, num_groups].
  * @param[in] num_groups Number of groups that GroupNorm used.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: native_group_norm_backward.out, native_group_norm_backward
@@ -6002,7 +6012,7 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
  * @param[in] ctx Context of the call.
  * @param[out] out The distinct elements as a vector, or input with only the distinct slices left along dim; always
  *         sorted where dim is given. Dtype: same(input). In any order along dimension 0 where is_null(dim) and not
- *         sorted. Allocated by the operator through diopiRequireTensor.
+ *         sorted. Equal elements may change places. Allocated by the operator through diopiRequireTensor.
  * @param[in] input The elements, or slices, to tell apart; NaN differs from itself. Dtype: number, bool.
  * @param[in] dim Dimension along which slices are compared, negative counts from the end; null compares single
  *                elements. May be null. Default: null.
@@ -6316,7 +6326,7 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTens
  * @param[in] reduce What happens to the old element: overwritten (empty; which of repeated ones stays is open), added
  *         to or multiplied. One of , add, multiply. Default: ''.
  * @return diopiSuccess, or the error that the call met.
- * @see ATen: scatter.src, scatter.src_out, scatter.reduce, scatter.reduce_out
+ * @see ATen: scatter.src, scatter.src_out, scatter.reduce, scatter.reduce_out, scatter_add.out, scatter_add
  * @since 1.0
  */
 DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -6667,10 +6677,10 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         floating. Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input, rank(input) -
- *         len(normalized_shape)) + 1).
- * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype: floating.
- *         Shape: same(save_mean).
+ *         one_of(input, opmath(input)). Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input,
+ *         rank(input) - len(normalized_shape)) + 1).
+ * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype:
+ *         one_of(input, opmath(input)). Shape: same(save_mean).
  * @param[in] input Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
  * @param[in] weight Scale of each normalised element; null means 1. Dtype: same(input). Shape: value(normalized_shape).
  *         May be null. A library may accept or reject another dtype. Default: null.
@@ -6707,8 +6717,8 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] bias Shift that LayerNorm was given; its values do not matter and it may be null. Dtype: same(input).
  *         Shape: value(normalized_shape). May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] mean Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension. Dtype:
- *         floating.
- * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: floating. Shape: same(mean).
+ *         one_of(input, opmath(input)).
+ * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: one_of(input, opmath(input)). Shape: same(mean).
  * @param[in] normalized_shape Sizes of the trailing dimensions that LayerNorm normalised together.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: native_layer_norm_backward.out, native_layer_norm_backward
@@ -6743,9 +6753,9 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @param[in] bias Shift that LayerNormGB was given; its values do not matter and it may be null. Dtype: same(input).
  *         May be null. Default: null.
  * @param[in] running_mean Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension.
- *         Dtype: floating.
- * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: floating. Shape:
- *         same(running_mean).
+ *         Dtype: one_of(input, opmath(input)).
+ * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input,
+ *         opmath(input)). Shape: same(running_mean).
  * @param[in] begin_norm_axis First dimension that LayerNormGB normalised; negative counts from the end.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -6919,7 +6929,8 @@ DIOPI_API diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx, di
  * @param[in] mode Kind of interpolation: linear for [N, C, L], bilinear or bicubic for [N, C, H, W], trilinear for [N,
  *         C, D, H, W]. One of linear, bilinear, bicubic, trilinear. Default: 'bilinear'.
  * @return diopiSuccess, or the error that the call met.
- * @see ATen: upsample_bilinear2d.out, upsample_bilinear2d
+ * @see ATen: upsample_bilinear2d.out, upsample_bilinear2d, upsample_linear1d.out, upsample_linear1d,
+ *      upsample_trilinear3d.out, upsample_trilinear3d, upsample_bicubic2d.out, upsample_bicubic2d
  * @since 1.0
  */
 DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -6943,7 +6954,9 @@ DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensor
  * @param[in] mode Kind of interpolation of the forward call, fit for the length of in_size. One of linear, bilinear,
  *         bicubic, trilinear. Default: 'bilinear'.
  * @return diopiSuccess, or the error that the call met.
- * @see ATen: upsample_bilinear2d_backward.grad_input, upsample_bilinear2d_backward
+ * @see ATen: upsample_bilinear2d_backward.grad_input, upsample_bilinear2d_backward,
+ *      upsample_linear1d_backward.grad_input, upsample_linear1d_backward, upsample_trilinear3d_backward.grad_input,
+ *      upsample_trilinear3d_backward, upsample_bicubic2d_backward.grad_input, upsample_bicubic2d_backward
  * @since 1.0
  */
 DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,

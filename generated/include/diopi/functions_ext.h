@@ -43,12 +43,12 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
  * @note Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019; torch.nn.functional.rms_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
- * @note C3: inv_rms has the shape of input with 1 for each normalised dimension, or without these (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] inv_rms 1 / sqrt(mean of squares + eps), of the shape of input with 1 for each normalised dimension, or
- *         without these. Dtype: float32, float64. A library may accept or reject another dtype.
+ *         without these. Dtype: one_of(opmath(input), float32). Shape: one_of(join(head(input, rank(input) -
+ *         len(normalized_shape)), 0 * drop(input, rank(input) - len(normalized_shape)) + 1), head(input, rank(input) -
+ *         len(normalized_shape))). A library may accept or reject another dtype.
  * @param[in] input Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
  * @param[in] normalized_shape Sizes of the trailing dimensions that are normalised together.
  * @param[in] weight Scale of each normalised element; null means 1. Dtype: same(input). Shape: value(normalized_shape).
@@ -69,8 +69,6 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note Source: torch.nn.functional.rms_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
- * @note C3: inv_rms has the shape of input with 1 for each normalised dimension, or without these (else
- *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.
@@ -84,8 +82,10 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
  *         May be null. Default: null.
  * @param[in] bias Shift that RMSNorm was given; its values do not matter and it may be null. Dtype: same(input). Shape:
  *         value(normalized_shape). May be null. Default: null.
- * @param[in] inv_rms Inverse root mean square that RMSNorm returned, of the shape that it has there. Dtype: float32,
- *         float64. A library may accept or reject another dtype.
+ * @param[in] inv_rms Inverse root mean square that RMSNorm returned, of the shape that it has there. Dtype:
+ *         one_of(opmath(input), float32). Shape: one_of(join(head(input, rank(input) - len(normalized_shape)), 0 *
+ *         drop(input, rank(input) - len(normalized_shape)) + 1), head(input, rank(input) - len(normalized_shape))). A
+ *         library may accept or reject another dtype.
  * @param[in] normalized_shape Sizes of the trailing dimensions that RMSNorm normalised together.
  * @param[in] eps Not used; inv_rms holds it already. Default: 1e-06.
  * @return diopiSuccess, or the error that the call met.

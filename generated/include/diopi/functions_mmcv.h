@@ -202,10 +202,10 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, di
  * @note Source: mmcv.ops.box_iou_rotated.
  * @note C1: mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many boxes where aligned is true (else diopiErrorOccurred).
- * @note C3: ious has n elements where aligned is true and n * m otherwise (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] ious Overlaps, [n] of the pairs where aligned; otherwise of all combinations, [n, m] or flat in the same
- *         order, [n * m]. Dtype: same(bboxes1).
+ *         order, [n * m]. Dtype: same(bboxes1). Shape: one_of(where(aligned, list(N), list(N, M)), list(where(aligned,
+ *         N, N * M))).
  * @param[in] bboxes1 First boxes, (x, y, width, height, angle): centre, size and radians clockwise where y points down.
  *         Dtype: float32. Shape: [N, 5].
  * @param[in] bboxes2 Second boxes in the same form; as many as the first where aligned. Dtype: float32. Shape: [M, 5].
@@ -223,10 +223,10 @@ DIOPI_API diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTen
  * @note Source: mmcv.ops.box_iou_quadri.
  * @note C1: mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many quadrilaterals where aligned is true (else diopiErrorOccurred).
- * @note C3: ious has n elements where aligned is true and n * m otherwise (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] ious Overlaps, [n] of the pairs where aligned; otherwise of all combinations, [n, m] or flat in the same
- *         order, [n * m]. Dtype: same(bboxes1).
+ *         order, [n * m]. Dtype: same(bboxes1). Shape: one_of(where(aligned, list(N), list(N, M)), list(where(aligned,
+ *         N, N * M))).
  * @param[in] bboxes1 First quadrilaterals, (x1, y1, x2, y2, x3, y3, x4, y4): corners along the border. Dtype: float32.
  *         Shape: [N, 8].
  * @param[in] bboxes2 Second quadrilaterals in the same form; as many as the first where aligned. Dtype: float32. Shape:

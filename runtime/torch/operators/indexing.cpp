@@ -169,33 +169,6 @@ at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::T
     return indexFillInplaceIntScalar(self, dim, index, value.item());
 }
 
-void gather(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
-    if (index.numel() == 0) {
-        return;
-    }
-    if (self.dim() == 0 || index.dim() == 0) {
-        decline("tensors without dimensions");
-    }
-    Call call(self);
-    call("diopiGather", diopiGather, Output(out), Input(call, self), at::maybe_wrap_dim(dim, self.dim()),
-         Input(call, index, kIndex));
-}
-
-void scatterAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    if (self.dim() == 0 || index.dim() == 0 || src.dim() == 0) {
-        decline("tensors without dimensions");
-    }
-    if (!out.is_same(self)) {
-        out.copy_(self);
-    }
-    if (index.numel() == 0) {
-        return;
-    }
-    Call call(self);
-    call("diopiScatterInp", diopiScatterInp, Output(out), at::maybe_wrap_dim(dim, self.dim()), Input(call, src),
-         Input(call, index, kIndex), "add");
-}
-
 void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
               const at::Scalar& alpha) {
     const at::Tensor chosen = positions(self, index);

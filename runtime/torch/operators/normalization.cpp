@@ -176,14 +176,4 @@ std::tuple<at::Tensor, at::Tensor> fusedRmsNormBackward(const at::Tensor& grad_o
     return {output_mask[0] ? gradInput.finish() : at::Tensor(), gradWeight.finish()};
 }
 
-void softmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool /*half_to_float*/) {
-    Call call(out);
-    call("diopiSoftmax", diopiSoftmax, Output(out), Input(call, self, out.scalar_type(), kFloating), dim);
-}
-
-void logSoftmax(at::Tensor& out, const at::Tensor& self, int64_t dim, bool /*half_to_float*/) {
-    Call call(out);
-    call("diopiLogSoftmax", diopiLogSoftmax, Output(out), Input(call, self, out.scalar_type(), kFloating), dim);
-}
-
 }  // namespace diopigen::backend::kernels

@@ -73,10 +73,6 @@ at::Tensor& gradientOut(at::Tensor& out, const at::Tensor& gradient, const at::T
 
 }  // namespace
 
-void reflectionPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
-    fillPadded(out, self, padding, kReflect);
-}
-
 at::Tensor& reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
     const bool isImage = self.dim() == 3 || self.dim() == 4;
     if (!isImage || padding.size() != 4 || self.numel() == 0 ||
@@ -93,22 +89,6 @@ at::Tensor& reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding, at:
     makeOrResize(out, paddedSize(self, padding), self.options());
     fillPadded(out, self, padding, kReflect);
     return out;
-}
-
-void reflectionPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
-    fillPadded(out, self, padding, kReflect);
-}
-
-void replicationPad1d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
-    fillPadded(out, self, padding, kReplicate);
-}
-
-void replicationPad2d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
-    fillPadded(out, self, padding, kReplicate);
-}
-
-void replicationPad3d(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
-    fillPadded(out, self, padding, kReplicate);
 }
 
 void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,

@@ -8,12 +8,12 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     const Input self_read(call, self, type, kNumber);
     if (isNumber(other)) {
         call("diopiBlendScalar", diopiBlendScalar, out_written, self_read, Number(other.item()), Number(weight),
-             RoundingNone);
+             RoundingDown);
         out_written.finish();
         return;
     }
     const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiBlend", diopiBlend, out_written, self_read, other_read, Number(weight), RoundingNone);
+    call("diopiBlend", diopiBlend, out_written, self_read, other_read, Number(weight), RoundingDown);
     out_written.finish();
 }
 

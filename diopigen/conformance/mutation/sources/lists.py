@@ -9,8 +9,9 @@ from pathlib import Path
 
 from diopigen.conformance.mutation.sources.model import Point
 from diopigen.diagnostics import Sink, Span
-from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode, load_yaml
+from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import BooleanShape, Field, ListShape, RecordShape, TextShape, validate
+from diopigen.spec.yaml_reader import load_yaml
 
 _TEXT = TextShape()
 NAMED = RecordShape(

@@ -1,0 +1,227 @@
+"""YAML files read into nodes.
+
+PyYAML's own loaders keep the last of duplicate keys in silence, read `no` as False, `1e-5` as text and `1:30` as 90,
+and its composer recurses without a limit. This module builds nodes from the event stream instead, which is also the
+fastest way: plain scalars follow the YAML 1.2 core schema, and whatever a YAML 1.1 reader would take for something
+else is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from diopigen.diagnostics import Failure, Note, Sink, Span, failure
+from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, shorten
+from diopigen.spec.plain_scalar import SUSPECT, YAML_1_1, Scalar, resolve
+from diopigen.spec.text_file import read_text
+
+RULES = {
+    "yaml-syntax": "A file of the spec is YAML.",
+    "yaml-empty": "A file of the spec holds a YAML document.",
+    "yaml-documents": "A file of the spec holds one YAML document.",
+    "yaml-too-deep": "Lists and mappings are nested at most 32 levels deep.",
+    "yaml-alias": "Values are where they are used, without anchors and aliases.",
+    "yaml-tag": "Types follow from the grammar, not from YAML tags.",
+    "yaml-ambiguous": "A plain word or number means the same to every YAML reader.",
+    "yaml-number": "A number can be held in double precision.",
+    "yaml-key": "The key of a mapping is a word.",
+    "duplicate-key": "A key is in a mapping once.",
+}
+"""The rules that YAML text is held to, with what each one is for; those about files are in `text_file`."""
+
+MAX_DEPTH = 32
+
+
+def load_yaml(path: Path, display: str, sink: Sink) -> Node | None:
+    """The root node of a YAML file, or None where an error was reported to `sink`."""
+    try:
+        return parse_yaml(read_text(path, display), display, sink)
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
+        return None
+
+
+def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
+    """The root node of YAML text; `display` is the file name in spans. Errors go to `sink` and give None."""
+    builder = _Builder(display, sink)
+    try:
+        builder.run(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        span = Span(display, mark.line + 1, mark.column + 1) if mark else Span(display)
+        problem, fix = _problem(error, text, mark)
+        sink.error("yaml-syntax", problem, span, fix=fix)
+        return None
+    except yaml.YAMLError as error:  # a reader error: a control character, say
+        position = getattr(error, "position", 0)  # counts bytes
+        before = text.encode()[: position if isinstance(position, int) else 0].decode(errors="ignore")
+        _report_character(before, str(getattr(error, "reason", error)), display, sink)
+        return None
+    except UnicodeEncodeError as error:
+        _report_character(text[: error.start], "lone surrogates are not allowed", display, sink)
+        return None
+    except Failure as fault:
+        sink.extend(fault.diagnostics)
+        return None
+    if builder.root is None:
+        sink.error("yaml-empty", "holds no YAML document", Span(display), fix="see docs/spec.md for the grammar")
+        return None
+    return None if builder.failed else builder.root
+
+
+def _problem(error: yaml.MarkedYAMLError, text: str, mark: Any) -> tuple[str, str]:
+    """What is wrong and what to do: a tab and a character that begins no value are named, which libyaml does not."""
+    problem = error.problem or error.context or "is not YAML"
+    lines = text.split("\n")
+    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    character = line[mark.column : mark.column + 1] if mark else ""
+    if character == "\t":
+        return "a tab in the indentation, where YAML has only spaces", "replace the tab by spaces"
+    if problem == "found character that cannot start any token" and character:
+        return f"'{character}' begins no value in YAML", "put the text between quotes"
+    return problem, "correct the YAML; a text with ': ' or ', ' may need quotes"
+
+
+def _report_character(before: str, problem: str, display: str, sink: Sink) -> None:
+    span = Span(display, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    sink.error("yaml-syntax", problem, span, fix="remove the character")
+
+
+class _Open:
+    """A collection whose end has not been seen yet."""
+
+    __slots__ = ("entries", "is_mapping", "items", "key", "skip_value", "start")
+
+    def __init__(self, is_mapping: bool, start: Any) -> None:
+        self.is_mapping = is_mapping
+        self.start = start
+        self.items: list[Node] = []
+        self.entries: dict[str, Entry] = {}
+        self.key: Node | None = None
+        self.skip_value = False
+
+
+class _Builder:
+    """Nodes out of YAML events, with an explicit stack: the depth of the input is bounded, not trusted."""
+
+    def __init__(self, display: str, sink: Sink) -> None:
+        self.display = display
+        self.sink = sink
+        self.root: Node | None = None
+        self.failed = False
+        self.stack: list[_Open] = []
+        self.handlers: dict[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._open,
+            yaml.SequenceStartEvent: self._open,
+            yaml.MappingEndEvent: self._close,
+            yaml.SequenceEndEvent: self._close,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
+
+    def run(self, text: str) -> None:
+        """Feeds all events of the text. Raises what the YAML parser raises, and `Failure`."""
+        parser = yaml.CSafeLoader(text)
+        try:
+            handlers = self.handlers
+            event = parser.get_event()
+            while event is not None:
+                handler = handlers.get(type(event))
+                if handler is not None:
+                    handler(event)
+                event = parser.get_event()
+        finally:
+            parser.dispose()
+
+    def _open(self, event: Any) -> None:
+        self._check_decoration(event)
+        if len(self.stack) >= MAX_DEPTH:
+            span = self._span(event.start_mark, event.start_mark)
+            raise failure("yaml-too-deep", f"nested more than {MAX_DEPTH} levels deep", span, "flatten the structure")
+        self.stack.append(_Open(type(event) is yaml.MappingStartEvent, event.start_mark))
+
+    def _close(self, event: Any) -> None:
+        done = self.stack.pop()
+        if done.is_mapping:
+            self._place(MappingNode(done.entries, self.display, done.start, event.end_mark))
+        else:
+            self._place(SequenceNode(tuple(done.items), self.display, done.start, event.end_mark))
+
+    def _alias(self, event: Any) -> None:
+        fix = "write the value out; aliases hide where it stands"
+        self._error("yaml-alias", f"alias '*{event.anchor}'", event, fix)
+        self._place(ScalarNode(None, "", True, self.display, event.start_mark, event.end_mark))
+
+    def _document(self, event: Any) -> None:
+        if self.root is not None:
+            span = self._span(event.start_mark, event.end_mark)
+            raise failure("yaml-documents", "a second YAML document starts here", span, "keep one document in a file")
+
+    def _check_decoration(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._error("yaml-alias", f"anchor '&{event.anchor}'", event, "write the value where it is used")
+        if event.tag is not None:
+            self._error("yaml-tag", f"tag '{event.tag}'", event, "remove the tag; types follow from the grammar")
+
+    def _error(self, code: str, message: str, event: Any, fix: str) -> None:
+        self.failed = True
+        self.sink.error(code, message, self._span(event.start_mark, event.end_mark), fix=fix)
+
+    def _span(self, start: Any, end: Any) -> Span:
+        return Span(self.display, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+    def _scalar(self, event: Any) -> None:
+        if event.anchor is not None or event.tag is not None:
+            self._check_decoration(event)
+        text: str = event.value
+        if event.style:
+            node = ScalarNode(text, text, False, self.display, event.start_mark, event.end_mark)
+        else:
+            first = text[:1]
+            value: Scalar = text
+            if first in SUSPECT:
+                if YAML_1_1.match(text):
+                    message = f"'{text}' means different things to different YAML readers"
+                    fix = f'quote it ("{text}"), or write true, false, null or a number'
+                    self._error("yaml-ambiguous", message, event, fix)
+                try:
+                    value = resolve(text)
+                except OverflowError:
+                    fix = "write .inf, or quote it to make it a text"
+                    self._error("yaml-number", f"the number {shorten(text)} is out of range", event, fix)
+            node = ScalarNode(value, text, True, self.display, event.start_mark, event.end_mark)
+        self._place(node)
+
+    def _place(self, node: Node) -> None:
+        if not self.stack:
+            self.root = node
+            return
+        top = self.stack[-1]
+        if not top.is_mapping:
+            top.items.append(node)
+        elif top.key is None:
+            self._start_entry(top, node)
+        else:
+            key_node, top.key = top.key, None
+            if top.skip_value:
+                top.skip_value = False
+            elif isinstance(key_node, ScalarNode):
+                top.entries[key_node.text] = Entry(key_node.text, key_node, node)
+
+    def _start_entry(self, top: _Open, node: Node) -> None:
+        top.key = node
+        if not isinstance(node, ScalarNode):
+            self.failed = True
+            self.sink.error("yaml-key", f"{kind_of(node)} as a key", node.span, fix="keys are words")
+            top.skip_value = True
+        elif node.text in top.entries:
+            self.failed = True
+            top.skip_value = True
+            first = Note("first given here", top.entries[node.text].key_span)
+            message = f"key '{node.text}' is given twice"
+            self.sink.error("duplicate-key", message, node.span, notes=[first], fix="keep one of the two")
