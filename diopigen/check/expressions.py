@@ -5,7 +5,7 @@ from __future__ import annotations
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.kernels import CONSTANTS, KERNEL_FUNCTIONS, KernelFunction
-from diopigen.ir.model import DtypeList, Formula, Function, Parameter
+from diopigen.ir.model import BASE, DtypeList, Formula, Function, Latitude, Parameter
 from diopigen.ir.types import NUMBERS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length, walk
 
@@ -16,6 +16,7 @@ RULES = {
     "kernel-kind": "Operands are of a kind that the operator or function takes.",
     "kernel-output": "A kernel writes every output of its operator, and nothing else.",
     "unused-let": "A named intermediate value is used.",
+    "bad-latitude": "A latitude is of an operator with a kernel, for dtypes of a list, and says something.",
 }
 
 _LOGICAL = frozenset({"and", "or"})
@@ -28,6 +29,27 @@ def check(subject: Subject, sink: Sink) -> None:
     for function in subject.functions:
         if function.kernel is not None:
             _Checker(subject, function, sink).run()
+        if function.latitude is not None and function.variant == BASE:
+            _check_latitude(subject, function, function.latitude, sink)
+
+
+def _check_latitude(subject: Subject, function: Function, latitude: Latitude, sink: Sink) -> None:
+    """What a kernel leaves open: expressions over its operands."""
+
+    def fault(message: str, fix: str) -> None:
+        sink.error("bad-latitude", f"{function.name}: {message}", latitude.span, fix=fix)
+
+    if function.kernel is None:
+        fault("a latitude is of no use without a kernel", "remove it")
+        return
+    if latitude.terms is None and latitude.free is None:
+        fault("the latitude says neither 'terms' nor 'free'", "say which terms kernels add up, or what is free")
+    if latitude.dtypes is not None and not isinstance(latitude.dtypes, DtypeList):
+        fault("the dtypes of the latitude are no list", "list dtypes and sets")
+    checker = _Checker(subject, function, sink)
+    for kind, formula in (("number", latitude.terms), ("bool", latitude.free)):
+        if formula is not None:
+            checker.need(kind, checker.kind(formula, formula.expression), formula, formula.expression)
 
 
 class _Checker:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import diopigen
 from diopigen.diagnostics import failure, nearest
 from diopigen.emit.c.headers import function_declaration
-from diopigen.emit.prose import constraint_text, overload_text, param_text, shape_text
+from diopigen.emit.prose import constraint_text, latitude_text, overload_text, param_text, shape_text
 from diopigen.ir.model import Function, Interface, ShapeList
 from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import to_text
@@ -83,6 +83,7 @@ def _text(function: Function, interface: Interface) -> str:
         ("operator", f"{function.operator} ({function.variant})"),
         ("tolerance", function.tolerance or ""),
         ("unspecified", "; ".join(UNSPECIFIED[word] for word in function.unspecified)),
+        ("latitude", latitude_text(function.latitude)),
         ("gradient of", function.backward_of or ""),
         ("ATen", ", ".join(map(overload_text, function.aten))),
         ("since", function.since),

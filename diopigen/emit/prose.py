@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Overload, Parameter, ShapeList, ShapeRule
+from diopigen.ir.model import (
+    Constraint,
+    DtypeList,
+    DtypeRule,
+    Function,
+    Latitude,
+    Overload,
+    Parameter,
+    ShapeList,
+    ShapeRule,
+)
 from diopigen.ir.types import TYPES
 from diopigen.spec.expression import to_text
 
@@ -71,6 +81,18 @@ def param_text(param: Parameter) -> str:
     if param.type in ("new_tensor", "new_tensors"):
         parts.append("Allocated by the operator through diopiRequireTensor.")
     return " ".join(parts)
+
+
+def latitude_text(latitude: Latitude | None) -> str:
+    """What established forms of a kernel may do otherwise; empty where nothing is said."""
+    if latitude is None:
+        return ""
+    parts = (
+        [f"the terms that are added up have the size {to_text(latitude.terms.expression)}"] if latitude.terms else []
+    )
+    parts += [f"any result where {to_text(latitude.free.expression)}"] if latitude.free else []
+    where = f" (computed in {', '.join(latitude.dtypes.names)})" if isinstance(latitude.dtypes, DtypeList) else ""
+    return "; ".join(parts) + where
 
 
 def overload_text(overload: Overload) -> str:

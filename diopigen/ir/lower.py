@@ -16,6 +16,7 @@ from diopigen.ir.model import (
     DtypeRule,
     Formula,
     Kernel,
+    Latitude,
     OpenOrder,
     OpenTies,
     Overload,
@@ -218,6 +219,18 @@ class Lowering:
             return None
         spans = {key: entry.key_span for key, entry in (*let_entries.items(), *result_entries.items())}
         return Kernel(lets, results, node.span, spans)
+
+    def latitude(self, node: Node | None) -> Latitude | None:
+        """What a kernel leaves open."""
+        if not isinstance(node, MappingNode):
+            return None
+        terms, free = node.get("terms"), node.get("free")
+        return Latitude(
+            lower_formula(terms, self.sink) if isinstance(terms, ScalarNode) else None,
+            lower_formula(free, self.sink) if isinstance(free, ScalarNode) else None,
+            self.dtype(node.get("dtypes")),
+            node.span,
+        )
 
     def _formulas(self, entries: Mapping[str, Entry]) -> tuple[tuple[str, Formula], ...]:
         """The formulas that can be read; the others are reported."""

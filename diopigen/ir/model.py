@@ -239,6 +239,18 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Latitude:
+    """What established forms of an elementwise kernel do that its expression does not say. `terms` is the size of the
+    terms that they add up, `free` says where any result is accepted: expressions over the operands. It is about
+    computations in one of `dtypes`; None for all."""
+
+    terms: Formula | None
+    free: Formula | None
+    dtypes: Dtype | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Overload:
     """The name of an ATen overload with its place, and the parameters that it fixes: `upsample_bicubic2d` has no
     argument for the mode, which is bicubic."""
@@ -270,6 +282,7 @@ class Function:
     tolerance: str | None = None
     unspecified: tuple[str, ...] = ()
     """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""
+    latitude: Latitude | None = None
     since: str = "1.0"
     deprecated: str | None = None
     weak: bool = True

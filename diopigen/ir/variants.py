@@ -94,6 +94,7 @@ def _function(
         backward_of=optional_text(operator.get("backward_of")),
         tolerance=optional_text(operator.get("tolerance")),
         unspecified=tuple(text_of(item) for item in items_of(operator.get("unspecified"))),
+        latitude=lowering.latitude(operator.get("latitude")),
         since=optional_text(operator.get("since")) or "1.0",
         deprecated=optional_text(get("deprecated")),
         weak=text_of(operator.get("linkage")) != "strong",

@@ -64,6 +64,15 @@ UNORDERED = RecordShape(
         ),
     },
 )
+LATITUDE = RecordShape(
+    "latitude",
+    {
+        "terms": Field(TEXT, "the size of the terms that established forms of the kernel add up, as an expression"),
+        "free": Field(TEXT, "where any result is accepted, as an expression"),
+        "dtypes": Field(DTYPE, "the dtypes of the computation that it is about (default: all)"),
+    },
+)
+
 TIES = RecordShape(
     "open ties",
     {
@@ -167,6 +176,7 @@ OPERATOR = RecordShape(
             ListShape(TextShape(choices=tuple(UNSPECIFIED)), non_empty=True),
             f"what the interface leaves open: {', '.join(UNSPECIFIED)}",
         ),
+        "latitude": Field(LATITUDE, "what established forms of the kernel do that its expression does not say"),
         "since": Field(VERSION, "the interface version that brought it"),
         "deprecated": Field(TEXT, "why, and what to use instead"),
         "linkage": Field(TextShape(choices=("weak", "strong")), "weak or strong symbol"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diopigen.emit.prose import overload_text
+from diopigen.emit.prose import latitude_text, overload_text
 from diopigen.ir.model import Case, DtypeList, DtypeRule, Function, Header, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import to_text
 from diopigen.spec.nodes import MappingNode, Node, SequenceNode
@@ -70,6 +70,7 @@ def function_lines(function: Function) -> Iterator[str]:
     ]
     facts += [f"tolerance {f.tolerance}"] if f.tolerance else []
     facts += [f"unspecified {', '.join(f.unspecified)}"] if f.unspecified else []
+    facts += [latitude_text(f.latitude)] if f.latitude else []
     facts += [f"gradient of {f.backward_of}"] if f.backward_of else []
     yield f"    {', '.join(facts)}"
     for label, text in (("deprecated", f.deprecated), ("order", f.irregular_order), ("source", f.source)):

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, convert
+from diopigen.conformance.dtypes import STORAGE, Array, convert
 from diopigen.conformance.oracles import Answer, Call, Expected
 from diopigen.conformance.oracles.evaluation import ZERO_SIGN_OPEN, Evaluation
-from diopigen.conformance.oracles.latitudes import LATITUDES, Latitude
 from diopigen.contract.dtypes import MANTISSA, category, kind, real_of
-from diopigen.ir.model import DtypeList, Function
+from diopigen.ir.model import DtypeList, Formula, Function
 from diopigen.spec import expression as spec
 
 
@@ -53,7 +52,6 @@ def answer(call: Call) -> Answer:
 def _answer(call: Call) -> dict[str, Any]:
     kernel = call.function.kernel
     assert kernel is not None
-    latitude = LATITUDES.get(call.function.operator, Latitude())
     found: dict[str, Any] = {}
     with np.errstate(all="ignore"):
         for name, formula in kernel.results:
@@ -64,16 +62,36 @@ def _answer(call: Call) -> dict[str, Any]:
             values, scale = result.values, result.scale
             if result.is_double and values.dtype.kind == "f":
                 values = values.astype(np.float64)
-            if latitude.scale is not None:
-                scale = latitude.scale(call)
+            terms, may_be_any = _latitude(call, name, evaluation)
+            scale = scale if terms is None else terms
             expected = _cast(call, name, values, evaluation.compute, scale)
             free = expected.free
             used = {part.function for part in spec.walk(formula.expression) if isinstance(part, spec.Call)}
             signed_zero = not used & ZERO_SIGN_OPEN and call.function.backward_of is None
-            if latitude.free is not None:
-                free = np.broadcast_to(latitude.free(call, evaluation.compute), call.shapes[name])
+            if may_be_any is not None:
+                free = np.broadcast_to(may_be_any, call.shapes[name])
             found[name] = replace(expected, signed_zero=signed_zero, free=free)
     return found
+
+
+def _latitude(call: Call, name: str, evaluation: Evaluation) -> tuple[Array | None, Array | None]:
+    """What the spec leaves to kernels: the size of the terms that they add up, and where any value is accepted."""
+    latitude, kernel = call.function.latitude, call.function.kernel
+    if latitude is None or kernel is None:
+        return None, None
+    if isinstance(latitude.dtypes, DtypeList) and evaluation.compute not in latitude.dtypes.dtypes:
+        return None, None
+
+    def value(formula: Formula | None, compute: str) -> Array | None:
+        if formula is None:
+            return None
+        own = Evaluation(call, name, dict(kernel.lets), formula.expression)
+        own.compute = compute
+        return own.strong(formula.expression).values
+
+    # A multiple of the largest number of a dtype is no infinity: terms are measured in float64.
+    free = value(latitude.free, evaluation.compute)
+    return value(latitude.terms, "float64"), None if free is None else np.asarray(free != 0)
 
 
 def _cast(call: Call, name: str, values: Any, compute: str, scale: Any) -> Expected:

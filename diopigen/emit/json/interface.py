@@ -10,7 +10,7 @@ from typing import Any
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.prose import default_text, dtype_text, shape_text
 from diopigen.header.signature import c_function, c_interface
-from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Kernel, Parameter
+from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Kernel, Latitude, Parameter
 from diopigen.spec.expression import to_text
 
 TARGET = "json"
@@ -66,6 +66,16 @@ def _ties(param: Parameter) -> dict[str, Any]:
     return {"where": to_text(param.ties.where.expression), **of}
 
 
+def _latitude(latitude: Latitude | None) -> dict[str, Any]:
+    if latitude is None:
+        return {}
+    formulas = {"terms": latitude.terms, "free": latitude.free}
+    found: dict[str, Any] = {key: to_text(one.expression) for key, one in formulas.items() if one is not None}
+    if isinstance(latitude.dtypes, DtypeList):
+        found["dtypes"] = list(latitude.dtypes.dtypes)
+    return found
+
+
 def _constraint(constraint: Constraint) -> dict[str, Any]:
     found = {"id": constraint.id, "note": constraint.note, "error": constraint.error}
     if constraint.require is not None:
@@ -108,6 +118,7 @@ def _function(function: Function) -> dict[str, Any]:
         "backward_of": function.backward_of,
         "tolerance": function.tolerance,
         "unspecified": list(function.unspecified),
+        "latitude": _latitude(function.latitude),
         "since": function.since,
         "deprecated": function.deprecated,
         "source": function.source,
