@@ -66,9 +66,8 @@ class Results:
         }
         self.arranged = arranged(case, call.function, self.found, answer, inputs)
 
-    def fault(self, name: str, elements: Any, expected: Expected) -> Fault | None:
+    def fault(self, name: str, elements: Any, dtype: str, expected: Expected) -> Fault | None:
         """What is wrong with the elements of an output, in memory form; any order passes that the spec leaves open."""
-        dtype = self.found[name].dtype if name in self.found else self.call.dtype(name)
         return self.arranged.fault(name, Stored(elements, dtype), expected, self.call.function.tolerance)
 
     def complaint(self, expected: Property, elements: Any, dtype: str) -> str | None:

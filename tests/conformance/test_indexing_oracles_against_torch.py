@@ -124,7 +124,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
                 wrong += [f"{case.id}: {name} {complaint}"] if complaint else []
                 continue
             assert isinstance(expected, Expected)
-            fault = results.fault(name, elements, expected)
+            fault = results.fault(name, elements, dtype, expected)
             if fault is not None:
                 wrong.append(f"{case.id}: {name} {fault.message}: oracle {fault.expected}, torch {fault.actual}")
     assert len(refused) < len(cases) / 2, refused

@@ -39,7 +39,7 @@ def faults(case: Case, call: Call, answer: Answer, found: Mapping[str, Any]) -> 
             complaint = results.complaint(expected, stored.elements, stored.dtype)
         else:
             assert isinstance(expected, Expected)
-            fault = results.fault(name, stored.elements, expected)
+            fault = results.fault(name, stored.elements, stored.dtype, expected)
             complaint = fault.message if fault else None
         if complaint:
             wrong[name] = complaint

@@ -41,6 +41,7 @@ _ROUNDED_ON_THE_WAY = frozenset({
     "AdaptiveAvgPool2dBackward", "AdaptiveAvgPool3d", "AdaptiveAvgPool3dBackward", "AvgPool2dBackward", "BatchNorm",
     "Col2Im", "ConvTranspose2d", "Convolution2d", "Convolution2dBackward", "CrossEntropyLoss", "EmbeddingBackward",
     "GroupNorm", "IndexPut", "LayerNorm", "LayerNormBackward", "LogSoftmax", "NLLLossV2", "Prod", "Softmax",
+    "UpsampleLinear", "UpsampleLinearBackward",
 })  # fmt: skip
 """Operators in which torch rounds to half precision on the way, which the interface does once at the end: halves are
 compared with torch's results in float32. Convolution2d is one on processors whose oneDNN has a kernel for bfloat16; it
@@ -105,7 +106,7 @@ def _differences(case: Case, call: Call, found: dict[str, Any]) -> tuple[int, li
                 complaint = results.complaint(wanted, stored(tensor, dtype), dtype)
             elif isinstance(wanted, Expected):
                 elements = stored(tensor.reshape(np.shape(wanted.values)), dtype)
-                fault = results.fault(name, elements, wanted)
+                fault = results.fault(name, elements, dtype, wanted)
                 complaint = f"{fault.message}: oracle {fault.expected}, torch {fault.actual}" if fault else None
             else:
                 complaint = None if wanted == tensor else f"oracle {wanted}, torch {tensor}"

@@ -195,7 +195,7 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
                 actual = actual.to(getattr(torch, dtype))
             compared += 1
             elements = stored(actual.reshape(expected.values.shape), dtype)
-            fault = all_results.fault(name, elements, expected)
+            fault = all_results.fault(name, elements, dtype, expected)
             if fault is not None:
                 wrong.append(
                     f"{case.id}: {fault.parameter} {fault.message}: oracle {fault.expected}, torch {fault.actual}"
