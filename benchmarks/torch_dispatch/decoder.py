@@ -1,44 +1,59 @@
-"""Training steps of a small decoder, on the CPU and on droplet in turn.
+"""Training steps of small decoders, on the CPU and on droplet in turn.
 
-Small, so that the way of each operator to the device counts and not what a chip made of one thread computes. At
-WIDTH 128, LENGTH 64, BATCH 4 arithmetic is most of it.
+At width 64 the way of each operator to the device counts; at width 128, with eight times the tokens, what a chip made
+of one thread computes is most of it.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 REPEATS = 40
-VOCABULARY, WIDTH, HEADS, LENGTH, BATCH = 128, 64, 4, 32, 1
+VOCABULARY, HEADS = 128, 4
 
 
-def step_times() -> tuple[float, float]:
+@dataclass(frozen=True)
+class Size:
+    """The width of the model, and the tokens of a step."""
+
+    width: int
+    length: int
+    batch: int
+
+
+SIZES = (Size(64, 32, 1), Size(128, 64, 4))
+
+
+def step_times(size: Size) -> tuple[float, float]:
     """Seconds of the fastest step on the CPU and on droplet, which take turns, so that both see the same machine."""
     import torch
     import torch_droplet  # noqa: F401  # the device
     from torch import nn
 
+    width, length, batch = size.width, size.length, size.batch
+
     class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.first, self.second = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
-            self.mix, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-            self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+            self.first, self.second = nn.RMSNorm(width), nn.RMSNorm(width)
+            self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             parts = self.mix(self.first(x)).chunk(3, -1)
-            q, k, v = (part.reshape(BATCH, LENGTH, HEADS, -1).transpose(1, 2) for part in parts)
+            q, k, v = (part.reshape(batch, length, HEADS, -1).transpose(1, 2) for part in parts)
             mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.out(mixed.transpose(1, 2).reshape(BATCH, LENGTH, WIDTH))
+            x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
             return x + self.down(nn.functional.silu(self.up(self.second(x))))
 
     class Step:
         def __init__(self, device: str) -> None:
             torch.manual_seed(0)
-            layers = [nn.Embedding(VOCABULARY, WIDTH), Block(), Block(), nn.Linear(WIDTH, VOCABULARY)]
+            layers = [nn.Embedding(VOCABULARY, width), Block(), Block(), nn.Linear(width, VOCABULARY)]
             self.model = nn.Sequential(*layers).to(device)
             self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
-            self.tokens = torch.randint(VOCABULARY, (BATCH, LENGTH)).to(device)
+            self.tokens = torch.randint(VOCABULARY, (batch, length)).to(device)
             self.device = device
 
         def run(self) -> float:

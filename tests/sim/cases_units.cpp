@@ -1,10 +1,14 @@
-// The units that kernels compute with: products of matrices, convolution, and elements as floats.
+// The units that kernels compute with: products of matrices, convolution, positions, and elements as floats or
+// integers.
 #include <diopigen_sim/elements.h>
 #include <diopigen_sim/image.h>
+#include <diopigen_sim/indexing.h>
 #include <diopigen_sim/matrix.h>
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "sim_test.h"
@@ -59,20 +63,31 @@ void multiplied(const sim::Convolution& c, Visit visit) {
 
 }  // namespace
 
-TEST_CASE("products_of_matrices_of_any_size") {
+namespace {
+
+template <typename T>
+void checkProducts() {
     for (const Shape& size :
-         std::vector<Shape>{{1, 1, 1}, {4, 8, 16}, {5, 3, 17}, {33, 65, 67}, {2, 0, 3}, {0, 2, 3}}) {
+         std::vector<Shape>{{1, 1, 1}, {4, 8, 16}, {5, 3, 17}, {33, 65, 67}, {9, 600, 33}, {2, 0, 3}, {0, 2, 3}}) {
         const int64_t m = size[0], k = size[1], n = size[2];
         const Values x = numbers(m * k, 3), y = numbers(k * n, 5);
-        Values expected(static_cast<size_t>(m * n)), found(expected.size(), -1);
+        std::vector<T> expected(static_cast<size_t>(m * n)), found(expected.size(), -1);
         for (int64_t i = 0; i < m * n; ++i) {
             for (int64_t j = 0; j < k; ++j) {
-                expected[i] += x[i / n * k + j] * y[j * n + i % n];
+                expected[i] += static_cast<T>(x[i / n * k + j] * y[j * n + i % n]);
             }
         }
-        sim::multiplyMatrices(m, k, n, x.data(), y.data(), found.data());
+        const std::vector<T> left(x.begin(), x.end()), right(y.begin(), y.end());
+        sim::multiplyMatrices(m, k, n, left.data(), right.data(), found.data());
         CHECK(found == expected);
     }
+}
+
+}  // namespace
+
+TEST_CASE("products_of_matrices_of_any_size") {
+    checkProducts<float>();
+    checkProducts<double>();
 }
 
 TEST_CASE("convolutions_and_their_gradients") {
@@ -163,4 +178,56 @@ TEST_CASE("floats_where_they_lie_and_converted") {
     CHECK_OK(sim::launch(stream, "odd", {tensor({2, 3}, {3, 1})},
                          [](const sim::Kernel& k) { sim::FloatOutput(k, 0, {3, 2}); }));
     CHECK(!sim::synchronize(stream).ok());
+}
+
+TEST_CASE("positions_of_what_index_tensors_name") {
+    const int64_t first[] = {1, -2}, second[] = {0, 4};
+    // x[:, i, j] of [2, 3, 5, 2]: the positions take the place of the indexed dimensions.
+    const sim::Indexing adjacent{{2, 3, 5, 2}, {1, 2}, {2}};
+    CHECK(adjacent.result() == Shape({2, 2, 2}));
+    CHECK(adjacent.block() == 2);
+    CHECK(adjacent.offsets({first, second}) == Shape({10, 18, 40, 48}));
+    // x[i, :, j] of [2, 3, 5]: a slice is between two indexed dimensions, so that the positions come first.
+    const sim::Indexing apart{{2, 3, 5}, {0, 2}, {2}};
+    CHECK(apart.result() == Shape({2, 3}));
+    CHECK(apart.offsets({first, second}) == Shape({15, 20, 25, 4, 9, 14}));
+    const sim::Indexing one{{3}, {0}, {}};
+    CHECK(one.result() == Shape());
+    CHECK(one.offsets({first}) == Shape({1}));
+    const int64_t outside[] = {3}, before[] = {-4};
+    CHECK_THROWS_AS(one.offsets({outside}), std::out_of_range);
+    CHECK_THROWS_AS(one.offsets({before}), std::out_of_range);
+}
+
+TEST_CASE("integers_where_they_lie_and_converted") {
+    const Stream stream(0);
+    const Floats memory(12);
+    const int64_t large = 9007199254740993;  // no double
+    const int64_t stored[] = {large, -1, 2};
+    std::vector<float> bytes(12);
+    std::memcpy(bytes.data(), stored, sizeof(stored));
+    memory.set(stream, bytes);
+    const auto tensor = [&](diopiDtype_t dtype, const Shape& shape, int64_t first, uint64_t size) {
+        char* const start = reinterpret_cast<char*>(memory.get()) + first;
+        return sim::updates(start, size).tensor(dtype, shape, {1});
+    };
+    bool isInPlace = false;
+    std::vector<int64_t> wide, narrow;
+    CHECK_OK(sim::launch(stream, "read", {tensor(diopi_dtype_int64, {3}, 0, 24), tensor(diopi_dtype_bool, {1}, 16, 1)},
+                         [&](const sim::Kernel& k) {
+                             const sim::Input<int64_t> whole(k, 0, {3}), truth(k, 1, {2});
+                             isInPlace = whole.data() == k.in<int64_t>(0);
+                             wide.assign(whole.data(), whole.data() + 3);
+                             narrow.assign(truth.data(), truth.data() + 2);
+                         }));
+    CHECK_OK(sim::synchronize(stream));
+    CHECK(isInPlace);
+    CHECK(wide == std::vector<int64_t>({large, -1, 2}));
+    CHECK(narrow == std::vector<int64_t>({1, 1}));
+    // Broadcast while it is copied, and narrowed.
+    CHECK_OK(sim::launch(stream, "copy", {tensor(diopi_dtype_int16, {4}, 24, 8), tensor(diopi_dtype_int64, {1}, 0, 8)},
+                         [](const sim::Kernel& k) { sim::convert(k, 0, 1); }));
+    int16_t copied[4];
+    std::memcpy(copied, memory.values(stream).data() + 6, sizeof(copied));
+    CHECK(std::vector<int16_t>(copied, copied + 4) == std::vector<int16_t>(4, 1));
 }

@@ -107,6 +107,17 @@ def test_what_is_not_written_needs_more_than_a_loop_over_floats(interface: Inter
     assert len(written) >= 160
 
 
+def test_sums_products_comparisons_and_choices_take_integers_too(tree: Path) -> None:
+    """The numbers of docs/vendor-tree.md; a fraction that a kernel needs keeps integers out."""
+    assert elementwise(tree).exit_code == 0
+    takes = dict(re.findall(r"^struct (\w+) \{\n.*\n.*kTakesIntegers = (\w+)", kernels(tree), re.MULTILINE))
+    integral = {name for name, value in takes.items() if value == "true"}
+    assert (len(takes), len(integral)) == (164, 75)
+    assert {"Add", "AddScalar", "SubInp", "Clamp", "EqScalar", "Where", "Fill", "Abs"} <= integral
+    assert not {"Div", "Exp", "Gelu", "Lerp", "Pow", "Remainder", "IsNan", "LeakyRelu"} & integral
+    assert f"and {len(integral)} of them also in integers" in (ROOT / "docs/vendor-tree.md").read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.build
 @pytest.mark.suite

@@ -1,7 +1,8 @@
 """Elementwise kernels for a vendor whose device runs C++ functions: expressions of the spec over the vendor's loop.
 
-A kernel computes in floating numbers of one dtype, which is what models run. Whatever else an operator takes (whole
-numbers, complex ones, a mix) is left to the fallback, and operators of another kind are left to handwritten code.
+A kernel computes in floating numbers of one dtype, and in integers and bools where its expression has a meaning for
+them. Whatever else an operator takes (complex numbers, a mix of dtypes) is left to the fallback, and operators of
+another kind are left to handwritten code.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from diopigen.emit.cpp_lines import Statement, fit
 from diopigen.emit.cpp_text import Backend, Inexpressible
 from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.element_expression import Constant, ElementPrinter
+from diopigen.emit.elementwise.integers import INTEGERS, number_text, takes_bools, takes_integers
 from diopigen.emit.host_expression import HostPrinter
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import header_files, spec_files
@@ -29,14 +31,14 @@ TEMPLATE = "elementwise/kernels.cpp.j2"
 
 _STANDARD = (
     "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "abs", "isnan", "isinf",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "isnan", "isinf",
     "isfinite", "atan2", "hypot", "pow",
 )  # fmt: skip
 _OWN = {
-    "min": "minimum", "max": "maximum", "sign": "sign", "sgn": "sign", "where": "where", "conj": "conjugate",
-    "rsqrt": "rsqrt", "reciprocal": "reciprocal", "sigmoid": "sigmoid", "to_bool": "isTrue", "is_null": "is_null",
-    "to_float": "to_float", "trunc_div": "truncDivide", "floor_div": "floorDivide", "//": "floorDivide",
-    "%": "floorRemainder", "**": "std::pow",
+    "abs": "absolute", "min": "minimum", "max": "maximum", "sign": "sign", "sgn": "sign", "where": "where",
+    "conj": "conjugate", "rsqrt": "rsqrt", "reciprocal": "reciprocal", "sigmoid": "sigmoid", "to_bool": "isTrue",
+    "is_null": "is_null", "to_float": "to_float", "trunc_div": "truncDivide", "floor_div": "floorDivide",
+    "//": "floorDivide", "%": "floorRemainder", "**": "std::pow",
 }  # fmt: skip
 _BACKEND = Backend({**{name: f"std::{name}" for name in _STANDARD}, **_OWN})
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -58,6 +60,10 @@ class KernelText:
     name: str
     operands: int
     results: int
+    takes_integers: bool
+    takes_bools: bool
+    numbers: str
+    """The condition that the numbers of a call are integers of the type T."""
     members: list[str]
     lines: list[str]
     function: str
@@ -154,27 +160,34 @@ def _kernel(function: Function) -> KernelText:
     for name, formula in kernel.lets:
         statements.append(Statement(name, formula.expression))
         printer.lets[name] = fit(statements, printer, len(statements) - 1, 8)
-    bools = set()
+    bool_results = set()
     for k, (name, formula) in enumerate(kernel.results):
         statements.append(Statement(f"results[{k}]", formula.expression, is_store=True))
         kind = fit(statements, printer, len(statements) - 1, 8)
         if kind not in ("element", "truth"):
             raise Inexpressible(f"a result of the kind '{kind}'")
-        bools |= {name} if kind == "truth" else set()
+        bool_results |= {name} if kind == "truth" else set()
     lines = [_operand_line(k, param) for k, param in enumerate(operands)]
-    lines += [_constant_line(constant) for constant in printer.constants]
+    lines += [_constant_line(function, constant) for constant in printer.constants]
     for statement in statements:
         line = statement.line(_LOCALS)
         lines += [line.replace("= Bool(", "= T(", 1) if statement.is_store else line] if line else []
     comment = [f"{name} = {to_text(f.expression)}" for name, f in (*kernel.lets, *kernel.results)]
+    numbers = [each for each in printer.constants if _number(function, each) is not None]
+    integers = takes_integers(function, printer)
+    bools = integers and takes_bools(function)
+    dtypes = (*(INTEGERS if integers else ()), *(("bool",) if bools else ()))
     return KernelText(
         [part for line in comment for part in wrapped(line, "// ", "//     ")],
         function.short_name,
         len(operands),
         len(kernel.results),
-        [f"{_MEMBERS[constant.kind]} {constant.name}_;" for constant in printer.constants],
+        integers,
+        bools,
+        " && ".join(_fits(function, name) for name in numbers) or "true",
+        [f"{_member_type(function, constant)} {constant.name}_;" for constant in printer.constants],
         lines,
-        _function_text(function, host, operands, printer.constants, bools),
+        _function_text(function, host, operands, printer.constants, bool_results, dtypes),
     )
 
 
@@ -184,8 +197,26 @@ def _operand_line(k: int, param: Parameter) -> str:
     return f"const T {param.name} = operands[{k}];"
 
 
-def _constant_line(constant: Constant) -> str:
+def _number(function: Function, constant: Constant) -> str | None:
+    """The C++ text of a constant that is computed from scalar arguments in their own type; others are in double."""
+    return number_text(function, constant.expression) if constant.kind == "element" else None
+
+
+def _fits(function: Function, constant: Constant) -> str:
+    names = {part.name for part in walk(constant.expression) if isinstance(part, Name)}
+    fits = f"{constant.name}_.fits<T>()"
+    is_nullable = any(param.nullable for param in function.params if param.name in names)
+    return f"(!{constant.name}_.isNumber() || {fits})" if is_nullable else fits
+
+
+def _member_type(function: Function, constant: Constant) -> str:
+    return "Number" if _number(function, constant) else _MEMBERS[constant.kind]
+
+
+def _constant_line(function: Function, constant: Constant) -> str:
     value = f"static_cast<T>({constant.name}_)" if constant.kind == "element" else f"{constant.name}_"
+    if _number(function, constant):
+        value = f"{constant.name}_.as<T>()"
     return f"const {_LOCALS[constant.kind]} {constant.name} = {value};"
 
 
@@ -194,26 +225,28 @@ def _function_text(
     host: HostPrinter,
     operands: list[Parameter],
     constants: list[Constant],
-    bools: set[str],
+    bool_results: set[str],
+    integers: tuple[str, ...],
 ) -> str:
-    """The operator: its plain arguments are checked, the loop checks the tensors."""
+    """The operator: its plain arguments are checked, the loop checks the tensors. `integers` are the dtypes that its
+    kernel takes besides floating ones."""
     declared = c_function(function)
     kernel = function.kernel
     assert kernel is not None
     body: list[str] = []
-    conditions = list(_conditions(function, host))
+    conditions = list(_conditions(function, host, integers))
     numbers = [param.name for param in function.params if param.type == "scalar"]
     body += [f"{_INDENT}const Number {name}_number({name});" for name in numbers]
     for condition in conditions:
         body += [f"{_INDENT}if (!({condition})) {{", f"{_INDENT * 2}return diopiForceFallbackToCPU;", f"{_INDENT}}}"]
-    results = [_listed(function, name, name in bools, written=True) for name, _ in kernel.results]
+    results = [_listed(function, name, name in bool_results, written=True) for name, _ in kernel.results]
     read = [_listed(function, param.name, _is_mask(param), written=False) for param in operands]
     body.append(f"{_INDENT}const Results results = {{{', '.join(results)}}};")
     body.append(f"{_INDENT}const Operands operands = {{{', '.join(read)}}};")
     kernel_text = f"{function.short_name}{{}}"
     if constants:
         body.append(f"{_INDENT}{function.short_name} kernel{{}};")
-        body += [f"{_INDENT}kernel.{each.name}_ = {host.show(each.expression).text};" for each in constants]
+        body += [f"{_INDENT}kernel.{each.name}_ = {_value(function, host, each)};" for each in constants]
         kernel_text = "kernel"
     items = ["ctx", f'"{function.name}"', "results", "operands", kernel_text]
     body.append(call_lines(f"{_INDENT}return elementwise", items, ";"))
@@ -223,22 +256,27 @@ def _function_text(
     return "\n".join([call_lines(f"diopiError_t {function.name}", params, " {"), text, "}"])
 
 
+def _value(function: Function, host: HostPrinter, constant: Constant) -> str:
+    return _number(function, constant) or host.show(constant.expression).text
+
+
 def _is_used(text: str, name: str) -> bool:
     return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
-def _conditions(function: Function, host: HostPrinter) -> Iterable[str]:
+def _conditions(function: Function, host: HostPrinter, integers: tuple[str, ...]) -> Iterable[str]:
     """What plain arguments and dtypes must fulfil, as C++ conditions."""
     for param in function.params:
-        if param.type == "scalar" and not param.nullable:
-            yield f"{param.name}_number.isNumber()"
+        if param.type == "scalar":
+            yield (f"{param.name} == nullptr || " if param.nullable else "") + f"{param.name}_number.isNumber()"
         elif param.type == "string" and param.values:
             words = ", ".join(f'"{word}"' for word in param.values)
             yield f"isOneOf({param.name}, {{{words}}})"
         elif param.type == "tensor" and not _is_mask(param) and not param.nullable:
             floats = _floats(function, param)
             if len(floats) < len(_FLOATS):
-                yield f"hasDtype({param.name}, {{{', '.join(f'diopi_dtype_{name}' for name in floats)}}})"
+                dtypes = ", ".join(f"diopi_dtype_{name}" for name in (*floats, *integers))
+                yield f"hasDtype({param.name}, {{{dtypes}}})"
     for constraint in function.constraints:
         condition = plain_condition(function, constraint)
         if condition is not None:

@@ -59,7 +59,7 @@ std::string namesIn(const Table& table, uint32_t mask) {
     return names;
 }
 
-std::string numbers(const std::vector<int64_t>& values) {
+std::string numbers(const Shape& values) {
     std::string text = "[";
     for (const int64_t value : values) {
         text += (text.size() > 1 ? ", " : "") + std::to_string(value);

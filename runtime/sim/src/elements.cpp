@@ -6,12 +6,11 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <type_traits>
 
 namespace diopigen::sim {
 
 namespace {
-
-using Shape = std::vector<int64_t>;
 
 int64_t countOf(const Shape& shape) {
     int64_t count = 1;
@@ -21,32 +20,44 @@ int64_t countOf(const Shape& shape) {
     return count;
 }
 
-// The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps.
+// The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps. `Same` is the type whose
+// arrays have the format of the memory.
 template <typename T>
 struct Whole {
     using Stored = T;
-    static double get(T stored) { return static_cast<double>(stored); }
-    static T put(double value) { return static_cast<T>(static_cast<int64_t>(value)); }
+    using Same = T;
+    static T get(T stored) { return stored; }
+    template <typename Value>
+    static T put(Value value) {
+        return static_cast<T>(static_cast<int64_t>(value));
+    }
 };
 struct Float32 {
     using Stored = float;
+    using Same = float;
     static double get(float stored) { return stored; }
     static float put(double value) { return static_cast<float>(value); }
 };
 struct Float16 {
     using Stored = uint16_t;
+    using Same = void;
     static double get(uint16_t stored) { return floatOfHalf(stored); }
     static uint16_t put(double value) { return halfOfFloat(static_cast<float>(value)); }
 };
 struct BFloat16 {
     using Stored = uint16_t;
+    using Same = void;
     static double get(uint16_t stored) { return floatOfBfloat16(stored); }
     static uint16_t put(double value) { return bfloat16OfFloat(static_cast<float>(value)); }
 };
 struct Truth {
     using Stored = uint8_t;
-    static double get(uint8_t stored) { return stored != 0 ? 1 : 0; }
-    static uint8_t put(double value) { return value != 0 ? 1 : 0; }
+    using Same = void;
+    static int get(uint8_t stored) { return stored != 0 ? 1 : 0; }
+    template <typename Value>
+    static uint8_t put(Value value) {
+        return value != 0 ? 1 : 0;
+    }
 };
 
 template <typename Visit>
@@ -197,7 +208,7 @@ std::vector<double> load(const Kernel& kernel, std::size_t position) {
     return load(kernel, position, kernel.buffer(position).shape);
 }
 
-std::vector<double> load(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape) {
+std::vector<double> load(const Kernel& kernel, std::size_t position, const Shape& shape) {
     const Shape stride = broadcastStride(kernel.buffer(position), shape);
     std::vector<double> values(static_cast<std::size_t>(countOf(shape)));
     read(kernel, position, shape, stride, values.data());
@@ -209,38 +220,6 @@ std::vector<double> loadOr(const Kernel& kernel, std::size_t position, int64_t c
                                             : std::vector<double>(static_cast<std::size_t>(count), value);
 }
 
-namespace {
-
-bool isWhole(diopiDtype_t dtype) {
-    return dtype == diopi_dtype_int64 || dtype == diopi_dtype_int32 || dtype == diopi_dtype_int16 ||
-           dtype == diopi_dtype_int8 || dtype == diopi_dtype_uint8;
-}
-
-}  // namespace
-
-void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
-    const Buffer& target = kernel.buffer(to);
-    const Buffer& source = kernel.buffer(from);
-    if (target.shape != source.shape) {
-        throw std::invalid_argument("a tensor is converted to another shape");
-    }
-    if (!isWhole(target.dtype) || !isWhole(source.dtype)) {
-        store(kernel, to, load(kernel, from));
-        return;
-    }
-    std::vector<int64_t> values(static_cast<std::size_t>(countOf(source.shape)));
-    withFormat(source.dtype, [&](auto format) {
-        using Stored = typename decltype(format)::Stored;
-        const auto widened = [](Stored stored) { return static_cast<int64_t>(stored); };
-        gather(source.shape, source.stride, kernel.in<Stored>(from), values.data(), widened);
-    });
-    withFormat(target.dtype, [&](auto format) {
-        using Stored = typename decltype(format)::Stored;
-        const auto wrapped = [](int64_t value) { return static_cast<Stored>(value); };
-        scatter(target.shape, target.stride, kernel.out<Stored>(to), values.data(), wrapped);
-    });
-}
-
 void store(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
     const Buffer& buffer = kernel.buffer(position);
     if (static_cast<int64_t>(values.size()) != countOf(buffer.shape)) {
@@ -249,11 +228,27 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
     write(kernel, position, values.data());
 }
 
-FloatInput::FloatInput(const Kernel& kernel, std::size_t position, const Shape& shape) {
+namespace {
+
+// Whether the elements are in memory as an array of Value with this shape.
+template <typename Value>
+bool isArrayOf(const Buffer& buffer, const Shape& shape, const Shape& stride) {
+    bool isSame = false;
+    if (buffer.isTensor && isInOrder(shape, stride)) {
+        withFormat(buffer.dtype,
+                   [&](auto format) { isSame = std::is_same<typename decltype(format)::Same, Value>::value; });
+    }
+    return isSame;
+}
+
+}  // namespace
+
+template <typename Value>
+Input<Value>::Input(const Kernel& kernel, std::size_t position, const Shape& shape) {
     const Buffer& buffer = kernel.buffer(position);
     const Shape stride = broadcastStride(buffer, shape);
-    if (buffer.isTensor && buffer.dtype == diopi_dtype_float32 && isInOrder(shape, stride)) {
-        data_ = kernel.in<float>(position);
+    if (isArrayOf<Value>(buffer, shape, stride)) {
+        data_ = kernel.in<Value>(position);
         return;
     }
     own_.resize(static_cast<std::size_t>(countOf(shape)));
@@ -263,25 +258,54 @@ FloatInput::FloatInput(const Kernel& kernel, std::size_t position, const Shape& 
     }
 }
 
-FloatOutput::FloatOutput(const Kernel& kernel, std::size_t position, const Shape& shape)
+template <typename Value>
+Output<Value>::Output(const Kernel& kernel, std::size_t position, const Shape& shape)
     : kernel_(kernel), position_(position) {
     const Buffer& buffer = kernel.buffer(position);
     if (buffer.isTensor && buffer.shape != shape) {
         throw std::invalid_argument("a tensor is stored with another shape than it has");
     }
-    if (buffer.isTensor && buffer.dtype == diopi_dtype_float32 && isInOrder(buffer.shape, buffer.stride)) {
-        data_ = kernel.out<float>(position);
+    if (isArrayOf<Value>(buffer, buffer.shape, buffer.stride)) {
+        data_ = kernel.out<Value>(position);
         return;
     }
     own_.resize(static_cast<std::size_t>(countOf(shape)));
     data_ = own_.data();
 }
 
-void FloatOutput::finish() {
+template <typename Value>
+void Output<Value>::finish() {
     if (!own_.empty() && kernel_.buffer(position_).isTensor) {
         write(kernel_, position_, own_.data());
     }
 }
+
+namespace {
+
+template <typename Value>
+void move(const Kernel& kernel, std::size_t to, std::size_t from) {
+    const Shape& shape = kernel.buffer(to).shape;
+    const Input<Value> input(kernel, from, shape);
+    Output<Value> output(kernel, to, shape);
+    std::copy_n(input.data(), countOf(shape), output.data());
+    output.finish();
+}
+
+bool isFloat(diopiDtype_t dtype) {
+    return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
+}
+
+}  // namespace
+
+void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
+    const bool isFloating = isFloat(kernel.buffer(to).dtype) || isFloat(kernel.buffer(from).dtype);
+    isFloating ? move<float>(kernel, to, from) : move<int64_t>(kernel, to, from);
+}
+
+template class Input<float>;
+template class Input<int64_t>;
+template class Output<float>;
+template class Output<int64_t>;
 
 void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
     if (kernel.buffer(position).isTensor) {

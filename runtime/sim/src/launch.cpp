@@ -9,6 +9,11 @@
 
 namespace diopigen::sim {
 
+void* Kernel::address(std::size_t position) const {
+    (void)buffers_.at(position);
+    return addresses_[position];
+}
+
 void* Kernel::writable(std::size_t position) const {
     if (buffers_.at(position).access == Access::read) {
         throw std::logic_error("buffer " + std::to_string(position) + " is written, but was declared as read");
@@ -36,8 +41,8 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
             return status;
         }
     }
-    std::vector<Range> ranges(buffers.size());
-    std::vector<void*> addresses(buffers.size());
+    Ranges ranges(buffers.size());
+    SmallVector<void*, 8> addresses(buffers.size());
     uint64_t bytes = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         const bool write = buffers[i].access != Access::read;

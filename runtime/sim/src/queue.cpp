@@ -93,7 +93,7 @@ Status Queue::takeFailure() {
     return std::exchange(failure_, Status());
 }
 
-bool Queue::take(Task* task) {
+bool Queue::take(std::vector<Task>* tasks) {
     lookFor([&] { return ending_ || pushed_ != done_; });
     std::unique_lock<std::mutex> lock(mutex_);
     workerSleeps_ = true;
@@ -102,26 +102,28 @@ bool Queue::take(Task* task) {
     if (tasks_.empty()) {
         return false;
     }
-    *task = std::move(tasks_.front());
-    tasks_.pop_front();
+    tasks->swap(tasks_);  // all at once: two threads that share a lock for each task wait for each other
     return true;
 }
 
 void Queue::work() {
     useSignalStack();
     uint64_t position = 0;
-    Task task;
-    while (take(&task)) {
-        position += task.name.empty() ? 0 : 1;
-        runOne(task, position);
-        task = Task();  // what the kernel captured is gone before anyone is told that it is done
-        ++done_;
-        if (waiting_ > 0) {
-            {
-                const std::lock_guard<std::mutex> lock(mutex_);
-            }  // the thread that counted itself now sleeps
-            finished_.notify_all();
+    std::vector<Task> tasks;
+    while (take(&tasks)) {
+        for (Task& task : tasks) {
+            position += task.name.empty() ? 0 : 1;
+            runOne(task, position);
+            task = Task();  // what the kernel captured is gone before anyone is told that it is done
+            ++done_;
+            if (waiting_ > 0) {
+                {
+                    const std::lock_guard<std::mutex> lock(mutex_);
+                }  // the thread that counted itself now sleeps
+                finished_.notify_all();
+            }
         }
+        tasks.clear();
     }
     dropSignalStack();
 }

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "settings.h"
 
@@ -44,7 +44,7 @@ class Queue {
 
   private:
     void work();
-    bool take(Task* task);
+    bool take(std::vector<Task>* tasks);
     void runOne(const Task& task, uint64_t position);
     void delay(uint64_t position) const;
 
@@ -54,9 +54,9 @@ class Queue {
     std::mutex mutex_;
     std::condition_variable arrived_;
     std::condition_variable finished_;
-    std::deque<Task> tasks_;
-    std::atomic<uint64_t> pushed_{0};
-    std::atomic<uint64_t> done_{0};
+    std::vector<Task> tasks_;
+    alignas(64) std::atomic<uint64_t> pushed_{0};  // a cache line for each: one thread spins on what the other writes
+    alignas(64) std::atomic<uint64_t> done_{0};
     std::atomic<int> waiting_{0};  ///< threads in wait() that sleep, or are about to
     bool workerSleeps_ = false;
     std::atomic<bool> ending_{false};

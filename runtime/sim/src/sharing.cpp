@@ -2,20 +2,23 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 namespace diopigen::sim {
 
 namespace {
 
+struct Dimension {
+    int64_t stride, size;
+};
+
 bool overlapsItself(const Buffer& buffer) {
-    std::vector<std::pair<int64_t, int64_t>> dims;
+    SmallVector<Dimension, 8> dims;
     for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
         if (buffer.shape[d] > 1) {
-            dims.emplace_back(buffer.stride[d], buffer.shape[d]);
+            dims.push_back({buffer.stride[d], buffer.shape[d]});
         }
     }
-    std::sort(dims.begin(), dims.end());
+    std::sort(dims.begin(), dims.end(), [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
     int64_t reach = 1;
     for (const auto& [stride, size] : dims) {
         if (stride < reach) {

@@ -261,7 +261,7 @@ Status System::release(void* pointer) {
                  said + ", where no allocation starts", found, "pass the pointer that the allocator gave");
 }
 
-Status System::push(const std::shared_ptr<Queue>& queue, const std::vector<Range>& ranges, Task task) {
+Status System::push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, Task task) {
     if (settings_.orderCheck) {
         std::vector<MemoryAccess> accesses;
         for (const Range& range : ranges) {

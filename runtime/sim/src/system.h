@@ -2,6 +2,7 @@
 #ifndef DIOPIGEN_SIM_SRC_SYSTEM_H_
 #define DIOPIGEN_SIM_SRC_SYSTEM_H_
 
+#include <diopigen_sim/shape.h>
 #include <diopigen_sim/status.h>
 #include <diopigen_sim/stream.h>
 #include <unistd.h>
@@ -30,6 +31,8 @@ struct Range {
     uint64_t index = 0;  ///< of the allocation
     MemoryAccess access;
 };
+
+using Ranges = SmallVector<Range, 4>;
 
 class System {
   public:
@@ -66,7 +69,7 @@ class System {
 
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
     /// still allocated.
-    Status push(const std::shared_ptr<Queue>& queue, const std::vector<Range>& ranges, Task task);
+    Status push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, Task task);
 
     /// Waits for all streams, and writes the trace where there is one to be written.
     Status drain();

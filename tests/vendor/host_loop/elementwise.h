@@ -1,4 +1,4 @@
-// A vendor's loop for tests: on the host, over float32 and float64, element by element in any strides.
+// A vendor's loop for tests: on the host, over float32, float64, integers and bools, element by element in any strides.
 #ifndef IMPL_PLAIN_ELEMENTWISE_H_
 #define IMPL_PLAIN_ELEMENTWISE_H_
 
@@ -12,6 +12,7 @@ namespace plain {
 struct View {
     std::vector<int64_t> shape, stride;
     diopiDtype_t dtype = diopi_dtype_unsupported;
+    int64_t elementSize = 0;
     char* data = nullptr;  // null: there is no tensor, or one without elements
     bool isGiven = false;
 };
@@ -27,7 +28,15 @@ inline int64_t offset(const View& view, const std::vector<int64_t>& at) {
     return found;
 }
 
-template <typename T, typename Function>
+inline float valueOf(float number) { return number; }
+inline double valueOf(double number) { return number; }
+template <typename T>
+T valueOf(diopigen::elementwise::Integer<T> number) {
+    return number.value;
+}
+
+// Computes in T; elements are stored as Stored.
+template <typename T, typename Stored, typename Function>
 void loop(const std::vector<View>& results, const std::vector<View>& operands, const Function& function) {
     const std::vector<int64_t>& shape = results[0].shape;
     std::vector<int64_t> at(shape.size(), 0);
@@ -42,19 +51,57 @@ void loop(const std::vector<View>& results, const std::vector<View>& operands, c
         T in[Function::kOperands + 1] = {}, out[Function::kResults];
         for (size_t k = 0; k < operands.size(); ++k) {
             const View& view = operands[k];
-            const int64_t place = view.data == nullptr ? 0 : offset(view, at);
+            const int64_t index = view.data == nullptr ? 0 : offset(view, at);
             in[k] = view.data == nullptr             ? T(0)
-                    : view.dtype == diopi_dtype_bool ? T(view.data[place] != 0)
-                                                     : reinterpret_cast<const T*>(view.data)[place];
+                    : view.dtype == diopi_dtype_bool ? T(view.data[index] != 0)
+                                                     : T(reinterpret_cast<const Stored*>(view.data)[index]);
         }
         function(in, out);
         for (size_t k = 0; k < results.size(); ++k) {
             if (results[k].data != nullptr && results[k].dtype == diopi_dtype_bool) {
                 results[k].data[offset(results[k], at)] = out[k] != T(0);
             } else if (results[k].data != nullptr) {
-                reinterpret_cast<T*>(results[k].data)[offset(results[k], at)] = out[k];
+                reinterpret_cast<Stored*>(results[k].data)[offset(results[k], at)] =
+                    static_cast<Stored>(valueOf(out[k]));
             }
         }
+    }
+}
+
+template <typename T, typename Function>
+bool integers(const std::vector<View>& results, const std::vector<View>& operands, const Function& function) {
+    if constexpr (Function::kTakesIntegers) {
+        if (function.template takes<T>()) {
+            loop<diopigen::elementwise::Integer<T>, T>(results, operands, function);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Runs the loop of a dtype; false where the kernel does not take it.
+template <typename Function>
+bool compute(diopiDtype_t dtype, const std::vector<View>& results, const std::vector<View>& operands,
+             const Function& function) {
+    switch (dtype) {
+        case diopi_dtype_float32:
+            loop<float, float>(results, operands, function);
+            return true;
+        case diopi_dtype_float64:
+            loop<double, double>(results, operands, function);
+            return true;
+        case diopi_dtype_int64:
+            return integers<int64_t>(results, operands, function);
+        case diopi_dtype_int32:
+            return integers<int32_t>(results, operands, function);
+        case diopi_dtype_int16:
+            return integers<int16_t>(results, operands, function);
+        case diopi_dtype_int8:
+            return integers<int8_t>(results, operands, function);
+        case diopi_dtype_uint8:
+            return integers<uint8_t>(results, operands, function);
+        default:
+            return dtype == diopi_dtype_bool && Function::kTakesBools && integers<bool>(results, operands, function);
     }
 }
 
@@ -94,11 +141,7 @@ diopiError_t elementwise(diopiContextHandle_t, const char*, diopigen::elementwis
         }
     }
     isPlain = isPlain && (read.empty() || joined == written[0].shape) && !overlap(written, read);
-    if (!isPlain || (common != diopi_dtype_float32 && common != diopi_dtype_float64)) {
-        return diopiForceFallbackToCPU;
-    }
-    common == diopi_dtype_float32 ? loop<float>(written, read, function) : loop<double>(written, read, function);
-    return diopiSuccess;
+    return isPlain && compute(common, written, read, function) ? diopiSuccess : diopiForceFallbackToCPU;
 }
 
 }  // namespace plain

@@ -12,8 +12,7 @@ int64_t reach(const View& view) {
     for (size_t d = 0; d < view.shape.size(); ++d) {
         last += (view.shape[d] - 1) * view.stride[d];
     }
-    const int64_t size = view.dtype == diopi_dtype_bool ? 1 : view.dtype == diopi_dtype_float64 ? 8 : 4;
-    return (last + 1) * size;
+    return (last + 1) * view.elementSize;
 }
 
 }  // namespace
@@ -25,6 +24,7 @@ View viewOf(diopiConstTensorHandle_t tensor) {
     if (tensor == nullptr || diopiGetTensorShape(tensor, &shape) != diopiSuccess ||
         diopiGetTensorStride(tensor, &stride) != diopiSuccess ||
         diopiGetTensorDtype(tensor, &view.dtype) != diopiSuccess ||
+        diopiGetTensorElemSize(tensor, &view.elementSize) != diopiSuccess ||
         diopiGetTensorDataConst(tensor, &data) != diopiSuccess) {
         return view;
     }

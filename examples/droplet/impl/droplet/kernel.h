@@ -19,7 +19,7 @@ using namespace diopigen::sim;
 using Context = diopiContextHandle_t;
 using Out = diopiTensorHandle_t;
 using In = diopiConstTensorHandle_t;
-using Values = std::vector<double>;  // holds every dtype of the chip exactly
+using Values = std::vector<double>;  // holds every dtype of the chip but int64 exactly
 
 constexpr diopiError_t kLeave = diopiForceFallbackToCPU;
 
@@ -32,6 +32,12 @@ inline diopiError_t answer(const Status& status) {
 }
 inline diopiError_t run(const Call& call, std::function<void(const Kernel&)> kernel) {
     return answer(call.launch(std::move(kernel)));
+}
+
+// `visit(zero)` with a zero of the type that holds each element of a dtype exactly.
+template <typename Visit>
+void withValues(diopiDtype_t dtype, Visit visit) {
+    isFloat(dtype) ? visit(float{0}) : visit(int64_t{0});
 }
 
 }  // namespace droplet

@@ -25,7 +25,6 @@
 
 namespace diopigen::sim {
 
-using Shape = std::vector<int64_t>;
 using Positions = std::initializer_list<int>;
 
 inline int64_t product(const Shape& shape) {
@@ -83,6 +82,13 @@ class Call {
         return static_cast<int>(buffers_.size()) - 1;
     }
 
+    int add(Buffer buffer) {
+        buffers_.push_back(std::move(buffer));
+        return static_cast<int>(buffers_.size()) - 1;
+    }
+
+    /// Whether all tensors so far are there, on the device, dense, and have elements.
+    bool isComplete() const { return isComplete_; }
     bool has(int k) const { return buffers_[k].isTensor; }
     const Shape& shape(int k) const { return buffers_[k].shape; }
     diopiDtype_t dtype(int k) const { return buffers_[k].dtype; }

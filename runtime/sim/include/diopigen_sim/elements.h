@@ -15,7 +15,7 @@ namespace diopigen::sim {
 std::vector<double> load(const Kernel& kernel, std::size_t position);
 
 /// The same with the tensor broadcast to `shape`. Throws, and so fails the kernel, where it does not broadcast.
-std::vector<double> load(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape);
+std::vector<double> load(const Kernel& kernel, std::size_t position, const Shape& shape);
 
 /// The elements of a tensor, or `count` times `value` where the optional tensor is not there.
 std::vector<double> loadOr(const Kernel& kernel, std::size_t position, int64_t count, double value);
@@ -26,38 +26,45 @@ void store(const Kernel& kernel, std::size_t position, const std::vector<double>
 /// The same, and nothing where the optional tensor is not there.
 void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<double>& values);
 
-/// The elements of a tensor that is read, broadcast to `shape`, as floats in row-major order: where they lie, if they
-/// are laid out so in memory, else converted. Exact for float32, float16, bfloat16, bool and whole numbers below 2^24.
-/// An optional tensor that is not there has zeros.
-class FloatInput {
+/// The elements of a tensor that is read, broadcast to `shape`, as values of one type in row-major order: where they
+/// lie, if they are laid out so in memory, else converted. An optional tensor that is not there has zeros. Value is
+/// float (exact for float32, float16, bfloat16, bool and integers below 2^24) or int64_t (exact for bool and all
+/// integers).
+template <typename Value>
+class Input {
   public:
     /// Throws, and so fails the kernel, where the tensor does not broadcast.
-    FloatInput(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape);
-    const float* data() const { return data_; }
+    Input(const Kernel& kernel, std::size_t position, const Shape& shape);
+    const Value* data() const { return data_; }
 
   private:
-    std::vector<float> own_;
-    const float* data_;
+    std::vector<Value> own_;
+    const Value* data_;
 };
 
-/// Where the elements of a tensor are written as floats in row-major order: in the tensor itself, if that is possible,
-/// else in an array, which finish() stores. An optional tensor that is not there has elements that go nowhere. Where an
-/// operand of the launch shares the memory, an element may be written once that of the operand is read.
-class FloatOutput {
+/// Where the elements of a tensor are written as values of one type in row-major order: in the tensor itself, if that
+/// is possible, else in an array, which finish() stores. An optional tensor that is not there has elements that go
+/// nowhere. Where an operand of the launch shares the memory, an element may be written once that of the operand is
+/// read.
+template <typename Value>
+class Output {
   public:
-    FloatOutput(const Kernel& kernel, std::size_t position, const std::vector<int64_t>& shape);
-    float* data() { return data_; }
+    Output(const Kernel& kernel, std::size_t position, const Shape& shape);
+    Value* data() { return data_; }
     void finish();
 
   private:
     const Kernel& kernel_;
     std::size_t position_;
-    std::vector<float> own_;
-    float* data_;
+    std::vector<Value> own_;
+    Value* data_;
 };
 
-/// Copies all elements from one tensor to another of the same shape, in the other's dtype. Whole numbers stay exact, or
-/// wrap.
+using FloatInput = Input<float>;
+using FloatOutput = Output<float>;
+
+/// Copies all elements from one tensor to another, broadcast to its shape and in its dtype. Integers stay exact, or
+/// wrap; from and to floating dtypes elements go through float32.
 void convert(const Kernel& kernel, std::size_t to, std::size_t from);
 
 }  // namespace diopigen::sim

@@ -12,6 +12,7 @@
 #define DIOPIGEN_SIM_LAUNCH_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen_sim/shape.h>
 #include <diopigen_sim/status.h>
 #include <diopigen_sim/stream.h>
 
@@ -33,11 +34,11 @@ struct Buffer {
     Access access = Access::read;
     diopiDtype_t dtype = diopi_dtype_unsupported;
     bool isTensor = false;
-    std::vector<int64_t> shape{};
-    std::vector<int64_t> stride{};  ///< in elements
+    Shape shape{};
+    Shape stride{};  ///< in elements
 
     /// The same range as a tensor.
-    Buffer tensor(diopiDtype_t elementType, std::vector<int64_t> sizes, std::vector<int64_t> strides) const {
+    Buffer tensor(diopiDtype_t elementType, Shape sizes, Shape strides) const {
         Buffer made = *this;
         made.dtype = elementType;
         made.isTensor = true;
@@ -55,7 +56,7 @@ inline Buffer updates(void* pointer, uint64_t bytes) { return {pointer, bytes, A
 /// What a running kernel sees of its buffers, by their position in the launch.
 class Kernel {
   public:
-    Kernel(const std::vector<void*>& addresses, const std::vector<Buffer>& buffers)
+    Kernel(const SmallVector<void*, 8>& addresses, const std::vector<Buffer>& buffers)
         : addresses_(addresses), buffers_(buffers) {}
 
     std::size_t count() const { return addresses_.size(); }
@@ -64,7 +65,7 @@ class Kernel {
     /// Null for an empty buffer. A position that there is not fails the kernel, and so the stream.
     template <class Element>
     const Element* in(std::size_t position) const {
-        return static_cast<const Element*>(addresses_.at(position));
+        return static_cast<const Element*>(address(position));
     }
     /// The same, to be written. A buffer that was declared as read fails the kernel.
     template <class Element>
@@ -73,9 +74,10 @@ class Kernel {
     }
 
   private:
+    void* address(std::size_t position) const;
     void* writable(std::size_t position) const;
 
-    const std::vector<void*>& addresses_;
+    const SmallVector<void*, 8>& addresses_;
     const std::vector<Buffer>& buffers_;
 };
 

@@ -7,8 +7,10 @@
 namespace diopigen::sim {
 
 /// product [m, n] = x [m, k] * y [k, n], all row-major; the product shares no memory with the others. Each element is
-/// the sum over k from the first to the last; so it is the same for every size of the other dimensions.
+/// the sum over k from the first to the last, in runs whose sums are added; so it is the same for every size of the
+/// other dimensions.
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product);
+void multiplyMatrices(int64_t m, int64_t k, int64_t n, const float* x, const float* y, float* product);
 
 }  // namespace diopigen::sim
 

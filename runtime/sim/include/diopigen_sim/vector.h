@@ -7,61 +7,112 @@
 #include <diopigen_sim/call.h>
 #include <diopigen_sim/elements.h>
 
+#include <type_traits>
+
 namespace diopigen::sim {
 
-/// Queues `function(operands, results)` for each element, in float32 whatever the dtype. `unsupported`, and nothing has
-/// happened, where the tensors do not share a floating dtype, or a shape, but for what their flags allow.
+/// `function(operands, results)` for each element, in T: float, or Integer<int64_t>, whose arrays are of int64_t.
+template <typename T, typename Function>
+void computeElements(const Kernel& k, const Function& function) {
+    const Shape& shape = k.buffer(0).shape;
+    using Value = typename std::conditional<elementwise::IsInteger<T>::value, int64_t, T>::type;
+    static_assert(sizeof(T) == sizeof(Value), "an element is its value");
+    constexpr int kOperands = Function::kOperands, kResults = Function::kResults;
+    std::vector<Output<Value>> out;
+    std::vector<Input<Value>> in;
+    out.reserve(kResults);
+    in.reserve(kOperands);
+    Value* to[kResults];
+    const Value* from[kOperands + 1];
+    for (int i = 0; i < kResults; ++i) {
+        to[i] = out.emplace_back(k, i, shape).data();
+    }
+    for (int i = 0; i < kOperands; ++i) {
+        from[i] = in.emplace_back(k, kResults + i, shape).data();
+    }
+    for (int64_t at = 0, size = product(shape); at < size; ++at) {
+        T x[kOperands + 1], y[kResults];
+        for (int i = 0; i < kOperands; ++i) {
+            x[i] = T(from[i][at]);
+        }
+        function(x, y);
+        for (int i = 0; i < kResults; ++i) {
+            if constexpr (elementwise::IsInteger<T>::value) {
+                to[i][at] = y[i].value;
+            } else {
+                to[i][at] = y[i];
+            }
+        }
+    }
+    std::for_each(out.begin(), out.end(), [](Output<Value>& each) { each.finish(); });
+}
+
+/// Whether the integers of a dtype, bool included, are the ones that a kernel takes, and the numbers of the call are
+/// such.
+template <typename Function>
+bool takesIntegers(const Function& function, diopiDtype_t dtype, bool givesBools) {
+    if constexpr (Function::kTakesIntegers) {
+        switch (dtype) {
+            case diopi_dtype_int64:
+                return function.template takes<int64_t>();
+            case diopi_dtype_int32:
+                return function.template takes<int32_t>();
+            case diopi_dtype_int16:
+                return function.template takes<int16_t>();
+            case diopi_dtype_int8:
+                return function.template takes<int8_t>();
+            case diopi_dtype_uint8:
+                return function.template takes<uint8_t>();
+            case diopi_dtype_bool:  // compared with an integer it is promoted, and the result is a bool all the same
+                return Function::kTakesBools &&
+                       (givesBools ? function.template takes<int64_t>() : function.template takes<bool>());
+            default:
+                return false;
+        }
+    }
+    return false;
+}
+
+/// Queues `function(operands, results)` for each element: in float32 for any floating dtype, in int64, which wraps, for
+/// integers and bools. `unsupported`, and nothing has happened, where the tensors do not share a dtype that the
+/// function takes, or a shape, but for what their flags allow.
 template <typename Function>
 Status forEachElement(diopiContextHandle_t ctx, const char* name, elementwise::Results results,
                       elementwise::Operands operands, Function function) {
     using elementwise::kBroadcasts, elementwise::kOptional, elementwise::kTruth;
     Call call(ctx, name);
     diopiDtype_t common = diopi_dtype_unsupported;  // of all but bools
-    bool isPlain = true;
+    bool isPlain = true, givesBools = true;
     const auto take = [&](diopiConstTensorHandle_t tensor, Access access, unsigned flags) {
         const int k = call.add(tensor, access, (flags & kOptional) != 0);
         const bool isTruth = (flags & kTruth) != 0;
-        common = common == diopi_dtype_unsupported && !isTruth ? call.dtype(k) : common;
-        isPlain = isPlain && call.haveDtype({k}, isTruth ? diopi_dtype_bool : common) && (isTruth || isFloat(common)) &&
+        if (common == diopi_dtype_unsupported && !isTruth && call.has(k)) {
+            common = call.dtype(k);
+        }
+        isPlain = isPlain && call.haveDtype({k}, isTruth ? diopi_dtype_bool : common) &&
                   ((flags & kBroadcasts) != 0 || call.haveShape({k}, call.shape(0)));
         return k;
     };
     for (const auto& result : results) {
         take(result.tensor, Access::write, result.flags);
+        givesBools = givesBools && (result.flags & kTruth) != 0;
     }
-    const Shape shape = call.shape(0);
-    Shape joined = operands.size() == 0 ? shape : Shape{};
+    Shape joined = operands.size() == 0 ? call.shape(0) : Shape{};
     for (const auto& operand : operands) {
         const int k = take(operand.tensor, Access::read, operand.flags);
         isPlain = broadcast(&joined, call.shape(k)) && isPlain;
     }
-    if (!isPlain || joined != shape) {
+    const bool isInteger = isPlain && takesIntegers(function, common, givesBools);
+    if (!isPlain || joined != call.shape(0) || !(isFloat(common) || isInteger)) {
         return {Code::unsupported, std::string(name) + ": operands of odd dtypes or shapes"};
     }
-    return call.launch([shape, function](const Kernel& k) {
-        constexpr int kOperands = Function::kOperands, kResults = Function::kResults;
-        std::vector<FloatOutput> out;
-        std::vector<FloatInput> in;
-        float* to[kResults];
-        const float* from[kOperands + 1];
-        for (int i = 0; i < kResults; ++i) {
-            to[i] = out.emplace_back(k, i, shape).data();
+    if constexpr (Function::kTakesIntegers) {
+        if (isInteger) {
+            return call.launch(
+                [function](const Kernel& k) { computeElements<elementwise::Integer<int64_t>>(k, function); });
         }
-        for (int i = 0; i < kOperands; ++i) {
-            from[i] = in.emplace_back(k, kResults + i, shape).data();
-        }
-        for (int64_t at = 0, size = product(shape); at < size; ++at) {
-            float x[kOperands + 1], y[kResults];  // computes in float32, whatever is stored
-            for (int i = 0; i < kOperands; ++i) {
-                x[i] = from[i][at];
-            }
-            function(x, y);
-            for (int i = 0; i < kResults; ++i) {
-                to[i][at] = y[i];
-            }
-        }
-        std::for_each(out.begin(), out.end(), [](FloatOutput& each) { each.finish(); });
-    });
+    }
+    return call.launch([function](const Kernel& k) { computeElements<float>(k, function); });
 }
 
 }  // namespace diopigen::sim

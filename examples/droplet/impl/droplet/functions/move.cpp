@@ -1,6 +1,4 @@
 // Operators of droplet that move elements about.
-#include <diopigen/elementwise/functions.h>
-
 #include <stdexcept>
 
 #include "droplet/kernel.h"
@@ -8,37 +6,33 @@
 namespace impl {
 namespace droplet {
 
+// From a float to integers only the reference knows what becomes of those that do not fit.
+bool isSafe(diopiDtype_t to, diopiDtype_t from) { return isFloat(to) || to == diopi_dtype_bool || !isFloat(from); }
 diopiError_t diopiCastDtype(Context ctx, Out out, In input) {
     const Call call(ctx, "diopiCastDtype", {out}, {input});
-    // From a float to whole numbers only the reference knows what becomes of those that do not fit.
-    const bool isSafe = isFloat(call.dtype(0)) || call.dtype(0) == diopi_dtype_bool || !isFloat(call.dtype(1));
-    return isSafe && call.haveShape({0}, call.shape(1)) ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : kLeave;
+    const bool isPlain = isSafe(call.dtype(0), call.dtype(1)) && call.haveShape({0}, call.shape(1));
+    return isPlain ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : kLeave;
 }
 diopiError_t diopiCopyInp(Context ctx, In src, Out dest) {
     const Call call(ctx, "diopiCopyInp", {dest}, {src});
-    const bool isPlain = call.haveShape({0}, call.shape(1)) && call.haveDtype({0}, call.dtype(1));
-    return isPlain ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : kLeave;
+    Shape joined = call.shape(0);
+    const bool isPlain = isSafe(call.dtype(0), call.dtype(1)) && broadcast(&joined, call.shape(1));
+    return isPlain && joined == call.shape(0) ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : kLeave;
 }
 
-diopiError_t fill(const Call& call, double value) {
-    const auto count = static_cast<size_t>(product(call.shape(0)));
-    return run(call, [count, value](const Kernel& k) { store(k, 0, Values(count, value)); });
-}
-diopiError_t diopiFill(Context ctx, Out input, const diopiScalar_t* value) {
-    const diopigen::elementwise::Number number(value);
-    return number.isNumber() ? fill(Call(ctx, "diopiFill", {input}), number.value()) : kLeave;
-}
-diopiError_t diopiZeroInp(Context ctx, Out self) { return fill(Call(ctx, "diopiZeroInp", {self}), 0); }
 diopiError_t diopiTril(Context ctx, Out out, In input, int64_t diagonal) {
     const Call call(ctx, "diopiTril", {out}, {input});
     const Shape shape = call.shape(0);
     const bool isPlain = shape.size() >= 2 && call.haveShape({1}, shape) && call.haveDtype({1}, call.dtype(0));
     return !isPlain ? kLeave : run(call, [=, rows = shape[shape.size() - 2], columns = shape.back()](const Kernel& k) {
-        Values all = load(k, 1);
-        for (int64_t i = 0; i < static_cast<int64_t>(all.size()); ++i) {
-            all[i] = i % columns - i / columns % rows > diagonal ? 0 : all[i];
-        }
-        store(k, 0, all);
+        withValues(k.buffer(0).dtype, [&](auto zero) {
+            const Input<decltype(zero)> from(k, 1, shape);
+            Output<decltype(zero)> to(k, 0, shape);
+            for (int64_t i = 0; i < product(shape); ++i) {
+                to.data()[i] = i % columns - i / columns % rows > diagonal ? zero : from.data()[i];
+            }
+            to.finish();
+        });
     });
 }
 
@@ -46,7 +40,7 @@ diopiError_t diopiTril(Context ctx, Out out, In input, int64_t diagonal) {
 diopiError_t diopiCat(Context ctx, Out out, In* tensors, int64_t num_inputs, int64_t dim) {
     Call call(ctx, "diopiCat", {out});
     const int64_t along = call.dim(0, dim);
-    if (along < 0 || tensors == nullptr || num_inputs < 1 || call.dtype(0) == diopi_dtype_int64) {
+    if (along < 0 || tensors == nullptr || num_inputs < 1) {
         return kLeave;
     }
     Shape shape = call.shape(0), others(shape.size());
@@ -62,12 +56,15 @@ diopiError_t diopiCat(Context ctx, Out out, In* tensors, int64_t num_inputs, int
         left -= shape[along];
     }
     return !isPlain || left != 0 ? kLeave : run(call, [num_inputs](const Kernel& k) {
-        Values all;
-        for (int64_t i = 1; i <= num_inputs; ++i) {
-            const Values part = load(k, i);
-            all.insert(all.end(), part.begin(), part.end());
-        }
-        store(k, 0, all);
+        withValues(k.buffer(0).dtype, [&](auto zero) {
+            Output<decltype(zero)> all(k, 0, k.buffer(0).shape);
+            auto* to = all.data();
+            for (int64_t i = 1; i <= num_inputs; ++i) {
+                const Input<decltype(zero)> part(k, i, k.buffer(i).shape);
+                to = std::copy_n(part.data(), product(k.buffer(i).shape), to);
+            }
+            all.finish();
+        });
     });
 }
 

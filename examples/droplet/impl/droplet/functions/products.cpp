@@ -26,11 +26,10 @@ diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double
         return kLeave;
     }
     return run(call, [=](const Kernel& kernel) {
-        const Values x = load(kernel, 1, left), y = load(kernel, 2, right);
-        const FloatInput start(kernel, 3, shape);
-        Values z(static_cast<size_t>(rows * n));
+        const FloatInput x(kernel, 1, left), y(kernel, 2, right), start(kernel, 3, shape);
+        std::vector<float> z(static_cast<size_t>(rows * n));
         for (int64_t i = 0; i < batch; ++i) {
-            multiplyMatrices(m, k, n, &x[i * m * k], &y[i * k * n], &z[i * m * n]);
+            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, &z[i * m * n]);
         }
         FloatOutput out(kernel, 0, shape);
         for (size_t i = 0; i < z.size(); ++i) {

@@ -11,8 +11,11 @@
 //         function(in, out);
 //     }
 //
-// A kernel computes in the floating type that it is called with. Where a tensor has another dtype or another shape than
-// its flags allow, the loop returns diopiForceFallbackToCPU before anything has happened.
+// A kernel computes in the type that it is called with: a floating one, or, where Function::kTakesIntegers, also
+// Integer<T>, which wraps; `function.takes<T>()` says whether the numbers of the call are integers of the type T. With
+// Function::kTakesBools the same holds for bools, as 0 and 1; what is not zero is stored as 1. Where a tensor has
+// another dtype or another shape than its flags allow, the loop returns diopiForceFallbackToCPU before anything has
+// happened.
 #ifndef DIOPIGEN_ELEMENTWISE_FUNCTIONS_H_
 #define DIOPIGEN_ELEMENTWISE_FUNCTIONS_H_
 
@@ -23,6 +26,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <type_traits>
 
 // Kernels run on the device: a vendor whose compiler wants words for that defines them ahead (`__host__ __device__`).
 #ifndef DIOPIGEN_DEVICE
@@ -50,31 +54,138 @@ struct Result {
 using Operands = std::initializer_list<Operand>;
 using Results = std::initializer_list<Result>;
 
+// An integer that wraps, as those of tensors do, without undefined overflow.
+template <typename T>
+struct Integer {
+    Integer() = default;
+    template <typename N>
+    DIOPIGEN_DEVICE explicit Integer(N number) : value(static_cast<T>(number)) {}
+
+    T value = 0;
+};
+template <typename T>
+DIOPIGEN_DEVICE Integer<T> wrapped(uint64_t bits) {
+    return Integer<T>(bits);
+}
+template <typename T>
+DIOPIGEN_DEVICE Integer<T> operator+(Integer<T> a, Integer<T> b) {
+    return wrapped<T>(static_cast<uint64_t>(a.value) + static_cast<uint64_t>(b.value));
+}
+template <typename T>
+DIOPIGEN_DEVICE Integer<T> operator-(Integer<T> a, Integer<T> b) {
+    return wrapped<T>(static_cast<uint64_t>(a.value) - static_cast<uint64_t>(b.value));
+}
+template <typename T>
+DIOPIGEN_DEVICE Integer<T> operator*(Integer<T> a, Integer<T> b) {
+    return wrapped<T>(static_cast<uint64_t>(a.value) * static_cast<uint64_t>(b.value));
+}
+template <typename T>
+DIOPIGEN_DEVICE Integer<T> operator-(Integer<T> a) {
+    return Integer<T>(0) - a;
+}
+template <typename T>
+DIOPIGEN_DEVICE bool operator==(Integer<T> a, Integer<T> b) {
+    return a.value == b.value;
+}
+template <typename T>
+DIOPIGEN_DEVICE bool operator!=(Integer<T> a, Integer<T> b) {
+    return a.value != b.value;
+}
+template <typename T>
+DIOPIGEN_DEVICE bool operator<(Integer<T> a, Integer<T> b) {
+    return a.value < b.value;
+}
+template <typename T>
+DIOPIGEN_DEVICE bool operator<=(Integer<T> a, Integer<T> b) {
+    return a.value <= b.value;
+}
+template <typename T>
+DIOPIGEN_DEVICE bool operator>(Integer<T> a, Integer<T> b) {
+    return a.value > b.value;
+}
+template <typename T>
+DIOPIGEN_DEVICE bool operator>=(Integer<T> a, Integer<T> b) {
+    return a.value >= b.value;
+}
+template <typename T>
+struct IsInteger : std::false_type {};
+template <typename T>
+struct IsInteger<Integer<T>> : std::true_type {};
+
 // ---- Arguments, on the host. ----
 
-// A scalar argument; null, and dtypes that are no numbers, are left to others.
+// A scalar argument by value; null, and dtypes that are no numbers, are left to others.
 class Number {
   public:
-    explicit Number(const diopiScalar_t* scalar) : scalar_(scalar) {}
-    bool isNumber() const { return scalar_ != nullptr && (isReal() || isWhole()); }
-    double value() const {
-        return scalar_ == nullptr ? 0 : isReal() ? scalar_->fval : static_cast<double>(scalar_->ival);
+    Number() = default;
+    explicit Number(const diopiScalar_t* scalar) {
+        if (scalar == nullptr) {
+            return;
+        }
+        switch (scalar->stype) {
+            case diopi_dtype_float16:
+            case diopi_dtype_bfloat16:
+            case diopi_dtype_float32:
+            case diopi_dtype_float64:
+                kind_ = Kind::floating;
+                value_ = scalar->fval;
+                break;
+            case diopi_dtype_int8:
+            case diopi_dtype_uint8:
+            case diopi_dtype_int16:
+            case diopi_dtype_uint16:
+            case diopi_dtype_int32:
+            case diopi_dtype_uint32:
+            case diopi_dtype_int64:
+            case diopi_dtype_uint64:
+            case diopi_dtype_bool:
+                kind_ = Kind::integer;
+                integer_ = scalar->ival;
+                value_ = static_cast<double>(scalar->ival);
+                break;
+            default:
+                break;
+        }
+    }
+    bool isNumber() const { return kind_ != Kind::none; }
+    bool isFloating() const { return kind_ == Kind::floating; }
+    double value() const { return value_; }
+    int64_t integer() const { return integer_; }
+
+    // Whether it is an integer, or a bool, that T has; bool has 0 and 1.
+    template <typename T>
+    bool fits() const {
+        return kind_ == Kind::integer && static_cast<int64_t>(static_cast<T>(integer_)) == integer_;
+    }
+    // As the type that a kernel computes in.
+    template <typename T>
+    DIOPIGEN_DEVICE T as() const {
+        return IsInteger<T>::value ? static_cast<T>(integer_) : static_cast<T>(value_);
+    }
+
+    friend Number operator+(const Number& a, const Number& b) {
+        return {a, b, a.value_ + b.value_, Integer<int64_t>(a.integer_) + Integer<int64_t>(b.integer_)};
+    }
+    friend Number operator-(const Number& a, const Number& b) {
+        return {a, b, a.value_ - b.value_, Integer<int64_t>(a.integer_) - Integer<int64_t>(b.integer_)};
+    }
+    friend Number operator*(const Number& a, const Number& b) {
+        return {a, b, a.value_ * b.value_, Integer<int64_t>(a.integer_) * Integer<int64_t>(b.integer_)};
     }
 
   private:
-    bool isReal() const {
-        return scalar_->stype == diopi_dtype_float16 || scalar_->stype == diopi_dtype_bfloat16 ||
-               scalar_->stype == diopi_dtype_float32 || scalar_->stype == diopi_dtype_float64;
-    }
-    bool isWhole() const {
-        return scalar_->stype == diopi_dtype_int8 || scalar_->stype == diopi_dtype_uint8 ||
-               scalar_->stype == diopi_dtype_int16 || scalar_->stype == diopi_dtype_uint16 ||
-               scalar_->stype == diopi_dtype_int32 || scalar_->stype == diopi_dtype_uint32 ||
-               scalar_->stype == diopi_dtype_int64 || scalar_->stype == diopi_dtype_uint64 ||
-               scalar_->stype == diopi_dtype_bool;
-    }
+    enum class Kind { none, floating, integer };
+    // What follows from two numbers is floating where one of them is.
+    Number(const Number& a, const Number& b, double value, Integer<int64_t> integer)
+        : kind_(a.kind_ == Kind::none || b.kind_ == Kind::none ? Kind::none
+                : a.isFloating() || b.isFloating()             ? Kind::floating
+                                                               : Kind::integer),
+          value_(value),
+          integer_(integer.value) {}
 
-    const diopiScalar_t* scalar_;
+    Kind kind_ = Kind::none;
+    double value_ = 0;
+    int64_t integer_ = 0;
 };
 
 inline bool isOneOf(const char* text, std::initializer_list<const char*> words) {
@@ -99,7 +210,7 @@ inline bool hasDtype(diopiConstTensorHandle_t tensor, std::initializer_list<diop
     return false;
 }
 
-// ---- Functions of floating elements, on the device. NaN goes through all of them but sign(). ----
+// ---- Elements, on the device. NaN goes through all functions but sign(). ----
 
 template <typename T>
 DIOPIGEN_DEVICE T where(bool condition, T yes, T no) {
@@ -120,6 +231,14 @@ DIOPIGEN_DEVICE T maximum(T a, T b) {
 template <typename T>
 DIOPIGEN_DEVICE T sign(T x) {
     return T((x > T(0)) - (x < T(0)));
+}
+template <typename T>
+DIOPIGEN_DEVICE T absolute(T x) {
+    return std::abs(x);
+}
+template <typename T>
+DIOPIGEN_DEVICE Integer<T> absolute(Integer<T> x) {
+    return x < Integer<T>(0) ? -x : x;
 }
 template <typename T>
 DIOPIGEN_DEVICE T conjugate(T x) {

@@ -1,0 +1,240 @@
+// Operators of droplet that make positions, or read and write the elements that positions name.
+#include <diopigen/elementwise/functions.h>
+#include <diopigen_sim/indexing.h>
+
+#include <cmath>
+
+#include "droplet/kernel.h"
+
+namespace impl {
+namespace droplet {
+
+using diopigen::elementwise::Number;
+
+namespace {
+
+constexpr double kExact = 9007199254740992;  // integers below it are doubles
+
+// Positions of the elements that differ from zero, as rows of a new tensor [count, rank]. The host must know how many
+// there are, so it waits for the device.
+diopiError_t positionsOf(Context ctx, In input, Out* found, int64_t* count) {
+    int64_t one = 1;
+    const diopiSize_t size{&one, 1};
+    Out counter = nullptr;
+    if (diopiRequireTensor(ctx, &counter, &size, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess) {
+        return diopiErrorOccurred;
+    }
+    const Call counting(ctx, "diopiNonzero/count", {counter}, {input});
+    const int64_t rank = counting.rank(1);
+    const void* onDevice = nullptr;
+    diopiStreamHandle_t stream = nullptr;
+    const diopiError_t counted = run(counting, [](const Kernel& k) {
+        const Values all = load(k, 1);
+        *k.out<int64_t>(0) = static_cast<int64_t>(all.size()) - std::count(all.begin(), all.end(), 0.0);
+    });
+    if (counted != diopiSuccess || diopiGetTensorDataConst(counter, &onDevice) != diopiSuccess ||
+        diopiGetStream(ctx, &stream) != diopiSuccess) {
+        return counted != diopiSuccess ? counted : diopiErrorOccurred;
+    }
+    Status status = copyToHost(stream, count, onDevice, sizeof(*count));
+    status = status.ok() ? synchronize(stream) : status;
+    int64_t sizes[] = {*count, rank};
+    const diopiSize_t shape{sizes, 2};
+    if (!status.ok() ||
+        diopiRequireTensor(ctx, found, &shape, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess) {
+        return status.ok() ? diopiErrorOccurred : answer(status);
+    }
+    const Call writing(ctx, "diopiNonzero/write", {*found}, {input});
+    return *count * rank == 0 ? diopiSuccess : run(writing, [](const Kernel& k) {
+        const Values all = load(k, 1);
+        int64_t* row = k.out<int64_t>(0);
+        const Shape& shape = k.buffer(1).shape;
+        for (size_t i = 0; i < all.size(); ++i) {
+            if (all[i] != 0) {
+                for (size_t d = shape.size(), rest = i; d-- > 0; rest /= shape[d]) {
+                    row[d] = static_cast<int64_t>(rest % shape[d]);
+                }
+                row += shape.size();
+            }
+        }
+    });
+}
+
+// Adds index tensors to a call that has the tensor which they index as operand `of`; masks become their positions.
+// kLeave where the reference shall look at them.
+diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t count, Indexing* plan) {
+    plan->shape = call->shape(of);
+    size_t dim = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        if (indices[i] == nullptr) {
+            ++dim;
+            continue;
+        }
+        const Call index(ctx, "", {}, {indices[i]});
+        const diopiDtype_t dtype = index.dtype(0);
+        const bool isMask = dtype == diopi_dtype_bool || dtype == diopi_dtype_uint8;
+        const size_t covered = isMask ? index.shape(0).size() : 1;
+        if (!index.isComplete() || covered == 0 || dim + covered > plan->shape.size()) {
+            return kLeave;
+        }
+        Shape shape = index.shape(0);
+        if (isMask) {
+            const auto first = plan->shape.begin() + static_cast<int64_t>(dim);
+            Out rows = nullptr;
+            int64_t named = 0;
+            if (!std::equal(shape.begin(), shape.end(), first)) {
+                return kLeave;
+            }
+            if (const diopiError_t status = positionsOf(ctx, indices[i], &rows, &named); status != diopiSuccess) {
+                return status;
+            }
+            shape = {named};
+            for (size_t column = 0; column < covered && named > 0; ++column) {
+                Buffer buffer;
+                if (bufferOf(rows, Access::read, &buffer) != diopiSuccess) {
+                    return diopiErrorOccurred;
+                }
+                buffer.pointer = static_cast<const int64_t*>(buffer.pointer) + column;
+                buffer.bytes -= (covered - 1) * sizeof(int64_t);
+                buffer.shape = {named};
+                buffer.stride = {static_cast<int64_t>(covered)};
+                call->add(std::move(buffer));
+            }
+        } else {
+            call->add(indices[i], Access::read);
+        }
+        if (!broadcast(&plan->positions, shape) || product(shape) == 0) {
+            return kLeave;
+        }
+        for (size_t k = 0; k < covered; ++k) {
+            plan->dims.push_back(dim++);
+        }
+    }
+    return plan->dims.empty() || dim > plan->shape.size() ? kLeave : diopiSuccess;
+}
+
+std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
+    std::vector<Input<int64_t>> inputs;
+    std::vector<const int64_t*> indices;
+    for (size_t i = 0; i < plan.dims.size(); ++i) {
+        inputs.emplace_back(k, first + i, plan.positions);
+    }
+    for (const Input<int64_t>& each : inputs) {
+        indices.push_back(each.data());
+    }
+    return plan.offsets(indices);
+}
+
+float sum(float a, float b) { return a + b; }
+int64_t sum(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+
+// Result 0 is operand 1 with the elements that indices name replaced by operand 2, or with operand 2 added to them.
+diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool accumulate) {
+    Indexing plan;
+    if (!call.isComplete() || !call.haveShape({1}, call.shape(0)) || !call.haveDtype({1, 2}, call.dtype(0))) {
+        return kLeave;
+    }
+    if (const diopiError_t status = addIndices(ctx, &call, 1, indices, count, &plan); status != diopiSuccess) {
+        return status;
+    }
+    const Shape named = plan.result();
+    Shape joined = named;
+    const bool isPlain = broadcast(&joined, call.shape(2)) && joined == named;
+    return !isPlain ? kLeave : run(call, [=](const Kernel& k) {
+        const std::vector<int64_t> places = offsets(k, 3, plan);
+        withValues(k.buffer(0).dtype, [&](auto zero) {
+            using Value = decltype(zero);
+            const Input<Value> old(k, 1, plan.shape), values(k, 2, named);
+            Output<Value> out(k, 0, plan.shape);
+            if (out.data() != old.data()) {
+                std::copy_n(old.data(), product(plan.shape), out.data());
+            }
+            const Value* value = values.data();
+            for (const int64_t place : places) {
+                Value* const to = out.data() + place;
+                for (int64_t i = 0; i < plan.block(); ++i, ++value) {
+                    to[i] = accumulate ? sum(to[i], *value) : *value;
+                }
+            }
+            out.finish();
+        });
+    });
+}
+
+}  // namespace
+
+diopiError_t diopiNonzero(Context ctx, Out* out, In input) {
+    int64_t count = 0;
+    return positionsOf(ctx, input, out, &count);
+}
+
+diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nums) {
+    Call call(ctx, "diopiIndex", {}, {input});
+    Indexing plan;
+    if (!call.isComplete()) {
+        return kLeave;
+    }
+    if (const diopiError_t status = addIndices(ctx, &call, 0, indices, nums, &plan); status != diopiSuccess) {
+        return status;
+    }
+    Shape shape = plan.result();
+    const diopiSize_t size{shape.data(), static_cast<int64_t>(shape.size())};
+    if (product(shape) == 0) {
+        return kLeave;
+    }
+    if (diopiRequireTensor(ctx, out, &size, nullptr, call.dtype(0), diopi_device) != diopiSuccess) {
+        return diopiErrorOccurred;
+    }
+    const int result = call.add(*out, Access::write);
+    return run(call, [=](const Kernel& k) {
+        const std::vector<int64_t> places = offsets(k, 1, plan);
+        withValues(k.buffer(0).dtype, [&](auto zero) {
+            using Value = decltype(zero);
+            const Input<Value> from(k, 0, plan.shape);
+            Output<Value> to(k, result, shape);
+            const int64_t block = plan.block();
+            for (size_t i = 0; i < places.size(); ++i) {
+                std::copy_n(from.data() + places[i], block, to.data() + static_cast<int64_t>(i) * block);
+            }
+            to.finish();
+        });
+    });
+}
+
+diopiError_t diopiIndexPut(Context ctx, Out out, In input, In values, In* indices, int64_t indices_counts,
+                           bool accumulate) {
+    return indexPut(ctx, Call(ctx, "diopiIndexPut", {out}, {input, values}), indices, indices_counts, accumulate);
+}
+diopiError_t diopiIndexPutInp(Context ctx, Out input, In values, In* indices, int64_t indices_counts, bool accumulate) {
+    return indexPut(ctx, Call(ctx, "diopiIndexPutInp", {input}, {input, values}), indices, indices_counts, accumulate);
+}
+
+diopiError_t diopiArange(Context ctx, Out out, const diopiScalar_t* start, const diopiScalar_t* end,
+                         const diopiScalar_t* step) {
+    const Call call(ctx, "diopiArange", {out});
+    const Number from(start), to(end), by(step);
+    const double count = std::ceil((to.value() - from.value()) / by.value());
+    bool isPlain = by.value() != 0 && call.dtype(0) != diopi_dtype_bool;
+    for (const Number& each : {from, to, by}) {
+        const bool isExact = each.fits<int64_t>() && std::abs(each.value()) < kExact;
+        isPlain = isPlain && each.isNumber() && (isExact || isFloat(call.dtype(0)));
+    }
+    if (!isPlain || count != static_cast<double>(product(call.shape(0)))) {
+        return kLeave;
+    }
+    return run(call, [=, shape = call.shape(0)](const Kernel& k) {
+        withValues(k.buffer(0).dtype, [&](auto zero) {
+            using Value = decltype(zero);
+            Output<Value> all(k, 0, shape);
+            for (int64_t i = 0; i < product(shape); ++i) {
+                all.data()[i] = isFloat(k.buffer(0).dtype)
+                                    ? static_cast<Value>(from.value() + static_cast<double>(i) * by.value())
+                                    : static_cast<Value>(from.integer() + i * by.integer());
+            }
+            all.finish();
+        });
+    });
+}
+
+}  // namespace droplet
+}  // namespace impl

@@ -1,0 +1,166 @@
+// Sizes and strides of tensors. A launch carries several, and would otherwise spend most of its time on their memory.
+#ifndef DIOPIGEN_SIM_SHAPE_H_
+#define DIOPIGEN_SIM_SHAPE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+#include <vector>
+
+namespace diopigen::sim {
+
+/// What std::vector offers, for trivial values of which kInside have room within the object.
+template <typename T, std::size_t kInside>
+class SmallVector {
+    static_assert(std::is_trivially_copyable<T>::value, "values are copied as memory");
+    template <typename Iterator>
+    using IfIterator = typename std::iterator_traits<Iterator>::iterator_category;
+
+  public:
+    using value_type = T;
+    using iterator = T*;
+    using const_iterator = const T*;
+
+    SmallVector() = default;
+    explicit SmallVector(std::size_t count, T value = T()) { resize(count, value); }
+    SmallVector(std::initializer_list<T> values) { append(values.begin(), values.end()); }
+    SmallVector(const std::vector<T>& values) { append(values.begin(), values.end()); }  // NOLINT: the same values
+    template <typename Iterator, typename = IfIterator<Iterator>>
+    SmallVector(Iterator first, Iterator last) {
+        append(first, last);
+    }
+    SmallVector(const SmallVector& other) { append(other.begin(), other.end()); }
+    SmallVector(SmallVector&& other) noexcept { take(&other); }
+    SmallVector& operator=(const SmallVector& other) {
+        if (this != &other) {
+            assign(other.begin(), other.end());
+        }
+        return *this;
+    }
+    SmallVector& operator=(SmallVector&& other) noexcept {
+        if (this != &other) {
+            drop();
+            take(&other);
+        }
+        return *this;
+    }
+    ~SmallVector() { drop(); }
+    operator std::vector<T>() const { return {begin(), end()}; }  // NOLINT: the same values
+
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    T* data() { return data_; }
+    const T* data() const { return data_; }
+    T* begin() { return data_; }
+    T* end() { return data_ + size_; }
+    const T* begin() const { return data_; }
+    const T* end() const { return data_ + size_; }
+    T& operator[](std::size_t i) { return data_[i]; }
+    const T& operator[](std::size_t i) const { return data_[i]; }
+    T& front() { return data_[0]; }
+    T& back() { return data_[size_ - 1]; }
+    const T& front() const { return data_[0]; }
+    const T& back() const { return data_[size_ - 1]; }
+
+    void reserve(std::size_t count) {
+        if (count > capacity_) {
+            T* const moved = new T[std::max(count, 2 * capacity_)];
+            std::copy_n(data_, size_, moved);
+            const std::size_t capacity = std::max(count, 2 * capacity_);
+            const std::size_t size = size_;
+            drop();
+            data_ = moved;
+            size_ = size;
+            capacity_ = capacity;
+        }
+    }
+    void clear() { size_ = 0; }
+    void resize(std::size_t count, T value = T()) {
+        reserve(count);
+        std::fill(data_ + std::min(size_, count), data_ + count, value);
+        size_ = count;
+    }
+    void push_back(T value) {
+        reserve(size_ + 1);
+        data_[size_++] = value;
+    }
+    void pop_back() { --size_; }
+    /// The range is no part of this list.
+    template <typename Iterator, typename = IfIterator<Iterator>>
+    void assign(Iterator first, Iterator last) {
+        clear();
+        append(first, last);
+    }
+    T* insert(const T* position, std::size_t count, T value) {
+        T* const gap = open(position, count);
+        std::fill_n(gap, count, value);
+        return gap;
+    }
+    /// The range is no part of this list.
+    template <typename Iterator, typename = IfIterator<Iterator>>
+    T* insert(const T* position, Iterator first, Iterator last) {
+        T* const gap = open(position, static_cast<std::size_t>(std::distance(first, last)));
+        std::copy(first, last, gap);
+        return gap;
+    }
+    T* erase(const T* position) {
+        T* const gone = data_ + (position - data_);
+        std::copy(gone + 1, end(), gone);
+        --size_;
+        return gone;
+    }
+
+    friend bool operator==(const SmallVector& a, const SmallVector& b) {
+        return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+    }
+    friend bool operator!=(const SmallVector& a, const SmallVector& b) { return !(a == b); }
+
+  private:
+    template <typename Iterator>
+    void append(Iterator first, Iterator last) {
+        const auto count = static_cast<std::size_t>(std::distance(first, last));
+        reserve(size_ + count);
+        std::copy(first, last, end());
+        size_ += count;
+    }
+    T* open(const T* position, std::size_t count) {
+        const std::ptrdiff_t at = position - data_;
+        reserve(size_ + count);
+        std::copy_backward(data_ + at, end(), end() + count);
+        size_ += count;
+        return data_ + at;
+    }
+    void drop() {
+        if (data_ != inside_) {
+            delete[] data_;
+            data_ = inside_;
+        }
+        size_ = 0;
+        capacity_ = kInside;
+    }
+    void take(SmallVector* other) {
+        if (other->data_ == other->inside_) {
+            append(other->begin(), other->end());
+        } else {
+            data_ = other->data_;
+            size_ = other->size_;
+            capacity_ = other->capacity_;
+            other->data_ = other->inside_;
+        }
+        other->drop();
+    }
+
+    T inside_[kInside];
+    T* data_ = inside_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = kInside;
+};
+
+using Shape = SmallVector<int64_t, 8>;
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_SHAPE_H_
