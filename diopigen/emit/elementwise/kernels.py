@@ -236,7 +236,10 @@ def _function_text(
     body: list[str] = []
     conditions = list(_conditions(function, host, integers))
     numbers = [param.name for param in function.params if param.type == "scalar"]
-    body += [f"{_INDENT}const Number {name}_number({name});" for name in numbers]
+    cast = {name for constraint in function.constraints for name in check_of(constraint)[1] if _casts(constraint)}
+    for name in numbers:
+        value = f" = Number({name}).cast()" if name in cast else f"({name})"
+        body.append(f"{_INDENT}const Number {name}_number{value};")
     for condition in conditions:
         body += [f"{_INDENT}if (!({condition})) {{", f"{_INDENT * 2}return diopiForceFallbackToCPU;", f"{_INDENT}}}"]
     results = [_listed(function, name, name in bool_results, written=True) for name, _ in kernel.results]
@@ -258,6 +261,11 @@ def _function_text(
 
 def _value(function: Function, host: HostPrinter, constant: Constant) -> str:
     return _number(function, constant) or host.show(constant.expression).text
+
+
+def _casts(constraint: Constraint) -> bool:
+    """Whether the constraint is about a number that takes the dtype of a tensor, and no part in promotion."""
+    return check_of(constraint)[0] == "require_in_range"
 
 
 def _is_used(text: str, name: str) -> bool:

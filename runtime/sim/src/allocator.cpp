@@ -172,6 +172,7 @@ Allocation* Allocator::take(uintptr_t pointer) {
     }
     Allocation* const taken = found->second;
     live_.erase(found);
+    ++generation_;
     return taken;
 }
 
@@ -208,14 +209,35 @@ Status Allocator::checkTail(const Allocation& allocation) const {
     return {};
 }
 
+// What a thread has found last, by address. Until memory is freed it stays live, and is found without the lock: a
+// launch looks up every buffer.
+struct Recent {
+    static constexpr std::size_t kCount = 16;
+    const Allocator* owner = nullptr;
+    uint64_t generation = 0;
+    Allocation* allocations[kCount] = {};
+};
+
 Allocation* Allocator::find(uintptr_t address) {
+    thread_local Recent recent;
+    Allocation*& slot = recent.allocations[address / kAllocationAlignment % Recent::kCount];
+    if (recent.owner == this && recent.generation == generation_ && slot != nullptr && slot->contains(address)) {
+        return slot;
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
     auto found = live_.upper_bound(address);
     if (found == live_.begin()) {
         return nullptr;
     }
     Allocation* const before = (--found)->second;
-    return before->contains(address) ? before : nullptr;
+    if (!before->contains(address)) {
+        return nullptr;
+    }
+    if (recent.owner != this || recent.generation != generation_) {
+        recent = Recent{this, generation_, {}};
+    }
+    slot = before;
+    return before;
 }
 
 bool Allocator::contains(uintptr_t address) {

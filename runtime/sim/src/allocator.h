@@ -4,6 +4,7 @@
 
 #include <diopigen_sim/memory.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -60,6 +61,7 @@ class Allocator {
     Arena arena_;
     MemoryUse use_;
     std::map<uintptr_t, Allocation*> live_;
+    std::atomic<uint64_t> generation_{1};                        // of live_: how often something left it
     std::map<uint64_t, uint64_t> spans_;                         // offset to size of what is free
     std::set<std::pair<uint64_t, uint64_t>> spansBySize_;        // the same as {size, offset}
     std::unordered_map<uint64_t, std::vector<uint64_t>> cache_;  // size to offsets

@@ -1,6 +1,7 @@
 #include <diopigen_sim/chip.h>
 #include <diopigen_sim/launch.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -22,7 +23,7 @@ void* Kernel::writable(std::size_t position) const {
 }
 
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers,
-              std::function<void(const Kernel&)> kernel) {
+              std::function<void(const Kernel&)> kernel, When when) {
     if (name == nullptr || *name == '\0' || !kernel) {
         return {Code::invalidArgument, "launch: no name, or no kernel"};
     }
@@ -53,6 +54,10 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
         }
         addresses[i] = ranges[i].address;
         bytes += buffers[i].bytes;
+    }
+    const auto here = [&] { kernel(Kernel(addresses, buffers)); };
+    if (when == When::atOnceIfSmall && system->runAtOnce(queue.get(), name, bytes, std::cref(here))) {
+        return {};
     }
     auto run = [addresses = std::move(addresses), buffers = std::move(buffers), kernel = std::move(kernel)] {
         kernel(Kernel(addresses, buffers));

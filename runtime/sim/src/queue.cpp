@@ -113,7 +113,13 @@ void Queue::work() {
     while (take(&tasks)) {
         for (Task& task : tasks) {
             position += task.name.empty() ? 0 : 1;
-            runOne(task, position);
+            if (!task.name.empty()) {
+                delay(position);
+            }
+            if (const std::string failure = runOne(task.name.c_str(), task.bytes, task.run); !failure.empty()) {
+                const std::lock_guard<std::mutex> lock(mutex_);
+                fail(task.name.c_str(), failure);
+            }
             task = Task();  // what the kernel captured is gone before anyone is told that it is done
             ++done_;
             if (waiting_ > 0) {
@@ -128,31 +134,51 @@ void Queue::work() {
     dropSignalStack();
 }
 
-void Queue::runOne(const Task& task, uint64_t position) {
-    const bool isWork = !task.name.empty();
-    if (isWork) {
-        delay(position);
-        setRunning({task.name.c_str(), number_});
+bool Queue::runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run) {
+    if (settings_.delayMicroseconds != 0 || pushed_ != done_) {
+        return false;
     }
-    const double start = secondsNow();
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || pushed_ != done_) {
+        return false;
+    }
+    // The lock keeps the order: nothing is pushed, and so nothing starts, before this is done.
+    if (const std::string failure = runOne(name, bytes, run); !failure.empty()) {
+        fail(name, failure);
+    }
+    return true;
+}
+
+// Runs work, and says how it failed; "" where it did not.
+std::string Queue::runOne(const char* name, uint64_t bytes, const std::function<void()>& run) const {
+    const bool isWork = *name != '\0';
+    const bool isLogged = isWork && keepsLog();
+    if (isWork) {
+        setRunning({name, number_});
+    }
+    const double start = isLogged ? secondsNow() : 0;
     std::string failure;
     try {
-        task.run();
+        run();
     } catch (const std::exception& exception) {
-        failure = exception.what();
+        failure = *exception.what() == '\0' ? "an exception without a text" : exception.what();
     } catch (...) {
         failure = "unknown exception";
     }
     if (isWork) {
         setRunning({});
-        logWork(task, start, secondsNow(), device_, number_);
     }
-    if (!failure.empty()) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (failure_.ok()) {
-            const std::string text = task.name + " on stream " + std::to_string(number_) + " failed: " + failure;
-            failure_ = Status(Code::kernelFailed, text);
-        }
+    if (isLogged) {
+        logWork({start, secondsNow(), device_, number_, name, bytes});
+    }
+    return failure;
+}
+
+// Notes the first failure; under the lock.
+void Queue::fail(const char* name, const std::string& failure) {
+    if (failure_.ok()) {
+        failure_ = Status(Code::kernelFailed,
+                          std::string(name) + " on stream " + std::to_string(number_) + " failed: " + failure);
     }
 }
 

@@ -37,6 +37,9 @@ class Queue {
 
     /// Waits while a thousand tasks are queued already.
     void push(Task task);
+    /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
+    /// not, or where work is delayed.
+    bool runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run);
     /// Waits for all that has been pushed until now.
     void wait();
     /// The first failure since the last call.
@@ -45,7 +48,8 @@ class Queue {
   private:
     void work();
     bool take(std::vector<Task>* tasks);
-    void runOne(const Task& task, uint64_t position);
+    std::string runOne(const char* name, uint64_t bytes, const std::function<void()>& run) const;
+    void fail(const char* name, const std::string& failure);
     void delay(uint64_t position) const;
 
     const int device_;

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,6 +71,9 @@ class System {
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
     /// still allocated.
     Status push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, Task task);
+    /// Whether the work, which is checked and small, was run at once on the calling thread, in the order of the stream.
+    /// Not where a check of the environment asks for more.
+    bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, const std::function<void()>& run);
 
     /// Waits for all streams, and writes the trace where there is one to be written.
     Status drain();

@@ -34,13 +34,11 @@ double secondsNow() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - origin).count();
 }
 
-void logWork(const Task& task, double start, double end, int device, int stream) {
+bool keepsLog() { return log().keeps || log().file != nullptr; }
+
+void logWork(TraceRecord record) {
     Log& shared = log();
     TraceFile* const file = shared.file;
-    if (!shared.keeps && file == nullptr) {
-        return;
-    }
-    TraceRecord record{start, end, device, stream, task.name, task.bytes};
     if (file != nullptr) {
         file->add(record);
     }

@@ -3,18 +3,19 @@
 #define DIOPIGEN_SIM_SRC_TRACE_LOG_H_
 
 #include <diopigen_sim/status.h>
+#include <diopigen_sim/trace.h>
 
 #include <string>
-
-#include "queue.h"
 
 namespace diopigen::sim {
 
 /// Seconds of the steady clock since the first call.
 double secondsNow();
 
-/// Keeps a record where a trace or records are enabled.
-void logWork(const Task& task, double start, double end, int device, int stream);
+/// Whether a trace or records are enabled.
+bool keepsLog();
+/// Keeps a record where they are.
+void logWork(TraceRecord record);
 
 /// From now on records go to a file as well. Once, before any work.
 void openTraceFile(const std::string& path);

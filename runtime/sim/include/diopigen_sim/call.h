@@ -149,7 +149,7 @@ class Call {
         if (diopiGetStream(ctx_, &stream) != diopiSuccess) {
             return {Code::invalidArgument, std::string(name_) + ": the context gives no stream"};
         }
-        return sim::launch(stream, name_, std::move(buffers_), std::move(kernel));
+        return sim::launch(stream, name_, std::move(buffers_), std::move(kernel), When::atOnceIfSmall);
     }
 
   private:

@@ -81,11 +81,15 @@ class Kernel {
     const std::vector<Buffer>& buffers_;
 };
 
+/// A kernel is queued, or, if that costs more than the kernel (its buffers have 4 KiB at most, and its stream is idle),
+/// it may run on the calling thread before launch() returns. Not under any check of the environment, nor with delays.
+enum class When { later, atOnceIfSmall };
+
 /// Queues a kernel. Everything is checked before it returns, and a failure queues nothing: the stream, every range
 /// (memory of the stream's device, allocated, large enough), and what the chip can do (chip.h). `name` is that of the
 /// operator; behind a slash it may say which of its kernels this is ("diopiSoftmax/max").
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers,
-              std::function<void(const Kernel&)> kernel);
+              std::function<void(const Kernel&)> kernel, When when = When::later);
 
 }  // namespace diopigen::sim
 

@@ -157,6 +157,17 @@ class Number {
     bool fits() const {
         return kind_ == Kind::integer && static_cast<int64_t>(static_cast<T>(integer_)) == integer_;
     }
+    // The same number as an integer where it is one. For numbers that are cast to the dtype of a tensor: any other
+    // float makes integers floats.
+    Number cast() const {
+        constexpr double kExact = 9007199254740992;  // integers below it are doubles
+        Number same = *this;
+        if (isFloating() && std::abs(value_) < kExact && std::trunc(value_) == value_) {
+            same.kind_ = Kind::integer;
+            same.integer_ = static_cast<int64_t>(value_);
+        }
+        return same;
+    }
     // As the type that a kernel computes in.
     template <typename T>
     DIOPIGEN_DEVICE T as() const {
