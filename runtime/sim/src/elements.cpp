@@ -251,10 +251,13 @@ Input<Value>::Input(const Kernel& kernel, std::size_t position, const Shape& sha
         data_ = kernel.in<Value>(position);
         return;
     }
-    own_.resize(static_cast<std::size_t>(countOf(shape)));
-    data_ = own_.data();
+    const auto count = static_cast<std::size_t>(countOf(shape));
+    own_.reset(new Value[count]);  // not set to zero: that takes as long as to read it
+    data_ = own_.get();
     if (buffer.isTensor) {
-        read(kernel, position, shape, stride, own_.data());
+        read(kernel, position, shape, stride, own_.get());
+    } else {
+        std::fill_n(own_.get(), count, Value(0));
     }
 }
 
@@ -269,14 +272,14 @@ Output<Value>::Output(const Kernel& kernel, std::size_t position, const Shape& s
         data_ = kernel.out<Value>(position);
         return;
     }
-    own_.resize(static_cast<std::size_t>(countOf(shape)));
-    data_ = own_.data();
+    own_.reset(new Value[static_cast<std::size_t>(countOf(shape))]);
+    data_ = own_.get();
 }
 
 template <typename Value>
 void Output<Value>::finish() {
-    if (!own_.empty() && kernel_.buffer(position_).isTensor) {
-        write(kernel_, position_, own_.data());
+    if (own_ != nullptr && kernel_.buffer(position_).isTensor) {
+        write(kernel_, position_, own_.get());
     }
 }
 

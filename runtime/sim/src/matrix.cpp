@@ -39,7 +39,9 @@ template <typename T, int kBytes>
 [[gnu::always_inline]] inline void multiplyBy(int64_t m, int64_t k, int64_t n, const T* x, const T* y, T* product) {
     using V = Vector<T, kBytes>;
     constexpr int64_t kColumns = V::kWidth, kRows = V::kRows;
-    std::fill_n(product, m * n, T(0));
+    if (k == 0) {
+        std::fill_n(product, m * n, T(0));
+    }
     std::vector<T> columns(static_cast<std::size_t>(std::min(k, kDepth) * kColumns));
     for (int64_t column = 0; column < n; column += kColumns) {
         const int64_t width = std::min(kColumns, n - column);
@@ -57,8 +59,9 @@ template <typename T, int kBytes>
                 tile<T, kBytes>(depth, rows, columns.data(), sums);
                 for (int64_t r = 0; r < std::min(kRows, m - row); ++r) {
                     T* const to = product + (row + r) * n + column;
+                    const T* const from = sums + r * kColumns;
                     for (int64_t i = 0; i < width; ++i) {
-                        to[i] += sums[r * kColumns + i];
+                        to[i] = first == 0 ? from[i] : to[i] + from[i];
                     }
                 }
             }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace diopigen::sim {
@@ -38,7 +39,7 @@ class Input {
     const Value* data() const { return data_; }
 
   private:
-    std::vector<Value> own_;
+    std::unique_ptr<Value[]> own_;
     const Value* data_;
 };
 
@@ -56,7 +57,7 @@ class Output {
   private:
     const Kernel& kernel_;
     std::size_t position_;
-    std::vector<Value> own_;
+    std::unique_ptr<Value[]> own_;
     Value* data_;
 };
 

@@ -26,14 +26,25 @@ diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double
         return kLeave;
     }
     return run(call, [=](const Kernel& kernel) {
-        const FloatInput x(kernel, 1, left), y(kernel, 2, right), start(kernel, 3, shape);
-        std::vector<float> z(static_cast<size_t>(rows * n));
-        for (int64_t i = 0; i < batch; ++i) {
-            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, &z[i * m * n]);
-        }
+        const FloatInput x(kernel, 1, left), y(kernel, 2, right);
         FloatOutput out(kernel, 0, shape);
-        for (size_t i = 0; i < z.size(); ++i) {
-            out.data()[i] = static_cast<float>(alpha * z[i] + (beta == 0 ? 0 : beta * start.data()[i]));
+        std::vector<float> own;
+        float* z = out.data();  // not where an operand is
+        if (z == x.data() || z == y.data() || kernel.buffer(3).isTensor) {
+            own.resize(static_cast<size_t>(rows * n));
+            z = own.data();
+        }
+        for (int64_t i = 0; i < batch; ++i) {
+            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, z + i * m * n);
+        }
+        if (kernel.buffer(3).isTensor) {
+            const FloatInput start(kernel, 3, shape);
+            const auto a = static_cast<float>(alpha), b = static_cast<float>(beta);
+            for (int64_t i = 0; i < rows * n; ++i) {
+                out.data()[i] = a * z[i] + (b == 0 ? 0 : b * start.data()[i]);
+            }
+        } else if (z != out.data()) {
+            std::copy_n(z, rows * n, out.data());
         }
         out.finish();
     });
