@@ -11,7 +11,7 @@ from calls import Results, call_of
 
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.dtypes import encode
-from diopigen.conformance.model import SUCCESS, Case
+from diopigen.conformance.model import SUCCESS, Case, Operand
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, answer_of
 from diopigen.ir.model import Interface
 
@@ -83,6 +83,51 @@ def test_where_the_order_is_not_open_it_counts(interface: Interface) -> None:
     assert faults(case, call, answer, found) == {}
     turned = {name: array[:, ::-1] for name, array in found.items()}
     assert set(faults(case, call, answer, turned)) == {"values", "indices"}
+
+
+def in_order(call: Call, sign: int, *, stable: bool) -> dict[str, Any]:
+    """Sorted elements with their indices; equal ones in their order, or in the opposite one."""
+    x, dim = call["input"], call["dim"]
+    keys = sign * x.astype(np.float64)
+    last = x.shape[dim] - 1
+    indices = np.argsort(keys, dim, "stable") if stable else last - np.argsort(np.flip(keys, dim), dim, "stable")
+    return {"values": np.take_along_axis(x, indices, dim), "indices": indices, "out": indices}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "sign"),
+    [("diopiSort", "pStable", 1), ("diopiArgsort", "stable", -1), ("diopiArgsort", "stable", 1)],
+)
+def test_equal_elements_may_change_places_only_without_stability(
+    interface: Interface, name: str, flag: str, sign: int
+) -> None:
+    descending = sign < 0
+    loose, call = case_where(interface, name, **{flag: False, "descending": descending, "dim": 1})
+    answer = answer_of(call)
+    last = "indices" if name == "diopiSort" else "out"
+    for stable in (True, False):
+        assert faults(loose, call, answer, in_order(call, sign, stable=stable)) == {}
+    found = in_order(call, sign, stable=True)
+    apart = {**found, last: np.roll(found[last], 1, axis=1)}
+    assert "elements of 'input' that it selects" in faults(loose, call, answer, apart)[last]
+    outside = {**found, last: found[last] + 1}
+    assert faults(loose, call, answer, outside)[last].startswith("there are indices outside 0 to ")
+    strict, call = case_where(interface, name, **{flag: True, "descending": False})
+    answer = answer_of(call)
+    assert faults(strict, call, answer, in_order(call, 1, stable=True)) == {}
+    assert set(faults(strict, call, answer, in_order(call, 1, stable=False))) == {last}
+
+
+def test_zeros_of_both_signs_may_change_places_only_without_stability(interface: Interface) -> None:
+    zeros: dict[str, Any] = {"input": np.array([0.0, -0.0, 1.0, -0.0], np.float32), "dim": 0, "descending": False}
+    for stable, complaints in ((True, {"values"}), (None, set())):
+        operand = Operand((4,), "float32", tuple(zeros["input"].tolist()))
+        indices, values = Operand((4,), "int64", 0), Operand((4,), "float32", 0)
+        arguments = {"values": values, "indices": indices, **zeros, "input": operand, "pStable": stable}
+        case = Case("diopiSort/float32/zeros", "diopiSort", "sorting", "float32", "recipe", arguments)
+        call = call_of(interface, case, {"input": zeros["input"]})
+        found = {"values": np.array([-0.0, 0.0, 0.0, 1.0], np.float32), "indices": np.array([0, 1, 3, 2])}
+        assert set(faults(case, call, answer_of(call), found)) == complaints
 
 
 @pytest.mark.parametrize("order", ["rising", "falling", "first seen"])

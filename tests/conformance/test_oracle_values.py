@@ -197,21 +197,6 @@ def check(answer: Any, values: Any) -> str | None:
     return answer.check(np.asarray(values))
 
 
-def test_positions_of_equal_elements_are_open_only_without_stability(interface: Interface) -> None:
-    x = ("float32", [2.0, 1.0, 2.0])
-    outputs = {"values": ("float32", (3,)), "indices": ("int64", (3,))}
-    loose = ask(interface, "Sort", outputs, input=x, dim=0, descending=True, pStable=None)
-    assert numbers(loose["values"]).tolist() == [2, 2, 1]
-    assert check(loose["indices"], [0, 2, 1]) is None
-    assert check(loose["indices"], [2, 0, 1]) is None
-    assert check(loose["indices"], [0, 0, 1]) == "a position occurs twice"
-    assert check(loose["indices"], [0, 1, 2]) == "position 1 at [1] leads to 1.0, not 2.0"
-    assert check(loose["indices"], [0, 3, 1]) == "there are positions outside 0 to 2: 0 to 3"
-    stable = ask(interface, "Sort", outputs, input=x, dim=0, descending=True, pStable=True)
-    assert check(stable["indices"], [0, 2, 1]) is None
-    assert check(stable["indices"], [2, 0, 1]) == "equal elements do not keep their order"
-
-
 @pytest.mark.parametrize("function", ["Mm", "Addmm", "Linear", "LinearBackward"])
 def test_a_denormal_that_meets_an_infinity_may_give_nan_in_bfloat16_and_nothing_else(
     interface: Interface, function: str
