@@ -138,15 +138,15 @@ def suite(library: Path, runtime: Path) -> list[Measurement]:
     one = command("conformance", "run", "--ops", "Add", *paths)
     one()
     start = fastest(one)
-    chosen = ("--axis", "recipe", "--axis", "plain", "--axis", "alone", "-j", str(CORES))
+    selected = ("--axis", "recipe", "--axis", "plain", "--axis", "alone", "-j", str(CORES))
     listed = subprocess.run(
-        [Path(sys.executable).parent / "diopigen", "conformance", "list", *chosen[:-2]],
+        [Path(sys.executable).parent / "diopigen", "conformance", "list", *selected[:-2]],
         cwd=ROOT, check=True, capture_output=True, text=True,
     )  # fmt: skip
-    whole = fastest(command("conformance", "run", *paths, *chosen), 2)
+    seconds = fastest(command("conformance", "run", *paths, *selected), 2)
     count = len(listed.stdout.splitlines())
-    share = 2000 / count
-    thousands = Times(whole.passed * share, whole.processors * share)
+    fraction = 2000 / count
+    thousands = Times(seconds.passed * fraction, seconds.processors * fraction)
     return [
         Measurement("conformance run --ops Add", start, 1.0, CORES),
         Measurement(f"2,000 cases of {count}, {CORES} processes", thousands, 1.0, CORES),

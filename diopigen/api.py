@@ -31,7 +31,7 @@ class Workspace:
     templates: Path
     spec_name: str
 
-    def place(self, name: str) -> Path:
+    def path_of(self, name: str) -> Path:
         """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""
         folder, _, rest = name.partition("/")
         roots = {"specs": self.spec, "templates": self.templates}
@@ -41,12 +41,12 @@ class Workspace:
 def workspace(spec: str | None = None, templates: str | None = None) -> Workspace:
     """The workspace for a spec folder; without one `specs/` of the current folder, else the one that travels along."""
     if spec is not None:
-        chosen, name = Path(spec), spec.rstrip("/") or "/"
+        selected, name = Path(spec), spec.rstrip("/") or "/"
     elif Path("specs/types.yaml").exists():
-        chosen, name = Path("specs"), "specs"
+        selected, name = Path("specs"), "specs"
     else:
-        chosen, name = package_data("specs"), "specs"
-    return Workspace(chosen, Path(templates) if templates else package_data("templates"), name)
+        selected, name = package_data("specs"), "specs"
+    return Workspace(selected, Path(templates) if templates else package_data("templates"), name)
 
 
 def load(where: Workspace, sink: Sink, *, check: bool = True) -> Loaded:
@@ -128,10 +128,10 @@ def check_targets(interface: Interface, where: Workspace, sink: Sink) -> None:
     check_composites(interface, sink)
 
 
-def plan(interface: Interface, where: Workspace, sink: Sink, chosen: Iterable[str] = ()) -> Plan:
+def plan(interface: Interface, where: Workspace, sink: Sink, selected: Iterable[str] = ()) -> Plan:
     """The files of the chosen targets, all where none is chosen. Raises `Failure` for an unknown target."""
     known = targets()
-    names = list(chosen) or list(known)
+    names = list(selected) or list(known)
     for name in names:
         if name not in known:
             near = nearest(name, known)

@@ -126,11 +126,11 @@ class Session:
             self._keys[kind] = key
             return known
         before = len(self.sink)
-        made = work()
+        result = work()
         if len(self.sink) == before and cache.key_of(folders, words) == key:
-            cache.write(kind, key, made)
+            cache.write(kind, key, result)
             self._keys[kind] = key
-        return made
+        return result
 
     @property
     def interface_key(self) -> str | None:

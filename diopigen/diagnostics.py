@@ -146,21 +146,21 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     A slip is one edit (a character more, less, another, or two exchanged), two where the longer name has eight
     characters or more; names of three characters are slips of each other only where two are exchanged.
     """
-    wanted = _bare(name)
+    expected = _bare(name)
     best: tuple[int, bool, bool, str] | None = None
     for candidate in sorted(candidates):
         other = _bare(candidate)
-        longer = max(len(wanted), len(other))
-        limit = 2 if longer >= 8 else 1 if longer > 3 or sorted(wanted) == sorted(other) else 0
+        longer = max(len(expected), len(other))
+        limit = 2 if longer >= 8 else 1 if longer > 3 or sorted(expected) == sorted(other) else 0
         if best is not None:
             limit = min(limit, best[0])
-        distance = _edits(wanted, other, limit)
+        distance = _edits(expected, other, limit)
         if distance is None:
             continue
         # Of two that are as near, the one with the same prefix, then the one with the same characters: 'float46' is a
         # slip of 'float64'.
         prefix = name.lower().startswith("diopi") != candidate.lower().startswith("diopi")
-        found = (distance, prefix, sorted(wanted) != sorted(other), candidate)
+        found = (distance, prefix, sorted(expected) != sorted(other), candidate)
         best = found if best is None else min(best, found)
     return best[3] if best else None
 

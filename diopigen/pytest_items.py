@@ -79,10 +79,8 @@ class CaseItem(pytest.Item):
 
 def _text(result: CaseResult, parent: CaseCollector) -> str:
     """What is wrong, without the first line: pytest names the case itself."""
-    whole = failure_text(
-        result, Results((result,), result.seconds, parent.seed, parent.library, runtime=parent.runtime)
-    )
-    return textwrap.dedent(whole.partition("\n")[2])
+    text = failure_text(result, Results((result,), result.seconds, parent.seed, parent.library, runtime=parent.runtime))
+    return textwrap.dedent(text.partition("\n")[2])
 
 
 def _shown(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> str:

@@ -37,12 +37,12 @@ def artefact(name: str, preset: str = "plain") -> Path:
     return path
 
 
-def newer_source(preset: str, made: float) -> str:
+def newer_source(preset: str, created: float) -> str:
     """The youngest source, where it is younger than an artefact and than the start of the last whole build of the
     preset; else nothing."""
     stamp = FOLDER / preset / "built"
     path, changed = youngest_source()
-    return str(path.relative_to(ROOT)) if changed > max(made, stamp.stat().st_mtime if stamp.exists() else 0) else ""
+    return str(path.relative_to(ROOT)) if changed > max(created, stamp.stat().st_mtime if stamp.exists() else 0) else ""
 
 
 @functools.cache

@@ -42,8 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return  # the controller's folder comes with the environment
     os.environ["DIOPIGEN_CACHE"] = "off"
     if not sampling.RUNS_ALL:
-        os.environ["DIOPIGEN_CACHE"] = kept = tempfile.mkdtemp(prefix="diopigen-cache-")
-        config.add_cleanup(lambda: shutil.rmtree(kept, ignore_errors=True))
+        os.environ["DIOPIGEN_CACHE"] = saved = tempfile.mkdtemp(prefix="diopigen-cache-")
+        config.add_cleanup(lambda: shutil.rmtree(saved, ignore_errors=True))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

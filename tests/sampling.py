@@ -14,30 +14,30 @@ import pytest
 from diopigen.conformance.model import Case
 
 
-def picked(name: str, share: int) -> bool:
-    """Whether a checksum picks this name, as it does with one of `share` names."""
-    return zlib.crc32(name.encode()) % share == 0
+def picked(name: str, fraction: int) -> bool:
+    """Whether a checksum picks this name, as it does with one of `fraction` names."""
+    return zlib.crc32(name.encode()) % fraction == 0
 
 
-def sampled(cases: Sequence[Case], share: int) -> list[Case]:
+def sampled(cases: Sequence[Case], part: int) -> list[Case]:
     """Of each function the first case, and of the others those that `picked` picks by their identifier."""
     seen: set[str] = set()
-    kept = []
+    retained = []
     for case in cases:
-        if case.function not in seen or picked(case.id, share):
-            kept.append(case)
+        if case.function not in seen or picked(case.id, part):
+            retained.append(case)
         seen.add(case.function)
-    return kept
+    return retained
 
 
-def first(values: Iterable[Any], kept: int = 1) -> list[Any]:
-    """Parameters of which a change runs the first `kept`, and `make nightly` all: the witness comes first."""
-    return [value if k < kept else _slow(value) for k, value in enumerate(values)]
+def first(values: Iterable[Any], retained: int = 1) -> list[Any]:
+    """Parameters of which a change runs the first `retained`, and `make nightly` all: the witness comes first."""
+    return [value if k < retained else _slow(value) for k, value in enumerate(values)]
 
 
-def some(values: Iterable[Any], share: int) -> list[Any]:
+def some(values: Iterable[Any], fraction: int) -> list[Any]:
     """Parameters of which a change runs the first, and those that `picked` picks by their id, else by their text."""
-    return [value if k == 0 or picked(_text(value), share) else _slow(value) for k, value in enumerate(values)]
+    return [value if k == 0 or picked(_text(value), fraction) else _slow(value) for k, value in enumerate(values)]
 
 
 Parameters = type(pytest.param())

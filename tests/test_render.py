@@ -312,8 +312,8 @@ def test_sarif() -> None:
 def test_sarif_uri(file: str, uri: str) -> None:
     found = Diagnostic("r", Severity.ERROR, "m", Span(file, 0))
     log = json.loads(render([found], "sarif", colour=False, sources=sources))
-    place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": uri}}
+    location = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert location == {"artifactLocation": {"uri": uri}}
 
 
 def test_unknown_format() -> None:

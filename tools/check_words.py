@@ -88,9 +88,9 @@ def findings(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, int
                 used.add((found, word.text))
                 continue
             yield found, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
-    for (place, allowed), column in waivers.items():
-        if (place, allowed) not in used:
-            yield place, column, f"'{allowed}' is allowed here but not used, or not in the list"
+    for (position, allowed), column in waivers.items():
+        if (position, allowed) not in used:
+            yield position, column, f"'{allowed}' is allowed here but not used, or not in the list"
 
 
 def listed() -> list[str]:

@@ -61,9 +61,9 @@ def main() -> int:
 
     libraries = {"DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_REFERENCE_LIBRARY": str(reference)}
     known = ["--exceptions", str(EXAMPLE / "exceptions.yaml")]
-    chosen = [word for name in kernels for word in ("--ops", name)]
+    selected = [word for name in kernels for word in ("--ops", name)]
     say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
-    native = conformance("native", dispatch, libraries, [*known, *chosen])
+    native = conformance("native", dispatch, libraries, [*known, *selected])
     say(f"\nsample     all functions, at most {SAMPLE} cases of each, on a device with random delays\n")
     delayed = {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}
     sample = conformance("sample", dispatch, delayed, [*known, "--sample", SAMPLE])
@@ -109,8 +109,8 @@ def run(step: str, command: Sequence[str | Path], folder: Path = ROOT) -> None:
 def scaffold(kernels: Sequence[str]) -> int:
     """A new tree with a skeleton for every operator that there is a kernel for; gives their number."""
     shutil.rmtree(TREE, ignore_errors=True)
-    chosen = [word for name in kernels for word in ("--ops", name)]
-    run("scaffold", [DIOPIGEN, "scaffold", "--vendor", "droplet", "--out", TREE, *chosen])
+    selected = [word for name in kernels for word in ("--ops", name)]
+    run("scaffold", [DIOPIGEN, "scaffold", "--vendor", "droplet", "--out", TREE, *selected])
     return len(list((TREE / "impl/droplet/functions").rglob("*.cpp")))
 
 
@@ -147,7 +147,7 @@ def build_reference() -> Path:
 
 
 def conformance(
-    step: str, library: Path, environment: Mapping[str, str], chosen: Sequence[str], *, quiet: bool = False
+    step: str, library: Path, environment: Mapping[str, str], selected: Sequence[str], *, quiet: bool = False
 ) -> int:
     """Conformance through the dispatch library; gives the exit code."""
     runtime = TREE / "build/runtime/libdiopirt.so"
@@ -161,7 +161,7 @@ def conformance(
         runtime,
         "-j",
         JOBS,
-        *chosen,
+        *selected,
     ]
     through = subprocess.DEVNULL if quiet else None
     return watched(step, command, LOGS / f"{step}.log", ROOT, {**os.environ, **environment}, through)

@@ -45,7 +45,7 @@ def main() -> int:
     curves: dict[str, Curves] = {}
     for name, (make, data) in tasks.items():
         torch_droplet.reset_fallback_report()
-        curves[name] = {place: train(name, make, data, place) for place in ("cpu", "droplet")}
+        curves[name] = {device: train(name, make, data, device) for device in ("cpu", "droplet")}
         table(name, curves[name])
         fallen = torch_droplet.fallback_report()
         what = ", ".join(f"{overload} {count}" for overload, count in fallen.items())
@@ -67,8 +67,8 @@ def pictures(generator: torch.Generator) -> Batch:
     """Noise with a bright square whose place is the class."""
     classes = torch.randint(4, (16,), generator=generator)
     images = 0.5 * torch.randn(16, 3, 32, 32, generator=generator)
-    for image, place in zip(images, classes.tolist(), strict=True):
-        row, column = 16 * (place // 2), 16 * (place % 2)
+    for image, device in zip(images, classes.tolist(), strict=True):
+        row, column = 16 * (device // 2), 16 * (device % 2)
         image[:, row : row + 16, column : column + 16] += 1
     return images, classes
 
@@ -82,25 +82,25 @@ def sentences(generator: torch.Generator) -> Batch:
 
 
 def train(
-    name: str, make: Callable[[], nn.Module], data: Callable[[torch.Generator], Batch], place: str
+    name: str, make: Callable[[], nn.Module], data: Callable[[torch.Generator], Batch], device: str
 ) -> list[float]:
     """The losses by step, from the same weights and with the same data on every device."""
     torch.manual_seed(0)
-    network = make().to(place)
+    network = make().to(device)
     optimizer: Any = torch.optim.AdamW(network.parameters(), lr=2e-3)
     if name.startswith("ResNet"):
         optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
     generator, losses = torch.Generator().manual_seed(1), []
     started = time.monotonic()
     for step in range(STEPS):
-        inputs, targets = (part.to(place) for part in data(generator))
+        inputs, targets = (part.to(device) for part in data(generator))
         optimizer.zero_grad()
         scores = network(inputs)
         loss = F.cross_entropy(scores.transpose(1, 2) if scores.dim() == 3 else scores, targets)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-        bar(f"{name} on {place}", step + 1, losses[-1], time.monotonic() - started)
+        bar(f"{name} on {device}", step + 1, losses[-1], time.monotonic() - started)
     return losses
 
 
@@ -145,7 +145,7 @@ def drawn(panels: Sequence[Curves]) -> Rows:
         for y in range(EDGE, HEIGHT - EDGE):
             rows[y][left + EDGE] = GREY
         top = max(max(losses) for losses in curves.values())
-        points = {place: [at(step, loss / top, left) for step, loss in enumerate(curves[place])] for place in curves}
+        points = {device: [at(step, loss / top, left) for step, loss in enumerate(curves[device])] for device in curves}
         for (x0, y0), (x1, y1) in zip(points["cpu"], points["cpu"][1:], strict=False):
             steps = max(abs(x1 - x0), abs(y1 - y0), 1)
             for k in range(steps + 1):

@@ -51,11 +51,11 @@ def watched(
     env = None if environment is None else dict(environment)
     words = [str(word) for word in command]
     with (
-        log.open("a") as kept,
+        log.open("a") as retained,
         subprocess.Popen(words, cwd=folder, env=env, text=True, stdout=out, stderr=errors) as running,
     ):
         for text in running.stdout or running.stderr or ():
-            kept.write(text)
+            retained.write(text)
             found = NINJA.match(text) or SUITE.match(text)
             if found:
                 line.show("  ".join(group.rpartition("/")[2] if " " in group else group for group in found.groups()))

@@ -87,10 +87,10 @@ def bring_up(tree: Path) -> None:
 
 def settle(stage: Path, tree: Path) -> None:
     """Makes `tree` equal to `stage`, and leaves files alone that are, so that nothing is compiled for their sake."""
-    wanted = {path.relative_to(stage) for path in stage.rglob("*") if path.is_file()}
-    for path in [path for path in tree.rglob("*") if path.is_file() and path.relative_to(tree) not in wanted]:
+    expected = {path.relative_to(stage) for path in stage.rglob("*") if path.is_file()}
+    for path in [path for path in tree.rglob("*") if path.is_file() and path.relative_to(tree) not in expected]:
         path.unlink()
-    for name in wanted:
+    for name in expected:
         target, content = tree / name, (stage / name).read_bytes()
         if not target.exists() or target.read_bytes() != content:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -121,8 +121,8 @@ def configured(source: Path, folder: Path, *options: str) -> None:
 
 
 def make(folder: Path, *targets: str) -> None:
-    chosen = ["--target", *targets] if targets else []
-    run([tool("cmake"), "--build", folder, "--parallel", str(JOBS), *chosen])
+    selected = ["--target", *targets] if targets else []
+    run([tool("cmake"), "--build", folder, "--parallel", str(JOBS), *selected])
 
 
 def diopigen(*words: str | Path) -> None:

@@ -31,7 +31,7 @@ def traced(run: Run, mapper: Mapper) -> str:
     run.trace(recorder)
     torch.set_default_device(None)
     rows: Counter[str] = Counter()
-    kept: dict[str, Row] = {}
+    retained: dict[str, Row] = {}
     unmapped: dict[tuple[str, str, str], int] = {}
     for call in recorder.calls:
         try:
@@ -42,18 +42,18 @@ def traced(run: Run, mapper: Mapper) -> str:
             continue
         key_text = row_text(row, 0)
         rows[key_text] += 1
-        kept.setdefault(key_text, row)
-    return table_text(run, [(row, rows[key]) for key, row in kept.items()], unmapped, recorder)
+        retained.setdefault(key_text, row)
+    return table_text(run, [(row, rows[key]) for key, row in retained.items()], unmapped, recorder)
 
 
 def main() -> None:
     interface = api.load(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink()).interface
     mapper = Mapper(interface)
-    chosen = sys.argv[1:]
+    selected = sys.argv[1:]
     folder = ROOT / "specs" / "models"
     folder.mkdir(exist_ok=True)
     for run in RUNS:
-        if not chosen or run.name in chosen:
+        if not selected or run.name in selected:
             text: Any = traced(run, mapper)
             (folder / f"{run.name}.yaml").write_text(text, encoding="utf-8")
             print(run.name, text.count("\n"), "lines")

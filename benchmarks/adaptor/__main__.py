@@ -133,12 +133,12 @@ def report_passing(lines: dict[str, Line], limits: Mapping[str, float]) -> Itera
         limit = limits.get(name)
         direct, shim = lines[f"{name}.direct"], lines[f"{name}.pass"]
         over = shim.nanoseconds - direct.nanoseconds
-        kept = shim.allocations == 0 and (limit is None or over <= limit)
+        retained = shim.allocations == 0 and (limit is None or over <= limit)
         yield (
             f"{name:5} direct {direct.nanoseconds:6.1f} ns, shim {shim.nanoseconds:6.1f} ns, "
             f"{shim.nanoseconds / direct.nanoseconds:5.1f} times, {over:5.1f} ns over"
             f"{'' if limit is None else f' (at most {limit:.0f})'}, {shim.allocations:.0f} allocations (none)",
-            kept,
+            retained,
         )
 
 
@@ -181,9 +181,9 @@ def main() -> int:
     broken = False
     for title, lines in parts:
         print(title)
-        for text, kept in lines:
-            print(f"  {'ok  ' if kept else 'MISS'} {text}")
-            broken = broken or not kept
+        for text, retained in lines:
+            print(f"  {'ok  ' if retained else 'MISS'} {text}")
+            broken = broken or not retained
     return int(broken)
 
 

@@ -81,8 +81,8 @@ def main() -> int:
     left_out: list[str] = []
     largest = 0
     for case, end in all_cases(device, options.group, options.seconds):
-        wanted = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
-        if not all(fnmatch.fnmatch(text, glob) for text, glob in wanted):
+        requested = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
+        if not all(fnmatch.fnmatch(text, glob) for text, glob in requested):
             continue
         is_largest = case.size.startswith(LARGEST)
         largest += is_largest
@@ -91,11 +91,11 @@ def main() -> int:
             continue
         line = measure(case, BUDGET if options.sample else 2 * BUDGET, clock)
         lines[case.group].append(line)
-        share = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
+        fraction = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
         note = f"  {case.reason}" if case.reason else ""
         print(
             f"{case.group:<12} {case.name:<28} {case.size:<26} {line.ours * 1e6:>10.1f} {line.torch * 1e6:>10.1f} "
-            f"{line.ratio:>6.2f} {share}{note}",
+            f"{line.ratio:>6.2f} {fraction}{note}",
             flush=True,
         )
         if line.ratio < case.floor:

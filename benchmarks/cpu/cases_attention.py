@@ -53,12 +53,12 @@ def products(device: Device, size: str, queries: int, keys: int) -> Case:
     """softmax(scale * q k') v by Baddbmm, Softmax and Bmm."""
     q = torch.randn(HEADS, queries, SIZE)
     k, v = torch.randn(HEADS, keys, SIZE), torch.randn(HEADS, keys, SIZE)
-    turned = k.transpose(1, 2)
+    transposed = k.transpose(1, 2)
     bias = torch.zeros(1, queries, keys)
     scores, weights = torch.empty(HEADS, queries, keys), torch.empty(HEADS, queries, keys)
     out = torch.empty_like(q)
     steps = (
-        device.call("diopiBaddbmm", scores, bias, q, turned, 0.0, SCALE),
+        device.call("diopiBaddbmm", scores, bias, q, transposed, 0.0, SCALE),
         device.call("diopiSoftmax", weights, scores, 2),
         device.call("diopiBmm", out, weights, v),
     )
@@ -68,6 +68,6 @@ def products(device: Device, size: str, queries: int, keys: int) -> Case:
             step()
 
     def theirs() -> object:
-        return torch.bmm(torch.softmax(torch.baddbmm(bias, q, turned, beta=0, alpha=SCALE), 2), v)
+        return torch.bmm(torch.softmax(torch.baddbmm(bias, q, transposed, beta=0, alpha=SCALE), 2), v)
 
     return Case("attention", "Baddbmm, Softmax, Bmm", size, ours, theirs, floor=FLOOR)

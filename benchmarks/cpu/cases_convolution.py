@@ -53,7 +53,7 @@ def both(
     is_first = channels == 3  # nothing asks for the gradient of the image
     grads = None if is_first else torch.empty_like(x), torch.empty_like(weight)
     ours = device.call("diopiConvolution2dBackward", *grads, None, grad, x, weight, None, *window, groups)
-    wanted = [not is_first, True, False]
-    arguments = (grad, x, weight, [0], [stride, stride], [pad, pad], [1, 1], False, [0, 0], groups, wanted)
+    requested = [not is_first, True, False]
+    arguments = (grad, x, weight, [0], [stride, stride], [pad, pad], [1, 1], False, [0, 0], groups, requested)
     theirs = partial(torch.ops.aten.convolution_backward, *arguments)
     yield Case("convolution", "diopiConvolution2dBackward", name, ours, theirs, floor=FLOOR)

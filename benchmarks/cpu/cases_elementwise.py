@@ -330,7 +330,7 @@ def _layouts(device: Device) -> Iterator[Case]:
         torch.rand(8, 64, 64, 32).contiguous(memory_format=torch.channels_last) for _ in range(3)
     )
     plain = torch.rand(8, 64, 64, 32)
-    whole = torch.randint(0, 100, (n, n), dtype=torch.int32)
+    integral = torch.randint(0, 100, (n, n), dtype=torch.int32)
     pairs = {
         "transposed second": (a, b.t(), out, expected),
         "transposed both": (a.t(), b.t(), out, expected),
@@ -341,7 +341,7 @@ def _layouts(device: Device) -> Iterator[Case]:
         "channels last": (image, image_out.clone(), image_out, image_expected),
         "channels last, plain": (image, plain, image_out, image_expected),
         "channel": (plain, torch.rand(1, 64, 1, 1), torch.empty_like(plain), torch.empty_like(plain)),
-        "int32 and float32": (a, whole, out, expected),
+        "int32 and float32": (a, integral, out, expected),
         "in place": (a, b, a, a),
     }
     for layout, (x, y, result, theirs) in pairs.items():

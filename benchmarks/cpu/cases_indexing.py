@@ -21,8 +21,8 @@ def _elements(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
     for dim, label in ((1, "last"), (0, "first")):
         index = torch.randint(0, a.shape[dim], (rows, columns))
 
-        def pair(ours: Callable[[], object], theirs: Callable[..., object], *given: object) -> Pair:
-            return ours, lambda: theirs(a, *given, out=expected)
+        def pair(ours: Callable[[], object], theirs: Callable[..., object], *provided: object) -> Pair:
+            return ours, lambda: theirs(a, *provided, out=expected)
 
         yield f"diopiGather {label}", pair(device.call("diopiGather", out, a, dim, index), torch.gather, dim, index)
         ours = device.call("diopiScatter", out, a, dim, a, index, "")
@@ -42,16 +42,16 @@ def _elements(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
 
 def _advanced(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
     rows = a.shape[0]
-    out, place = torch.empty_like(a), a.clone()
+    out, position = torch.empty_like(a), a.clone()
     i, j = (torch.randint(0, size, (a.numel(),)) for size in a.shape)
     few = torch.randint(0, rows, (rows,))
     values = torch.rand(a.numel())
     yield "diopiIndex rows", (device.allocating("diopiIndex", a, [few], 1), lambda: a[few])
     yield "diopiIndex points", (device.allocating("diopiIndex", a, [i, j], 2), lambda: a[i, j])
     ours = device.call("diopiIndexPutInp", out, values, [i, j], 2, False)
-    yield "diopiIndexPutInp points", (ours, lambda: place.index_put_((i, j), values))
+    yield "diopiIndexPutInp points", (ours, lambda: position.index_put_((i, j), values))
     ours = device.call("diopiIndexPutInp", out, values, [i, j], 2, True)
-    yield "diopiIndexPutInp add", (ours, lambda: place.index_put_((i, j), values, accumulate=True))
+    yield "diopiIndexPutInp add", (ours, lambda: position.index_put_((i, j), values, accumulate=True))
     words = torch.randint(0, rows, (rows,))
     ours = device.call("diopiEmbedding", out, a, words, -1, False, False)
     yield "diopiEmbedding", (ours, lambda: functional.embedding(words, a))

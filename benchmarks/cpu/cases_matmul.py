@@ -18,10 +18,10 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
 def case(
-    device: Device, name: str, size: str, out: torch.Tensor, given: tuple[object, ...], theirs: Callable[[], object]
+    device: Device, name: str, size: str, out: torch.Tensor, provided: tuple[object, ...], theirs: Callable[[], object]
 ) -> Case:
     """Our call into `out` and theirs."""
-    return Case("matmul", name, size, device.call(name, out, *given), theirs, floor=FLOOR)
+    return Case("matmul", name, size, device.call(name, out, *provided), theirs, floor=FLOOR)
 
 
 def cases(device: Device) -> Iterator[Case]:
@@ -63,13 +63,13 @@ def plain(device: Device, dtype: torch.dtype, label: str) -> Iterator[Case]:
     yield case(device, "diopiAddmm", size, out, (bias, a, b, 1.0, 1.0), partial(torch.addmm, bias, a, b, out=expected))
     heads, tokens, width = 32, 128, 128
     q, k = (torch.randn(heads, tokens, width).to(dtype) for _ in range(2))
-    turned = k.transpose(1, 2)
+    transposed = k.transpose(1, 2)
     scores, mask = torch.empty(heads, tokens, tokens).to(dtype), torch.zeros(1, tokens, tokens).to(dtype)
     result = torch.empty_like(scores)
     size = f"{label} 32 heads 128x128x128"
-    yield case(device, "diopiBmm", size, scores, (q, turned), partial(torch.bmm, q, turned, out=result))
-    theirs = partial(torch.baddbmm, mask, q, turned, beta=1.0, alpha=0.5, out=result)
-    yield case(device, "diopiBaddbmm", size, scores, (mask, q, turned, 1.0, 0.5), theirs)
+    yield case(device, "diopiBmm", size, scores, (q, transposed), partial(torch.bmm, q, transposed, out=result))
+    theirs = partial(torch.baddbmm, mask, q, transposed, beta=1.0, alpha=0.5, out=result)
+    yield case(device, "diopiBaddbmm", size, scores, (mask, q, transposed, 1.0, 0.5), theirs)
     wide = torch.randn(4, 32, 1024).to(dtype)
     product, result = torch.empty(4, 32, 768).to(dtype), torch.empty(4, 32, 768).to(dtype)
     theirs = partial(torch.matmul, wide, b, out=result)

@@ -42,9 +42,9 @@ def batch(device: Device, size: str, factor: int) -> Iterator[Case]:
         yield Case("norm", name, size, ours, theirs, bytes=8 * x.numel())
     device.call("diopiBatchNorm", out, *saved, x, weight, bias, mean.clone(), var.clone(), True, 0.1, EPS)
     grads = torch.empty(64), torch.empty(64)
-    given = grad, x, weight, mean, var, *saved, True, EPS
-    ours = device.call("diopiBatchNormBackward", grad_x, *grads, *given)
-    theirs = partial(aten.native_batch_norm_backward, *given, [True, True, True])
+    provided = grad, x, weight, mean, var, *saved, True, EPS
+    ours = device.call("diopiBatchNormBackward", grad_x, *grads, *provided)
+    theirs = partial(aten.native_batch_norm_backward, *provided, [True, True, True])
     yield Case("norm", "diopiBatchNormBackward", size, ours, theirs, bytes=12 * x.numel())
 
 

@@ -30,8 +30,8 @@ def maxima(device: Device, size: str, x: torch.Tensor) -> Iterator[Case]:
     lists = [list(entries) for entries in window]
     theirs = partial(torch.ops.aten.max_pool2d_with_indices, x, *lists, False)
     expected, indices = theirs()
-    out, places = torch.empty_like(expected), torch.empty_like(indices)
-    ours = device.call("diopiMaxPool2dWithIndices", out, places, x, *window, False)
+    out, positions = torch.empty_like(expected), torch.empty_like(indices)
+    ours = device.call("diopiMaxPool2dWithIndices", out, positions, x, *window, False)
     yield Case("pool", "diopiMaxPool2dWithIndices", size, ours, theirs, bytes=4 * x.numel() + 12 * out.numel())
     grad, grad_x = torch.randn_like(out), torch.empty_like(x)
     ours = device.call("diopiMaxPool2dBackward", grad_x, grad, x, *window, False, indices)

@@ -18,7 +18,7 @@ Pair = tuple[Callable[[], object], Callable[[], object]]
 
 
 def _whole(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
-    scalar, place, flag = torch.empty(()), torch.empty((), dtype=torch.int64), torch.empty((), dtype=torch.bool)
+    scalar, position, flag = torch.empty(()), torch.empty((), dtype=torch.int64), torch.empty((), dtype=torch.bool)
     zeros, ones = torch.zeros(a.shape, dtype=torch.bool), torch.ones(a.shape, dtype=torch.bool)
     yield "diopiSum", (device.call("diopiSum", scalar, a, ()), lambda: torch.sum(a))
     yield "diopiMean", (device.call("diopiMean", scalar, a, ()), lambda: torch.mean(a))
@@ -26,8 +26,8 @@ def _whole(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
     yield "diopiAmax", (device.call("diopiAmax", scalar, a, (), False), lambda: torch.amax(a))
     yield "diopiMaxAll", (device.call("diopiMaxAll", scalar, a), lambda: torch.max(a))
     yield "diopiMinAll", (device.call("diopiMinAll", scalar, a), lambda: torch.min(a))
-    yield "diopiArgmax", (device.call("diopiArgmax", place, a, None, False), lambda: torch.argmax(a))
-    yield "diopiArgmin", (device.call("diopiArgmin", place, a, None, False), lambda: torch.argmin(a))
+    yield "diopiArgmax", (device.call("diopiArgmax", position, a, None, False), lambda: torch.argmax(a))
+    yield "diopiArgmin", (device.call("diopiArgmin", position, a, None, False), lambda: torch.argmin(a))
     yield "diopiNorm 2", (device.call("diopiNorm", scalar, a, 2, ()), lambda: torch.linalg.vector_norm(a))
     yield "diopiNorm 1", (device.call("diopiNorm", scalar, a, 1, ()), lambda: torch.linalg.vector_norm(a, 1))
     yield "diopiStd", (device.call("diopiStd", scalar, a, (), None), lambda: torch.std(a))
@@ -37,9 +37,9 @@ def _whole(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
 
 def _along(device: Device, a: torch.Tensor, dim: int) -> Iterator[tuple[str, Pair]]:
     shape = [size for k, size in enumerate(a.shape) if k != dim]
-    values, places = torch.empty(shape), torch.empty(shape, dtype=torch.int64)
+    values, indices = torch.empty(shape), torch.empty(shape, dtype=torch.int64)
     flags, same = torch.empty(shape, dtype=torch.bool), torch.empty(a.shape)
-    expected, expected_places, expected_same = values.clone(), places.clone(), same.clone()
+    expected, expected_places, expected_same = values.clone(), indices.clone(), same.clone()
     zeros, ones = torch.zeros(a.shape, dtype=torch.bool), torch.ones(a.shape, dtype=torch.bool)
     one = device.int64(dim)
     norm = torch.linalg.vector_norm
@@ -48,9 +48,9 @@ def _along(device: Device, a: torch.Tensor, dim: int) -> Iterator[tuple[str, Pai
     yield "diopiMean", (device.call("diopiMean", values, a, (dim,)), lambda: torch.mean(a, dim, out=expected))
     yield "diopiProd", (device.call("diopiProd", values, a, one), lambda: torch.prod(a, dim, out=expected))
     yield "diopiAmax", (device.call("diopiAmax", values, a, (dim,), False), lambda: torch.amax(a, dim, out=expected))
-    yield "diopiMax", (device.call("diopiMax", values, places, a, dim), lambda: torch.max(a, dim, out=both))
-    yield "diopiMin", (device.call("diopiMin", values, places, a, dim), lambda: torch.min(a, dim, out=both))
-    argmax, argmin = (device.call(name, places, a, one, False) for name in ("diopiArgmax", "diopiArgmin"))
+    yield "diopiMax", (device.call("diopiMax", values, indices, a, dim), lambda: torch.max(a, dim, out=both))
+    yield "diopiMin", (device.call("diopiMin", values, indices, a, dim), lambda: torch.min(a, dim, out=both))
+    argmax, argmin = (device.call(name, indices, a, one, False) for name in ("diopiArgmax", "diopiArgmin"))
     yield "diopiArgmax", (argmax, lambda: torch.argmax(a, dim, out=expected_places))
     yield "diopiArgmin", (argmin, lambda: torch.argmin(a, dim, out=expected_places))
     yield "diopiNorm 2", (device.call("diopiNorm", values, a, 2, (dim,)), lambda: norm(a, 2, dim, out=expected))

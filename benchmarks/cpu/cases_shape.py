@@ -17,7 +17,7 @@ def _calls(device: Device, n: int) -> Iterator[tuple[str, object, object]]:
     a, b = torch.rand(n, n), torch.rand(n, n)
     out, wide, deep = torch.empty(n, n), torch.empty(n, 2 * n), torch.empty(2, n, n)
     halves = [torch.empty(n, n // 2) for _ in range(2)]
-    cube, turned = torch.rand(16, n // 16, 16, n // 16), torch.empty(16, 16, n // 16, n // 16)
+    cube, transposed = torch.rand(16, n // 16, 16, n // 16), torch.empty(16, 16, n // 16, n // 16)
     padded = torch.empty(n + 2, n + 2)
     call = device.call
     yield "diopiCat last", call("diopiCat", wide, [a, b], 2, 1), lambda: torch.cat([a, b], 1, out=wide)
@@ -31,7 +31,7 @@ def _calls(device: Device, n: int) -> Iterator[tuple[str, object, object]]:
     split = call("diopiSplitWithSizes", halves, 2, a, (n // 2, n // 2), 1)
     yield "diopiSplitWithSizes", split, parts
     yield "diopiTranspose", call("diopiTranspose", out, a, 0, 1), lambda: a.t().contiguous()
-    permute = call("diopiPermute", turned, cube, (0, 2, 1, 3))
+    permute = call("diopiPermute", transposed, cube, (0, 2, 1, 3))
     yield "diopiPermute", permute, lambda: cube.permute(0, 2, 1, 3).contiguous()
     yield "diopiFlip last", call("diopiFlip", out, a, (1,)), lambda: torch.flip(a, (1,))
     yield "diopiFlip first", call("diopiFlip", out, a, (0,)), lambda: torch.flip(a, (0,))

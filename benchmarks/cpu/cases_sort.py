@@ -14,35 +14,35 @@ SHAPES = {"1 x 1M": (1, 1 << 20), "1024 x 1024": (1024, 1024)}
 
 
 def _orders(device: Device, size: str, a: torch.Tensor) -> Iterator[Case]:
-    values, places = torch.empty_like(a), torch.empty(a.shape, dtype=torch.int64)
-    expected = (values.clone(), places.clone())
+    values, indices = torch.empty_like(a), torch.empty(a.shape, dtype=torch.int64)
+    expected = (values.clone(), indices.clone())
     for descending in (False, True):
         label = f"{size} {'falling' if descending else 'rising'}"
-        ours = device.call("diopiSort", values, places, a, -1, descending, device.truth(True))
+        ours = device.call("diopiSort", values, indices, a, -1, descending, device.truth(True))
 
         def theirs(descending: bool = descending) -> object:
             return torch.sort(a, dim=-1, descending=descending, stable=True, out=expected)
 
         yield Case("sort", "diopiSort", label, ours, theirs)
-    ours = device.call("diopiArgsort", places, a, True, device.int64(-1), False)
+    ours = device.call("diopiArgsort", indices, a, True, device.int64(-1), False)
     yield Case("sort", "diopiArgsort", size, ours, lambda: torch.argsort(a, dim=-1, stable=True))
 
 
 def _picks(device: Device, size: str, a: torch.Tensor) -> Iterator[Case]:
     for k in (1, 10, 100, 1000):
         shape = (a.shape[0], k)
-        values, places = torch.empty(shape, dtype=a.dtype), torch.empty(shape, dtype=torch.int64)
-        expected = (values.clone(), places.clone())
-        ours = device.call("diopiTopk", values, places, a, k, -1, True, True)
+        values, indices = torch.empty(shape, dtype=a.dtype), torch.empty(shape, dtype=torch.int64)
+        expected = (values.clone(), indices.clone())
+        ours = device.call("diopiTopk", values, indices, a, k, -1, True, True)
         yield Case("sort", f"diopiTopk k={k}", size, ours,
                    lambda k=k, expected=expected: torch.topk(a, k, out=expected))  # fmt: skip
 
 
 def _distinct(device: Device, size: str, a: torch.Tensor) -> Iterator[Case]:
-    places = torch.empty(a.shape, dtype=torch.int64)
+    indices = torch.empty(a.shape, dtype=torch.int64)
     ours = device.allocating("diopiUnique", a, None, True, False, None, None)
     yield Case("sort", "diopiUnique", size, ours, lambda: torch.unique(a))
-    ours = device.allocating("diopiUnique", a, None, True, False, places, None)
+    ours = device.allocating("diopiUnique", a, None, True, False, indices, None)
     yield Case("sort", "diopiUnique inverse", size, ours, lambda: torch.unique(a, return_inverse=True))
 
 

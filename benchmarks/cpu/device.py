@@ -44,8 +44,8 @@ class Device:
         size, stride = size_struct(tuple(tensor.shape)), size_struct(tuple(tensor.stride()))
         last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
         nbytes = (last + 1) * tensor.element_size() if tensor.numel() else 0
-        place = (ctypes.byref(size), ctypes.byref(stride), 0, self.dtypes[tensor.dtype], _ACCELERATOR)
-        status = self._wrap(self.context, ctypes.byref(handle), tensor.data_ptr(), nbytes, *place)
+        address = (ctypes.byref(size), ctypes.byref(stride), 0, self.dtypes[tensor.dtype], _ACCELERATOR)
+        status = self._wrap(self.context, ctypes.byref(handle), tensor.data_ptr(), nbytes, *address)
         if status != 0:
             raise RuntimeError(self.host.error_text())
         return handle
@@ -55,7 +55,7 @@ class Device:
         tuples for sizes, names of enum values, None. The first call is made here, and must succeed."""
         function = self.functions[name]
         target = self.library.functions[name]
-        given = list(arguments)
+        provided = list(arguments)
         keep: list[Any] = list(arguments)
         ready: list[Any] = []
         for param in c_params(function):
@@ -63,10 +63,10 @@ class Device:
             if "diopiContextHandle_t" in c_type:
                 ready.append(self.context)
                 continue
-            value = self._argument(c_type, given.pop(0), keep)
+            value = self._argument(c_type, provided.pop(0), keep)
             keep.append(value)
             ready.append(value)
-        assert not given, f"{name}: {len(given)} arguments too many"
+        assert not provided, f"{name}: {len(provided)} arguments too many"
         status = target(*ready)
         if status != 0:
             raise RuntimeError(f"{name}: status {status}: {self.library.text('diopiGetLastErrorString')}")

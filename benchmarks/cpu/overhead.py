@@ -22,9 +22,11 @@ def measure(library: Path, runtime: Path) -> dict[str, float]:
         program = Path(folder) / "overhead"
         includes = [f"-I{ROOT / 'generated/include'}", f"-I{ROOT / 'runtime/include'}"]
         paths = [str(path.resolve()) for path in (library, runtime)]
-        places = [f"-Wl,-rpath,{Path(path).parent}" for path in paths]
+        options = [f"-Wl,-rpath,{Path(path).parent}" for path in paths]
         source = str(Path(__file__).with_name("overhead.cpp"))
-        subprocess.run(["g++", "-std=c++17", "-O2", *includes, source, *paths, *places, "-o", str(program)], check=True)
+        subprocess.run(
+            ["g++", "-std=c++17", "-O2", *includes, source, *paths, *options, "-o", str(program)], check=True
+        )
         finished = subprocess.run([str(program)], check=True, capture_output=True, text=True)
     return {name: float(time) for name, time in (line.split() for line in finished.stdout.splitlines())}
 

@@ -72,8 +72,8 @@ def main() -> int:
     options = parser.parse_args()
     device = Device(options.lib, options.runtime)
     if options.check:
-        place = "cuda" if torch.cuda.is_available() else "cpu"
-        return 0 if all([check(case) for case in cases(device, place, _SMALL)]) else 1
+        torch_device = "cuda" if torch.cuda.is_available() else "cpu"
+        return 0 if all([check(case) for case in cases(device, torch_device, _SMALL)]) else 1
     if not torch.cuda.is_available():
         print("PyTorch finds no GPU here: nothing is measured", file=sys.stderr)
         return 1
@@ -96,13 +96,13 @@ def main() -> int:
         print(f"{torch.cuda.get_device_name()}, copy bandwidth {bandwidth / 1e9:.0f} GB/s, torch {torch.__version__}")
         for case in cases(device, "cuda", options.elements):
             ours, theirs = seconds(case.ours, ahead), seconds(case.torch, ahead)
-            share = case.bytes / ours / bandwidth
+            fraction = case.bytes / ours / bandwidth
             found[case.group].append(theirs / ours)
             floors[case.group] = case.floor
-            times = f"{ours * 1e6:>9.1f} {theirs * 1e6:>9.1f} {theirs / ours:>6.2f} {share:>6.0%}"
+            times = f"{ours * 1e6:>9.1f} {theirs * 1e6:>9.1f} {theirs / ours:>6.2f} {fraction:>6.0%}"
             print(f"{case.group:<12} {case.name:<32} {times}")
-            if case.bytes and share < SHARE:
-                missed.append(f"{case.name}: {share:.0%} of the copy bandwidth, {SHARE:.0%} promised")
+            if case.bytes and fraction < SHARE:
+                missed.append(f"{case.name}: {fraction:.0%} of the copy bandwidth, {SHARE:.0%} promised")
     for group, ratios in found.items():
         mean = geometric_mean(ratios)
         print(f"{group:<12} geometric mean {mean:.2f} over {len(ratios)}")

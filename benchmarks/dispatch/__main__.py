@@ -41,9 +41,9 @@ def main() -> int:
         _, validated = _measured([program, vendor, dispatch], {**environment, "DIOPI_VALIDATE": "refuse"})
     print(f"{'':<24}  {'ns':>7}")
     print(f"{'direct call':<24}  {direct:>7.2f}")
-    kept = [_line("through the dispatch", dispatched - direct, PROMISED)]
-    kept.append(_line("and validated", validated - direct, VALIDATED))
-    return 0 if all(kept) else 1
+    retained = [_line("through the dispatch", dispatched - direct, PROMISED)]
+    retained.append(_line("and validated", validated - direct, VALIDATED))
+    return 0 if all(retained) else 1
 
 
 def _measured(command: list[str], environment: dict[str, str]) -> tuple[float, float]:

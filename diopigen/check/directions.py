@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.check.rule import Subject, open_place
+from diopigen.check.rule import Subject, open_entry
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function
 from diopigen.ir.types import TYPES
@@ -23,7 +23,7 @@ def check(subject: Subject, sink: Sink) -> None:
             if not param.direction:
                 message = f"{function.name}: '{param.name}' has no direction"
                 fix = f"say what the operator does with it: {', '.join(allowed)}"
-                open_place(function, sink, "missing-direction", message, param.span, fix)
+                open_entry(function, sink, "missing-direction", message, param.span, fix)
             elif param.direction not in allowed:
                 message = f"{function.name}: '{param.name}' of type {param.type} cannot be '{param.direction}'"
                 fix = f"use {' or '.join(allowed)}"
@@ -50,7 +50,7 @@ def _check_order(function: Function, sink: Sink) -> None:
     if late and first_input is not None and function.irregular_order is None:
         message = f"{name}: output '{late[0].name}' comes after input '{first_input.name}'"
         fix = "move it to the front, or give the reason in 'irregular_order'"
-        open_place(function, sink, "irregular-order", message, late[0].span, fix)
+        open_entry(function, sink, "irregular-order", message, late[0].span, fix)
     elif function.irregular_order is not None and not late:
         message = f"{name}: 'irregular_order' is given, but all outputs come first"
         sink.error("irregular-order", message, function.at("irregular_order"), fix="remove 'irregular_order'")

@@ -152,8 +152,8 @@ class Evaluator:
         if operator == "//":
             return _step(math.floor, x.value / y.value)
         if operator == "%":
-            whole = _step(math.floor, x.value / y.value).value
-            return Dual(x.value - whole * y.value, x.slope - whole * y.slope)
+            integral = _step(math.floor, x.value / y.value).value
+            return Dual(x.value - integral * y.value, x.slope - integral * y.slope)
         raise Incomparable
 
     def call(self, expression: Call) -> Operand:
@@ -208,8 +208,8 @@ def _two(name: str, x: Dual, y: Dual) -> Dual:
     if name in ("trunc_div", "floor_div"):
         return _step(math.trunc if name == "trunc_div" else math.floor, x.value / y.value)
     if name == "fmod":
-        whole = _step(math.trunc, x.value / y.value).value
-        return Dual(x.value - whole * y.value, x.slope - whole * y.slope)
+        integral = _step(math.trunc, x.value / y.value).value
+        return Dual(x.value - integral * y.value, x.slope - integral * y.slope)
     raise Incomparable
 
 

@@ -140,16 +140,16 @@ class _Checker:
 
     def call_kind(self, formula: Formula, expression: Call) -> str:
         known = KERNEL_FUNCTIONS.get(expression.function)
-        place = formula.at(expression.offset, len(expression.function))
+        location = formula.at(expression.offset, len(expression.function))
         if known is None:
             fix = did_you_mean(expression.function, KERNEL_FUNCTIONS) or "see the functions in docs/spec.md"
-            self.error("unknown-function", f"unknown function '{expression.function}'", place, fix)
+            self.error("unknown-function", f"unknown function '{expression.function}'", location, fix)
             return "any"
         count = len(known.arguments)
         if count != len(expression.arguments):
-            wanted = f"{count} argument" if count == 1 else f"{count} arguments"
-            message = f"'{known.name}' takes {wanted}, not {len(expression.arguments)}"
-            self.error("kernel-arity", message, place, f"{known.name}: {known.doc}")
+            expected = f"{count} argument" if count == 1 else f"{count} arguments"
+            message = f"'{known.name}' takes {expected}, not {len(expression.arguments)}"
+            self.error("kernel-arity", message, location, f"{known.name}: {known.doc}")
             return "any"
         kinds = [self.argument_kind(formula, known, i, a) for i, a in enumerate(expression.arguments)]
         if known.result == "same":
@@ -159,31 +159,31 @@ class _Checker:
         return known.result
 
     def argument_kind(self, formula: Formula, known: KernelFunction, position: int, argument: Expression) -> str:
-        wanted = known.arguments[position]
-        if wanted == "param":
+        expected = known.arguments[position]
+        if expected == "param":
             if not (isinstance(argument, Name) and argument.name in self.params):
-                place = formula.at(argument.offset, head_length(argument))
-                self.error("kernel-kind", f"'{known.name}' needs a parameter", place, "name a nullable parameter")
+                location = formula.at(argument.offset, head_length(argument))
+                self.error("kernel-kind", f"'{known.name}' needs a parameter", location, "name a nullable parameter")
             return "any"
-        if wanted == "literal":
+        if expected == "literal":
             negative = isinstance(argument, Unary) and argument.operator == "-"
             value = argument.operand if isinstance(argument, Unary) and negative else argument
             if not (isinstance(value, Number) and isinstance(value.value, int)):
-                place = formula.at(argument.offset, head_length(argument))
-                self.error("kernel-kind", f"'{known.name}' needs an integer", place, "write a literal number")
+                location = formula.at(argument.offset, head_length(argument))
+                self.error("kernel-kind", f"'{known.name}' needs an integer", location, "write a literal number")
             return "number"
         found = self.kind(formula, argument)
-        if wanted != "any":
-            self.need(wanted, found, formula, argument)
+        if expected != "any":
+            self.need(expected, found, formula, argument)
         return found
 
-    def need(self, wanted: str, found: str, formula: Formula, expression: Expression) -> None:
+    def need(self, expected: str, found: str, formula: Formula, expression: Expression) -> None:
         """A number may stand for a bool and the other way round; texts and enums stand for themselves only."""
         numeric = {"number", "bool", "complex", "any"}
-        if found in numeric and wanted in numeric and not (wanted == "bool" and found == "complex"):
+        if found in numeric and expected in numeric and not (expected == "bool" and found == "complex"):
             return
-        place = formula.at(expression.offset, head_length(expression))
-        self.error("kernel-kind", f"{_words(found)} where {_words(wanted)} is needed", place, "compare it first")
+        location = formula.at(expression.offset, head_length(expression))
+        self.error("kernel-kind", f"{_words(found)} where {_words(expected)} is needed", location, "compare it first")
 
 
 def _words(kind: str) -> str:

@@ -107,11 +107,11 @@ def _parameters(forward: Function, backward: Function, random: Random) -> dict[s
     words = [part.value for formula in formulas for part in walk(formula.expression) if isinstance(part, Text)]
     for param in (*forward.params, *backward.params):
         if param.name not in found and not param.is_written and param.type not in ("tensor", "generator"):
-            found[param.name] = _drawn(param, random, words)
+            found[param.name] = _sampled(param, random, words)
     return found
 
 
-def _drawn(param: Parameter, random: Random, words: list[str]) -> Value:
+def _sampled(param: Parameter, random: Random, words: list[str]) -> Value:
     """A value of a parameter; a text is one that the kernels know, or another."""
     if param.type == "string":
         return random.choice([*words, "another"])

@@ -34,13 +34,13 @@ def check(subject: Subject, sink: Sink) -> None:
             sink.error(rule, f"{function.name}: {message}", span, fix=fix)
 
     for function in subject.functions:
-        made = [constraint.key for constraint in function.constraints]
+        keys = [constraint.key for constraint in function.constraints]
         for param in function.params:
             for key in param.keys:
                 if isinstance(key.form, Interval) and key.form.is_empty:
                     message = f"no number is in the '{key.name}' of '{param.name}'"
                     error("empty-range", function, message, key.span, "put the smaller end first")
-                elif key not in made and isinstance(key.form, Interval) and param.type in KEY_TYPES[key.name]:
+                elif key not in keys and isinstance(key.form, Interval) and param.type in KEY_TYPES[key.name]:
                     message = f"every number is in the '{key.name}' of '{param.name}'"
                     error("empty-range", function, message, key.span, f"remove '{key.name}'")
             if param.domain is not None and drawn_of(param.domain.expression) is None:
@@ -50,10 +50,10 @@ def check(subject: Subject, sink: Sink) -> None:
             _check_value(function, param, "example", param.example, error)
 
 
-def _check_value(function: Function, param: Parameter, what: str, given: Default | None, error: Report) -> None:
-    if given is None or given.value is None:
+def _check_value(function: Function, param: Parameter, what: str, provided: Default | None, error: Report) -> None:
+    if provided is None or provided.value is None:
         return
-    value: Any = given.value
+    value: Any = provided.value
     if any(isinstance(entry, str) for entry in (value if isinstance(value, list | tuple) else (value,))):
         return  # a name is in no range of numbers; whether the parameter may have one is a rule of its own
     described: Described = Scalar(value, "float64") if param.type == "scalar" else value
@@ -65,4 +65,4 @@ def _check_value(function: Function, param: Parameter, what: str, given: Default
         if not arguments.holds(constraint.require.expression):
             message = f"the {what} of '{param.name}' does not satisfy '{key.name}'"
             fix = f"change one of the two: {constraint.note}"
-            error("default-out-of-range", function, message, given.span, fix)
+            error("default-out-of-range", function, message, provided.span, fix)

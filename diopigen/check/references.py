@@ -245,14 +245,14 @@ class _Scope:
 
     def known(self, formula: Formula, call: Call, table: dict[str, RuleFunction], what: str) -> RuleFunction | None:
         rule = table.get(call.function)
-        place = formula.at(call.offset, len(call.function))
+        location = formula.at(call.offset, len(call.function))
         if rule is None:
             fix = did_you_mean(call.function, table) or f"use one of: {', '.join(table)}"
-            self.error("unknown-rule", f"unknown {what} '{call.function}'", place, fix)
+            self.error("unknown-rule", f"unknown {what} '{call.function}'", location, fix)
             return None
         if not rule.accepts(len(call.arguments)):
             message = f"'{rule.name}' takes {rule.arity}, not {len(call.arguments)}"
-            self.error("wrong-arity", message, place, f"{rule.name}: {rule.doc}")
+            self.error("wrong-arity", message, location, f"{rule.name}: {rule.doc}")
             return None
         return rule
 
@@ -263,13 +263,13 @@ class _Scope:
             self.error("wrong-reference", message, formula.at(offset), "name a parameter")
             return
         param = self.params.get(argument.name)
-        place = formula.at(argument.offset, len(argument.name))
+        location = formula.at(argument.offset, len(argument.name))
         if param is None:
             fix = did_you_mean(argument.name, self.params) or f"parameters: {', '.join(self.params)}"
-            self.error("unknown-reference", f"'{argument.name}' is not a parameter", place, fix)
+            self.error("unknown-reference", f"'{argument.name}' is not a parameter", location, fix)
         elif self.subject.knows_type(param.type) and not _fits(kind, param):
             message = f"'{argument.name}' is of type {param.type}, but {_KINDS[kind]} is needed"
-            self.error("wrong-reference", message, place, f"name {_KINDS[kind]}")
+            self.error("wrong-reference", message, location, f"name {_KINDS[kind]}")
 
     def value(self, formula: Formula, expression: Expression) -> None:
         """An integer expression over bound dimensions and integer parameters."""

@@ -54,7 +54,7 @@ OPEN = frozenset({"missing-direction", "missing-dtype", "missing-shape", "missin
 """The rules about what a C header cannot say. In an entry with `draft: true` their findings are warnings."""
 
 
-def open_place(function: Function, sink: Sink, rule: str, message: str, span: Span, fix: str) -> None:
+def open_entry(function: Function, sink: Sink, rule: str, message: str, span: Span, fix: str) -> None:
     """Reports what an entry does not say yet: an error, or a warning in a draft."""
     assert rule in OPEN
     (sink.warning if function.draft else sink.error)(rule, message, span, fix=fix)

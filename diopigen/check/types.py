@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.check.rule import Subject, open_place
+from diopigen.check.rule import Subject, open_entry
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.ir.keys import KEY_TYPES
 from diopigen.ir.model import Default, Function, Parameter, ShapeList
@@ -23,7 +23,7 @@ _CONST = frozenset({"tensor", "sizes", "opaque"})
 _HANDLES = frozenset({"tensor", "tensors", "scalar", "string", "generator"})
 """Types that C passes as a pointer or handle whether or not they are nullable."""
 _MUTABLE = frozenset({"tensor", "tensors", "scalar", "sizes"})
-_DRAWN = frozenset({"tensor", "tensors"})
+_SAMPLED = frozenset({"tensor", "tensors"})
 _ORDERED = frozenset({"tensor", "new_tensor"})
 _WHOSE = {
     "dim_of": "only an integer or a list of integers names dimensions",
@@ -78,7 +78,7 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
             misplaced(known.name, _WHOSE[known.name])
     if any(known.name == "rank" for known in param.keys) and _has_one_rank(param):
         misplaced("rank", "the list of dimensions says how many there are")
-    if param.domain is not None and (param.type not in _DRAWN or not param.is_read):
+    if param.domain is not None and (param.type not in _SAMPLED or not param.is_read):
         misplaced("domain", "only a tensor that is read has elements to draw")
     if param.unordered is not None and (param.type not in _ORDERED or param.is_read):
         misplaced("unordered", "only a tensor that is an output has an order of results")
@@ -97,15 +97,15 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
     if info.needs_count and param.count is None:
         message = f"{function.name}: array '{param.name}' has no 'count'"
         fix = "name the parameter that holds its length, or the length"
-        open_place(function, sink, "missing-count", message, param.span, fix)
+        open_entry(function, sink, "missing-count", message, param.span, fix)
     if info.has_shape and param.dtype is None and "dtype" not in param.spans:
         message = f"{function.name}: tensor '{param.name}' has no 'dtype'"
-        open_place(function, sink, "missing-dtype", message, param.span, "add 'dtype' with a list or a rule")
+        open_entry(function, sink, "missing-dtype", message, param.span, "add 'dtype' with a list or a rule")
     only_written = param.direction in ("out", "partial_out")
     if info.has_shape and param.shape is None and "shape" not in param.spans and only_written:
         message = f"{function.name}: output '{param.name}' has no 'shape'"
         fix = "add 'shape' with a rule or a list of dimensions"
-        open_place(function, sink, "missing-shape", message, param.span, fix)
+        open_entry(function, sink, "missing-shape", message, param.span, fix)
 
 
 def _has_one_rank(param: Parameter) -> bool:

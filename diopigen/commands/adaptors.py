@@ -93,17 +93,17 @@ def adaptors(
     plan, summary = _write(session, found, resolved, interface, target, mode, force)
     if stamp and not session.sink.has_errors:
         inputs = [*plan.all_inputs(), *interface.files, *(str(source) for source in source_files(path))]
-        write_stamp(Path(stamp), Path(depfile) if depfile else None, (str(where.place(each)) for each in inputs))
+        write_stamp(Path(stamp), Path(depfile) if depfile else None, (str(where.path_of(each)) for each in inputs))
     session.finish(summary)
 
 
 def _with_warnings_as_errors(sink: Sink) -> Sink:
     """The same findings as `--strict` weighs them, so that they are also shown as what they are taken for."""
-    made = Sink()
+    converted = Sink()
     for finding in sink.sorted():
         is_warning = finding.severity is Severity.WARNING
-        made.add(replace(finding, severity=Severity.ERROR) if is_warning else finding)
-    return made
+        converted.add(replace(finding, severity=Severity.ERROR) if is_warning else finding)
+    return converted
 
 
 def _explain(session: Session, resolved: ResolvedConfig, interface: Interface, name: str) -> NoReturn:
@@ -113,13 +113,13 @@ def _explain(session: Session, resolved: ResolvedConfig, interface: Interface, n
 
     if session.output_format not in ("text", "json"):
         raise click.UsageError("--explain is shown as text or json")
-    chosen = None if name == _ALL else function_named(resolved, interface, name)
+    selected = None if name == _ALL else function_named(resolved, interface, name)
     if session.output_format == "json":
         found = json.loads(render(session.sink.sorted(), "json"))
-        click.echo(json.dumps({**as_json(resolved, interface, chosen), **found}, indent=2))
+        click.echo(json.dumps({**as_json(resolved, interface, selected), **found}, indent=2))
         session.sink = Sink()
         raise SystemExit(0)
-    table = explain_all(resolved, interface) if chosen is None else explain_function(resolved, interface, chosen)
+    table = explain_all(resolved, interface) if selected is None else explain_function(resolved, interface, selected)
     click.echo(table)
     session.finish()
 

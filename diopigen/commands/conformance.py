@@ -159,9 +159,9 @@ def exit_code(results: Results) -> int:
     return 130 if results.not_run else int(not results.good)
 
 
-def _kept_call(_context: click.Context, _param: click.Parameter, value: str) -> str:
+def _saved_call(_context: click.Context, _param: click.Parameter, value: str) -> str:
     """Hands a folder that a backend of PyTorch kept to that backend, and ends with its exit code."""
-    from diopigen.conformance.run.kept import package_of
+    from diopigen.conformance.run.saved_calls import package_of
 
     package = package_of(Path(value))
     if package is None:
@@ -173,7 +173,7 @@ def _kept_call(_context: click.Context, _param: click.Parameter, value: str) -> 
 
 
 @conformance.command()
-@click.argument("case_id", metavar="CASE", is_eager=True, callback=_kept_call)
+@click.argument("case_id", metavar="CASE", is_eager=True, callback=_saved_call)
 @library_options
 @spec_option
 def repro(

@@ -50,7 +50,7 @@ def mutate(
     """
     from diopigen.conformance.cases.suite import select
     from diopigen.conformance.mutation.build import build
-    from diopigen.conformance.mutation.campaign import Campaign, chosen, mutants
+    from diopigen.conformance.mutation.campaign import Campaign, mutants, selected
     from diopigen.conformance.mutation.report import text, to_json
 
     session = Session(spec, None, "text", False)
@@ -59,11 +59,11 @@ def mutate(
     cases = select(interface, ops=ops, families=family)
     mutant = build(interface, session.workspace().templates, Path(folder), jobs=jobs)
     if only_list:
-        show_mutants(chosen(mutants(mutant, host)[0], fault))
+        show_mutants(selected(mutants(mutant, host)[0], fault))
         return
     campaign = Campaign(cases, interface, true, mutant, host, jobs=jobs)
     with _Progress(sys.stderr.isatty()) as progress:
-        report = campaign.run(chosen(campaign.found, fault), progress.show)
+        report = campaign.run(selected(campaign.found, fault), progress.show)
     finish(to_json(report), text(report), json_file, 130 if report.not_run else int(not report.strong))
 
 

@@ -139,8 +139,8 @@ def coverage(
     found = coverage_of(functions, cases)
     shown = [row for row in found if row.holes or not holes]
     if output_format == "json":
-        whole = {"summary": summary(found), "functions": [to_record(row) for row in shown]}
-        click.echo(json.dumps(whole, indent=1))
+        document = {"summary": summary(found), "functions": [to_record(row) for row in shown]}
+        click.echo(json.dumps(document, indent=1))
     else:
         click.echo(text(found, by=by, holes_only=holes), nl=False)
     sys.exit(1 if strict and any(row.unknown for row in found) else 0)

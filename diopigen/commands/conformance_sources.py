@@ -86,10 +86,10 @@ def mutate_sources(
         return
     outcome = workshop.run(points, known, cases, interface, explain=not quick)
     about = {"seed": seed, "sample": sample, "cases": len(cases), "unsound": outcome.unsound}
-    status = 0 if score(outcome.results).share >= REQUIRED else 1
+    status = 0 if score(outcome.results).fraction >= REQUIRED else 1
     finish(to_json(outcome.results, about), text(outcome.results, outcome.files), json_file, status)
 
 
-def _existing(given: str | None, usual: Path) -> Path | None:
+def _existing(provided: str | None, usual: Path) -> Path | None:
     """The file that is named, else the usual one where there is one."""
-    return Path(given) if given else usual if usual.is_file() else None
+    return Path(provided) if provided else usual if usual.is_file() else None

@@ -44,7 +44,7 @@ def variants(
     of a variant, or a variant writes no result in a function that it replaces.
     """
     from diopigen.conformance.cases.suite import select
-    from diopigen.conformance.mutation.campaign import chosen, mutants
+    from diopigen.conformance.mutation.campaign import mutants, selected
     from diopigen.conformance.variants.campaign import Campaign, build_variants
     from diopigen.conformance.variants.report import text, to_json
 
@@ -53,7 +53,7 @@ def variants(
     true, host = libraries_of(session, lib, runtime)
     library = build_variants(interface, session.workspace().templates, Path(folder), jobs=jobs)
     if only_list:
-        show_mutants(chosen(mutants(library, host)[0], variant))
+        show_mutants(selected(mutants(library, host)[0], variant))
         return
     campaign = Campaign(select(interface, ops=ops), interface, true, library, host, jobs=jobs)
     report = campaign.run(variant, _show if sys.stderr.isatty() else None)

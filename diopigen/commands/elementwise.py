@@ -69,15 +69,15 @@ def elementwise(
     where = session.workspace()
     interface = session.load().interface
     by_hand = handwritten(interface, where, path, path / FOLDER, session.sink)
-    chosen = _fitting(list(expressible(interface)), patterns, session.sink)
+    selected = _fitting(list(expressible(interface)), patterns, session.sink)
     if chip_file is not None:
-        chosen = _native(chosen, chip_file, interface, session.sink)
-    blocked = [function.name for function in chosen if function.name in by_hand.skeletons]
+        selected = _native(selected, chip_file, interface, session.sink)
+    blocked = [function.name for function in selected if function.name in by_hand.skeletons]
     if blocked:
         message = f"{len(blocked)} operators have a skeleton that takes the place of a kernel: {', '.join(blocked)}"
         fix = "remove the skeletons of what is not to be written by hand, and run the command again"
         session.sink.note("elementwise-skeleton", message, Span(str(path)), fix=fix)
-    chosen = [function for function in chosen if function.name not in by_hand.names]
+    selected = [function for function in selected if function.name not in by_hand.names]
     if not (path / "elementwise.h").exists():
         fix = "write the template that runtime/adaptor/include/diopigen/elementwise/functions.h describes"
         session.sink.warning("elementwise-no-loop", f"{path}/elementwise.h is missing", Span(str(path)), fix=fix)
@@ -85,11 +85,11 @@ def elementwise(
         session.finish()
     words = [*(f"--ops '{pattern}'" for pattern in patterns), *([f"--chip {chip_file}"] if chip_file else [])]
     command = " ".join(["diopigen elementwise", f"impl/{name}", *words])
-    plan = emit_elementwise(interface, where.templates, name, chosen, command)
+    plan = emit_elementwise(interface, where.templates, name, selected, command)
     root = path / FOLDER
     checked = f"{root}: as the spec says"
     changed = carry_out(session, plan, root, mode, force=force, command=command, checked=checked)
-    session.finish(f"{root}: {len(chosen)} kernels; {changed}")
+    session.finish(f"{root}: {len(selected)} kernels; {changed}")
 
 
 def _fitting(functions: list[Function], patterns: tuple[str, ...], sink: Sink) -> list[Function]:

@@ -71,7 +71,7 @@ def scaffold(
     require_vendor_name(vendor)
     session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
-    chosen = Selection((*patterns, *_called(session, models)), families, everything)
+    selected = Selection((*patterns, *_called(session, models)), families, everything)
     done = run(
         interface,
         session.workspace(),
@@ -79,7 +79,7 @@ def scaffold(
         vendor,
         Path(out),
         session.sink,
-        chosen=chosen,
+        selected=selected,
         torch=torch,
         force=force,
         write=not dry_run,
@@ -93,7 +93,7 @@ def scaffold(
     results = [done.generated] if done.shims is None else [done.generated, done.shims]
     counts = {name: sum(len(getattr(each, name)) for each in results) for name in ("written", "removed", "unchanged")}
     generated = "generated: " + ", ".join(f"{count} {name}" for name, count in counts.items())
-    session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.kept)} kept")
+    session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.retained)} kept")
 
 
 def _called(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def check(spec: str | None, templates: str | None, output_format: str, strict: b
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Folder to write.")
 @click.option(
     "--target",
-    "chosen",
+    "selected",
     multiple=True,
     metavar="NAME",
     help="Only this target (may be repeated).",
@@ -46,7 +46,7 @@ def check(spec: str | None, templates: str | None, output_format: str, strict: b
 @common_options
 def generate(
     out: str,
-    chosen: tuple[str, ...],
+    selected: tuple[str, ...],
     mode: str | None,
     force: bool,
     stamp: str | None,
@@ -73,7 +73,7 @@ def generate(
     where = session.workspace()
     folders = (where.spec, where.templates)
     plan = session.cached(
-        "plan", folders, (*chosen,), lambda: api.plan(session.load().interface, where, session.sink, chosen)
+        "plan", folders, (*selected,), lambda: api.plan(session.load().interface, where, session.sink, selected)
     )
     root = Path(out)
     if session.sink.has_errors:
@@ -89,7 +89,7 @@ def generate(
         session.finish()
     result = apply(plan, root, session.sink, force=force)
     if not session.sink.has_errors and stamp:
-        inputs = (str(where.place(name)) for name in plan.all_inputs())
+        inputs = (str(where.path_of(name)) for name in plan.all_inputs())
         write_stamp(Path(stamp), Path(depfile) if depfile else None, inputs)
     changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
     session.finish(f"{out}: {changed}")

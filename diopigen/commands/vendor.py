@@ -16,7 +16,7 @@ from diopigen.diagnostics import Severity, Sink
 @click.argument("directory", metavar="DIR")
 @click.option(
     "--model",
-    "wanted",
+    "requested",
     multiple=True,
     metavar="M",
     help="Only this model (may be repeated).",
@@ -31,7 +31,7 @@ from diopigen.diagnostics import Severity, Sink
 @common_options
 def coverage(
     directory: str,
-    wanted: tuple[str, ...],
+    requested: tuple[str, ...],
     proto: tuple[str, ...],
     suggestions: int,
     html_file: str | None,
@@ -54,12 +54,12 @@ def coverage(
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
-    chosen = session.models_named(wanted) if wanted else session.models()
+    selected = session.models_named(requested) if requested else session.models()
     tree = read_tree(interface, where, Path(directory), [Path(header) for header in proto], session.sink)
     if tree is None:
         session.finish()
     composites = composite_functions(interface)
-    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, composites, chosen)
+    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, composites, selected)
     if json_file:
         write_file(Path(json_file), (json.dumps(report.as_json(), indent=2) + "\n").encode())
     if html_file:
@@ -149,15 +149,15 @@ def sync(
     session.sink.extend(
         item for item in found.sorted() if item.severity is Severity.ERROR and not item.code.startswith("impl-")
     )
-    made = changes(found.sorted(), {function.name: function for function in c_interface(interface).functions})
+    edits = changes(found.sorted(), {function.name: function for function in c_interface(interface).functions})
     if session.sink.has_errors:
         session.finish()
-    if not made:
+    if not edits:
         session.finish(clean=f"{directory}: every signature is that of the interface")
-    count = sum(len(change.functions) for change in made)
+    count = sum(len(change.functions) for change in edits)
     if write:
-        for change in made:
+        for change in edits:
             write_file(change.path, change.after.encode())
-        session.finish(f"{directory}: {count} signatures updated in {len(made)} files; bodies are yours to adapt")
-    click.echo("".join(change.diff() for change in made), nl=False)
+        session.finish(f"{directory}: {count} signatures updated in {len(edits)} files; bodies are yours to adapt")
+    click.echo("".join(change.diff() for change in edits), nl=False)
     raise SystemExit(1)

@@ -125,13 +125,13 @@ def _narrowing(subject: Subject, report: Reporter) -> None:
         pair = (cast.source.text, cast.target.text)
         seen.setdefault(pair, _Seen(cast.source.span)).times += 1
     for (source, target), found in seen.items():
-        have, want = subject.dtypes.get(source), subject.dtypes.get(target)
-        loss = loses(have, want) if have and want else None
+        have, expected = subject.dtypes.get(source), subject.dtypes.get(target)
+        loss = loses(have, expected) if have and expected else None
         if loss is None:
             continue
-        places = f", here and in {count(found.times - 1, 'more place')}" if found.times > 1 else ""
+        elsewhere = f", here and in {count(found.times - 1, 'more place')}" if found.times > 1 else ""
         fix = "nothing, where values are small; DIOPI_CHECK_OVERFLOW=1 at run time finds those that do not fit"
-        report("config-narrowing", f"'{source}' to '{target}' {loss}{places}", found.span, fix=fix)
+        report("config-narrowing", f"'{source}' to '{target}' {loss}{elsewhere}", found.span, fix=fix)
 
 
 def _all_casts(entries: Sequence[Entry]) -> Iterator[WrittenCast]:

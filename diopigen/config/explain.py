@@ -60,7 +60,7 @@ def as_json(resolved: ResolvedConfig, interface: Interface, name: str | None = N
                 "name": rule.function,
                 "implemented": rule.function in resolved.implemented,
                 "composite": rule.composite,
-                "composite_from": _json_place(rule.composite_span),
+                "composite_from": _json_location(rule.composite_span),
                 "tensors": [_json_tensor(tensor, _param(functions, rule, tensor)) for tensor in rule.tensors],
             }
             for rule in rules
@@ -82,7 +82,7 @@ def _fate(rule: FunctionRule, resolved: ResolvedConfig) -> str:
             "" if rule.converts else "; its tensors are passed on as they are"
         )
     if rule.composite:
-        return f"not implemented by {resolved.vendor}; {_place(rule.composite_span)} allows its composite"
+        return f"not implemented by {resolved.vendor}; {_location(rule.composite_span)} allows its composite"
     return f"not implemented by {resolved.vendor}, so that it gets no shim"
 
 
@@ -91,7 +91,7 @@ def _rows(rule: FunctionRule, functions: Mapping[str, Function]) -> list[tuple[s
     for tensor in rule.tensors:
         layouts, layouts_from = _layout_cells(tensor)
         direction = _param(functions, rule, tensor).direction
-        dtypes_from = _place(tensor.casts[0].span) if tensor.casts else NOTHING
+        dtypes_from = _location(tensor.casts[0].span) if tensor.casts else NOTHING
         found.append((tensor.param, direction, _casts(tensor.casts), dtypes_from, layouts, layouts_from))
     return found
 
@@ -117,17 +117,17 @@ def _casts(casts: Sequence[Cast]) -> str:
 
 def _layout_cells(tensor: TensorRule) -> tuple[str, str]:
     words = list(tensor.layouts) or (["ND"] if tensor.layouts_span else [])
-    places = [_place(tensor.layouts_span)] if words else []
+    origins = [_location(tensor.layouts_span)] if words else []
     if tensor.common_layouts:
         words.append(f"else {', '.join(tensor.common_layouts)}")
-        places += [_place(span) for span in tensor.common_spans]
+        origins += [_location(span) for span in tensor.common_spans]
     if tensor.contiguous:
         words.append("contiguous")
-        places.append(_place(tensor.contiguous_span))
-    return ", ".join(words) or NOTHING, ", ".join(dict.fromkeys(places)) or NOTHING
+        origins.append(_location(tensor.contiguous_span))
+    return ", ".join(words) or NOTHING, ", ".join(dict.fromkeys(origins)) or NOTHING
 
 
-def _place(span: Span | None) -> str:
+def _location(span: Span | None) -> str:
     return f"{span.file}:{span.line}" if span else NOTHING
 
 
@@ -143,16 +143,16 @@ def _json_tensor(rule: TensorRule, param: Parameter) -> dict[str, Any]:
         "name": rule.param,
         "direction": param.direction,
         "casts": [
-            {"source": cast.source, "target": cast.target, "from": _json_place(cast.span)} for cast in rule.casts
+            {"source": cast.source, "target": cast.target, "from": _json_location(cast.span)} for cast in rule.casts
         ],
         "layouts": list(rule.layouts),
-        "layouts_from": _json_place(rule.layouts_span),
+        "layouts_from": _json_location(rule.layouts_span),
         "other_layouts": list(rule.common_layouts),
-        "other_layouts_from": [_json_place(span) for span in rule.common_spans],
+        "other_layouts_from": [_json_location(span) for span in rule.common_spans],
         "contiguous": rule.contiguous,
-        "contiguous_from": _json_place(rule.contiguous_span),
+        "contiguous_from": _json_location(rule.contiguous_span),
     }
 
 
-def _json_place(span: Span | None) -> dict[str, Any] | None:
+def _json_location(span: Span | None) -> dict[str, Any] | None:
     return {"file": span.file, "line": span.line, "column": span.column} if span else None

@@ -78,15 +78,15 @@ def json_schema(interface: Interface) -> dict[str, Any]:
         },
     }
     document = to_json_schema(AnyShape(), "convert_config.yaml")
-    made = {key: _definition(shape) for key, shape in definitions.items()}
-    return {**document, "type": ["array", "null"], "items": entry, "definitions": made}
+    definitions_schema = {key: _definition(shape) for key, shape in definitions.items()}
+    return {**document, "type": ["array", "null"], "items": entry, "definitions": definitions_schema}
 
 
 def _definition(shape: RecordShape) -> dict[str, Any]:
     """A record without the schema's head; settings may be left out, a family's name may not."""
-    made = to_json_schema(shape, shape.name)
-    del made["$schema"]
-    return made if "required" in made else {**made, "type": ["object", "null"]}
+    schema = to_json_schema(shape, shape.name)
+    del schema["$schema"]
+    return schema if "required" in schema else {**schema, "type": ["object", "null"]}
 
 
 def _shapes(dtypes: Iterable[str]) -> dict[str, Shape]:

@@ -109,16 +109,16 @@ class RuleMaker:
         )
 
     def _tensor_rule(self, name: str, said: Sequence[Settings]) -> TensorRule:
-        chosen = _layouts(name, said)
+        selected = _layouts(name, said)
         contiguous, contiguous_span = _contiguous(name, said)
         setting = _dtype_setting(name, said)
         return TensorRule(
             name,
             casts=self._casts(setting) if setting else (),
-            layouts=chosen.layouts,
-            layouts_span=chosen.span,
-            common_layouts=chosen.fallback,
-            common_spans=chosen.fallback_spans,
+            layouts=selected.layouts,
+            layouts_span=selected.span,
+            common_layouts=selected.fallback,
+            common_spans=selected.fallback_spans,
             contiguous=contiguous,
             contiguous_span=contiguous_span,
         )
@@ -180,10 +180,10 @@ def _layouts(name: str, said: Sequence[Settings]) -> _Layouts:
         return _Layouts(layouts, span)
     *between, (last, last_span) = outer
     spans: list[Span] = []
-    for written, place in between:
+    for written, location in between:
         new = _open_ranks(layouts, written)
         layouts += new
-        spans += [place] if new else []
+        spans += [location] if new else []
     if _ROW_MAJOR.isdisjoint(last):
         last = () if _ANY in last else _open_ranks(layouts, last)
     return _Layouts(layouts, span, last, (*spans, last_span) if last else tuple(spans))

@@ -22,7 +22,7 @@ from diopigen.config.entries import (
 )
 from diopigen.config.source import SWITCHES, Source, parse_nodes, read_nodes
 from diopigen.config.texts import RULES as TEXT_RULES
-from diopigen.config.texts import Place, parse_casts, parse_layouts, parse_names
+from diopigen.config.texts import Locate, parse_casts, parse_layouts, parse_names
 from diopigen.diagnostics import Severity, Sink, Span, did_you_mean
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.spec.nodes import Entry as KeyAndValue
@@ -89,10 +89,10 @@ class _Reader:
         }
 
     def span(self, node: Node) -> Span:
-        return self.source.place(node.span)
+        return self.source.locate(node.span)
 
     def key(self, entry: KeyAndValue) -> Word:
-        return Word(entry.key, self.source.place(entry.key_span))
+        return Word(entry.key, self.source.locate(entry.key_span))
 
     def entries(self, item: Node) -> list[Entry]:
         """The entries in an item of the list: one, where it is as it should be."""
@@ -124,11 +124,11 @@ class _Reader:
     def _entry(self, named: KeyAndValue) -> Entry | None:
         name, body = self.key(named), named.value
         level = {COMMON: "common", FAMILY: "family"}.get(name.text, "operator")
-        made = Entry(level, name)
+        parsed = Entry(level, name)
         if isinstance(body, ScalarNode) and body.value is None and level != "family":
-            return self._empty(made)
+            return self._empty(parsed)
         if not isinstance(body, MappingNode):
-            owner = "a family" if level == "family" else made.label
+            owner = "a family" if level == "family" else parsed.label
             fix = f"write '{grammar.FAMILY_NAME}:' and settings" if level == "family" else "write 'dtype:' or 'layout:'"
             message = f"the settings of {owner} are a mapping, not {kind_of(body)}"
             self.report("config-entry-form", message, self.span(body), fix=f"{fix} below the name")
@@ -138,27 +138,27 @@ class _Reader:
             family = self._family(named, entries.pop(grammar.FAMILY_NAME, None))
             if family is None:
                 return None
-            made = replace(made, name=family)
+            parsed = replace(parsed, name=family)
         settings, keys = Settings(), []
         errors = self.sink.count(Severity.ERROR)
         for entry in entries.values():
             parser = self.parsers.get(entry.key)
             if parser is None:
-                self._unknown_key(made, entry)
+                self._unknown_key(parsed, entry)
             elif isinstance(entry.value, ScalarNode) and entry.value.value is None:
-                message = f"'{entry.key}' of {made.label} says nothing"
+                message = f"'{entry.key}' of {parsed.label} says nothing"
                 self.report("config-says-nothing", message, self.key(entry).span, fix="give it a value, or remove it")
             else:
                 settings = parser(entry, settings)
                 keys.append(self.key(entry))
         sound = self.sink.count(Severity.ERROR) == errors
-        made = replace(made, settings=settings, keys=tuple(keys), sound=sound)
-        return made if entries else self._empty(made)
+        parsed = replace(parsed, settings=settings, keys=tuple(keys), sound=sound)
+        return parsed if entries else self._empty(parsed)
 
-    def _empty(self, made: Entry) -> Entry:
+    def _empty(self, parsed: Entry) -> Entry:
         fix = "give it settings, or remove it"
-        self.report("config-says-nothing", f"{made.label} has no settings", made.name.span, fix=fix)
-        return made
+        self.report("config-says-nothing", f"{parsed.label} has no settings", parsed.name.span, fix=fix)
+        return parsed
 
     def _family(self, named: KeyAndValue, entry: KeyAndValue | None) -> Word | None:
         if entry is None:
@@ -171,29 +171,29 @@ class _Reader:
             return None
         return Word(entry.value.value, self.span(entry.value))
 
-    def _unknown_key(self, made: Entry, entry: KeyAndValue) -> None:
-        known = list(self.parsers) + ([grammar.FAMILY_NAME] if made.level == "family" else [])
+    def _unknown_key(self, parsed: Entry, entry: KeyAndValue) -> None:
+        known = list(self.parsers) + ([grammar.FAMILY_NAME] if parsed.level == "family" else [])
         fix = did_you_mean(entry.key, known) or f"known keys: {', '.join(known)}"
         if any(mark in entry.key for mark in " ()>"):
             fix = "a comma inside { } ends a text: put the whole text in quotes"
-        self.report("config-unknown-key", f"unknown key '{entry.key}' in {made.label}", self.key(entry).span, fix=fix)
+        self.report("config-unknown-key", f"unknown key '{entry.key}' in {parsed.label}", self.key(entry).span, fix=fix)
 
-    def _texts(self, value: Node, key: str, what: str) -> list[tuple[str, Place]] | None:
+    def _texts(self, value: Node, key: str, what: str) -> list[tuple[str, Locate]] | None:
         """The texts of a value, one or a list of them, each with the way to its places; None after a finding."""
         items = list(value.items) if isinstance(value, SequenceNode) else [value]
-        found: list[tuple[str, Place]] = []
+        found: list[tuple[str, Locate]] = []
         for item in items:
             if not isinstance(item, ScalarNode) or not isinstance(item.value, str):
                 message = f"'{key}' takes {what}, not {kind_of(item)}"
                 self.report("config-wrong-kind", message, self.span(item), fix=_DOCS)
                 return None
-            found.append((item.value, self._place(item)))
+            found.append((item.value, self._location(item)))
         if not found:
             message = f"'{key}' is an empty list"
             self.report("config-says-nothing", message, self.span(value), fix="give it a value, or remove it")
         return found
 
-    def _place(self, node: ScalarNode) -> Place:
+    def _location(self, node: ScalarNode) -> Locate:
         return lambda offset, length: self.source.inside(node, offset, length)
 
     def _casts(self, entry: KeyAndValue) -> DtypeSetting | None:
@@ -201,7 +201,7 @@ class _Reader:
         if not texts:
             return None
         report = self._reporter()
-        casts = [cast for text, place in texts for cast in parse_casts(text, place, report)]
+        casts = [cast for text, location in texts for cast in parse_casts(text, location, report)]
         return DtypeSetting(tuple(casts), self.key(entry).span)
 
     def _reporter(self) -> Reporter:
@@ -232,7 +232,7 @@ class _Reader:
         if not texts:
             return settings
         report = self._reporter()
-        read = [parse_layouts(text, place, report) for text, place in texts]
+        read = [parse_layouts(text, location, report) for text, location in texts]
         layouts = tuple(word for words, _ in read for word in words)
         by_param = tuple(param for _, params in read for param in params)
         return replace(settings, layout=LayoutSetting(layouts, by_param, self.key(entry).span))
@@ -246,7 +246,7 @@ class _Reader:
         if not texts:
             return settings
         report = self._reporter()
-        names = tuple(word for text, place in texts for word in parse_names(text, place, report))
+        names = tuple(word for text, location in texts for word in parse_names(text, location, report))
         return replace(settings, contiguous=ContiguousSetting(None, names, span))
 
     def _composite(self, entry: KeyAndValue, settings: Settings) -> Settings:

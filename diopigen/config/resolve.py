@@ -52,12 +52,12 @@ def resolve(
 
 def _in_file(value: _Value, file: str) -> _Value:
     """The same value with places in another file."""
-    made: Any = value
+    nested: Any = value
     if isinstance(value, Span):
-        made = replace(value, file=file)
+        nested = replace(value, file=file)
     elif isinstance(value, tuple):
-        made = tuple(_in_file(item, file) for item in value)
+        nested = tuple(_in_file(item, file) for item in value)
     elif is_dataclass(value) and not isinstance(value, type):
         changed = {field.name: _in_file(getattr(value, field.name), file) for field in fields(value)}
-        made = replace(value, **changed)
-    return cast(_Value, made)
+        nested = replace(value, **changed)
+    return cast(_Value, nested)

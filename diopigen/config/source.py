@@ -53,7 +53,7 @@ class Source:
         """What the YAML reader gets."""
         return "\n".join(self._lines)
 
-    def place(self, span: Span) -> Span:
+    def locate(self, span: Span) -> Span:
         """A place in the text for the YAML reader as a place in the file."""
         if not self._inserted:
             return span
@@ -67,16 +67,16 @@ class Source:
 
     def inside(self, node: ScalarNode, offset: int, length: int = 1) -> Span:
         """The place of `length` characters at `offset` in the text of a scalar, which may run over several lines."""
-        whole = node.span
-        if whole.line == whole.end_line and "\\" not in node.text and "'" not in node.text:
-            return self.place(node.inner(offset, length))
+        span = node.span
+        if span.line == span.end_line and "\\" not in node.text and "'" not in node.text:
+            return self.locate(node.inner(offset, length))
         if id(node) not in self._known:  # the node is kept too, so that no other one gets its id
-            self._known[id(node)] = (node, self._places(node))
-        places = self._known[id(node)][1]
-        if places is None or not 0 <= offset < len(places):
-            return self.place(whole)
-        line, column = places[offset]
-        return self.place(Span(self.file, line, column, line, column + length))
+            self._known[id(node)] = (node, self._positions(node))
+        positions = self._known[id(node)][1]
+        if positions is None or not 0 <= offset < len(positions):
+            return self.locate(span)
+        line, column = positions[offset]
+        return self.locate(Span(self.file, line, column, line, column + length))
 
     def replace(self, line: int, column: int, old: str, new: str) -> None:
         """Puts `new` in place of `old`, which is as long, in the text for the YAML reader."""
@@ -86,7 +86,7 @@ class Source:
     def _column(self, line: int, column: int) -> int:
         return column - sum(at < column for at in self._inserted.get(line, ()))
 
-    def _places(self, node: ScalarNode) -> list[tuple[int, int]] | None:
+    def _positions(self, node: ScalarNode) -> list[tuple[int, int]] | None:
         """Line and column of each character of a scalar's text; None where escapes hide them.
 
         Folding turns line ends and indentation into single spaces, so that only the other characters are matched;
@@ -116,20 +116,20 @@ class Source:
         return found + [last] * pending
 
     def _normalised(self, lines: list[str], report: Reporter) -> list[str]:
-        made = []
+        items = []
         quote = ""
         for number, line in enumerate(lines, 1):
             if not quote and not _FULL_WIDTH.search(line) and not any(mark in line for mark in "'\""):
-                made.append(line)
+                items.append(line)
                 continue
             new, quote, seen = self._normalised_line(number, line, quote)
-            made.append(new)
+            items.append(new)
             if seen:
                 pairs = ", ".join(f"'{old}' as '{_ASCII[ord(old)]}'" for old in dict.fromkeys(c for _, c in seen))
                 column = seen[0][0]
                 span = Span(self.file, number, column, number, column + 1)
                 report("config-full-width", f"full-width {pairs}", span, fix="nothing; or write the ASCII form")
-        return made
+        return items
 
     def _normalised_line(self, number: int, line: str, quote: str) -> tuple[str, str, list[tuple[int, str]]]:
         """A line with ASCII punctuation, the quote that is open at its end, and (column, character) of what was not."""
@@ -184,8 +184,8 @@ def parse_nodes(text: str, display: str, sink: Sink) -> tuple[Source, Node | Non
 
 
 def _placed(finding: Diagnostic, source: Source) -> Diagnostic:
-    span = source.place(finding.span) if finding.span else None
-    notes = tuple(Note(note.message, source.place(note.span) if note.span else None) for note in finding.notes)
+    span = source.locate(finding.span) if finding.span else None
+    notes = tuple(Note(note.message, source.locate(note.span) if note.span else None) for note in finding.notes)
     return replace(finding, span=span, notes=notes)
 
 
@@ -204,7 +204,7 @@ def _put_words_right(source: Source, findings: list[Diagnostic], report: Reporte
         if word not in _TRUTH:
             message = f"'{word}' is text to some YAML readers and a bool to others"
             value = str(SWITCHES[new]).lower()
-            report("config-yaml-word", message, source.place(span), fix=f"write {value}")
+            report("config-yaml-word", message, source.locate(span), fix=f"write {value}")
         source.replace(span.line, span.column, word, new)
         replaced = True
     return replaced

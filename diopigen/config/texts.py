@@ -32,7 +32,7 @@ _ARROWS = ("->", "→")
 _WRONG_COMMAS = frozenset(";|/&+")
 _END = "end"
 
-Place = Callable[[int, int], Span]
+Locate = Callable[[int, int], Span]
 """Offset and length in a text to the place in the file."""
 
 
@@ -48,9 +48,9 @@ class _Token:
 class _Tokens:
     """The tokens of a text, read from left to right. Reports what is no token, and arrows that are not whole."""
 
-    def __init__(self, text: str, place: Place, report: Reporter) -> None:
+    def __init__(self, text: str, location: Locate, report: Reporter) -> None:
         self.report = report
-        self._place = place
+        self._location = location
         self._tokens: list[_Token] = []
         self._next = 0
         for match in _TOKEN.finditer(text):
@@ -58,13 +58,13 @@ class _Tokens:
             if kind == "other":
                 separates = found in _WRONG_COMMAS
                 fix = "write a comma" if separates else "remove it"
-                report("config-stray-text", f"'{found}' does not belong here", place(offset, len(found)), fix=fix)
+                report("config-stray-text", f"'{found}' does not belong here", location(offset, len(found)), fix=fix)
                 if separates:
                     self._tokens.append(_Token(",", found, offset))
             elif kind == "arrow":
                 if found not in _ARROWS:
                     message = f"'{found}' is no arrow"
-                    report("config-missing-arrow", message, place(offset, len(found)), fix="write '->'")
+                    report("config-missing-arrow", message, location(offset, len(found)), fix="write '->'")
                 self._tokens.append(_Token("arrow", found, offset))
             elif kind != "space":
                 self._tokens.append(_Token(found if kind == "mark" else kind, found, offset))
@@ -87,7 +87,7 @@ class _Tokens:
 
     def word(self) -> Word:
         token = self.take()
-        return Word(token.text, self._place(token.offset, len(token.text)))
+        return Word(token.text, self._location(token.offset, len(token.text)))
 
     def accept(self, kind: str) -> bool:
         """Takes the next token where it is of that kind."""
@@ -100,23 +100,23 @@ class _Tokens:
         """A finding at the next token; at the end of the text, at its last character."""
         token = self._tokens[self._next]
         offset = max(token.offset - 1, 0) if token.kind == _END else token.offset
-        self.report(rule, message, self._place(offset, max(len(token.text), 1)), fix=fix)
+        self.report(rule, message, self._location(offset, max(len(token.text), 1)), fix=fix)
 
     def back(self, rule: str, message: str, fix: str) -> None:
         """A finding at the token that was taken last."""
         token = self._tokens[self._next - 1]
-        self.report(rule, message, self._place(token.offset, len(token.text)), fix=fix)
+        self.report(rule, message, self._location(token.offset, len(token.text)), fix=fix)
 
     def found(self) -> str:
         """The next token in words."""
         return "the end" if self.kind == _END else f"'{self._tokens[self._next].text}'"
 
 
-def parse_casts(text: str, place: Place, report: Reporter) -> tuple[WrittenCast, ...]:
+def parse_casts(text: str, location: Locate, report: Reporter) -> tuple[WrittenCast, ...]:
     """The casts of a `dtype` text in order, one for each dtype before an arrow."""
     if text.strip() == NO_CASTS:
         return ()
-    tokens = _Tokens(text, place, report)
+    tokens = _Tokens(text, location, report)
     found: list[WrittenCast] = []
     if tokens.kind == _END:
         tokens.fault("config-missing-name", "no conversion is given", "write (from, ...)->to, or none")
@@ -190,9 +190,11 @@ def _separator(tokens: _Tokens, what: str) -> None:
         _missing_comma(tokens)
 
 
-def parse_layouts(text: str, place: Place, report: Reporter) -> tuple[tuple[Word, ...], tuple[ParameterLayout, ...]]:
+def parse_layouts(
+    text: str, location: Locate, report: Reporter
+) -> tuple[tuple[Word, ...], tuple[ParameterLayout, ...]]:
     """The layouts of a `layout` text for all tensors, and those of single ones."""
-    tokens = _Tokens(text, place, report)
+    tokens = _Tokens(text, location, report)
     layouts: list[Word] = []
     by_param: list[ParameterLayout] = []
     if tokens.kind == _END:
@@ -213,9 +215,9 @@ def parse_layouts(text: str, place: Place, report: Reporter) -> tuple[tuple[Word
     return tuple(layouts), tuple(by_param)
 
 
-def parse_names(text: str, place: Place, report: Reporter) -> tuple[Word, ...]:
+def parse_names(text: str, location: Locate, report: Reporter) -> tuple[Word, ...]:
     """Names of parameters with commas between them."""
-    tokens = _Tokens(text, place, report)
+    tokens = _Tokens(text, location, report)
     found: list[Word] = []
     if tokens.kind == _END:
         tokens.fault("config-missing-name", "no parameter is given", "name parameters, or write true or false")

@@ -82,12 +82,12 @@ def _helpers(subject: Subject, rules: dict[str, FunctionRule], report: Reporter)
         if helper in subject.implemented:
             continue
         message = f"{subject.vendor} does not implement {helper}, by which {HELPERS[helper]}"
-        place = replace(span, file=subject.config.file)
+        location = replace(span, file=subject.config.file)
         if _SUBSTITUTE in subject.implemented:
             message += f"; {_SUBSTITUTE} does that here, but other tools need it"
-            report("config-missing-helper", message, place, fix="nothing, or implement it", severity=NOTE)
+            report("config-missing-helper", message, location, fix="nothing, or implement it", severity=NOTE)
         else:
-            report("config-missing-helper", message, place, fix=f"implement {helper}")
+            report("config-missing-helper", message, location, fix=f"implement {helper}")
 
 
 def _need(needs: dict[str, Span], helper: str, span: Span) -> None:

@@ -89,8 +89,8 @@ def _nearest_single(values: Array) -> Array:
 def float_to_int(values: Array, dtype: str) -> Array:
     """Rounded towards zero; what does not fit into int64 becomes its lowest value, narrower dtypes wrap."""
     fits = np.abs(values) < 9.2233720368547748e18
-    whole = np.where(fits, np.trunc(np.where(fits, values, 0)), 0).astype(np.int64)
-    return np.asarray(np.where(fits, whole, np.iinfo(np.int64).min)).astype(STORAGE[dtype])
+    integral = np.where(fits, np.trunc(np.where(fits, values, 0)), 0).astype(np.int64)
+    return np.asarray(np.where(fits, integral, np.iinfo(np.int64).min)).astype(STORAGE[dtype])
 
 
 def decode(stored: Array, dtype: str) -> Array:

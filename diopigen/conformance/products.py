@@ -31,8 +31,8 @@ def product(first: Array, second: Array) -> Array:
     if max(left.shape[-2:] + right.shape[-2:], default=0) <= _BLOCK:
         found[...] = _block(left, right)
     else:
-        for place in np.ndindex(batch):
-            _in_blocks(left[place], right[place], found[place])
+        for index in np.ndindex(batch):
+            _in_blocks(left[index], right[index], found[index])
     if first.ndim == 1:
         found = found[..., 0, :]
     return np.asarray(found[..., 0] if second.ndim == 1 else found)

@@ -82,9 +82,9 @@ class Plan(Mapping[str, bytes]):
 
 def merge_plans(plans: Iterable[Plan], sink: Sink) -> Plan:
     """One plan out of several. Where two claim a path the earlier keeps it and the sink gets an error."""
-    kept, problems = _without_collisions(file for plan in plans for file in plan.files)
+    retained, problems = _without_collisions(file for plan in plans for file in plan.files)
     sink.extend(problems)
-    return Plan(kept)
+    return Plan(retained)
 
 
 def unsafe_reason(path: str) -> str | None:
@@ -152,21 +152,21 @@ class _Claim:
 def _without_collisions(files: Iterable[PlannedFile]) -> tuple[tuple[PlannedFile, ...], list[Diagnostic]]:
     """The files that do not conflict, first come first served, and an error for each of the others."""
     claims: dict[str, _Claim] = {}
-    kept: list[PlannedFile] = []
+    retained: list[PlannedFile] = []
     problems: list[Diagnostic] = []
     for file in files:
-        wanted = _claims_of(file)
+        expected = _claims_of(file)
         clash = next(
-            ((old, new) for key, new in wanted.items() if (old := claims.get(key)) and not _agree(old, new)),
+            ((old, new) for key, new in expected.items() if (old := claims.get(key)) and not _agree(old, new)),
             None,
         )
         if clash:
             problems.append(_collision(*clash))
             continue
-        kept.append(file)
-        for key, claim in wanted.items():
+        retained.append(file)
+        for key, claim in expected.items():
             claims.setdefault(key, claim)
-    return tuple(kept), problems
+    return tuple(retained), problems
 
 
 def _claims_of(file: PlannedFile) -> dict[str, _Claim]:

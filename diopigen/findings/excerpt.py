@@ -60,8 +60,8 @@ def _cut(line: str, start: int, stop: int) -> tuple[str, int, int]:
     first = min(max(0, start - WIDTH // 3), len(line) - WIDTH)
     last = first + WIDTH
     head, tail = _ELLIPSIS if first else "", _ELLIPSIS if last < len(line) else ""
-    kept = head + line[first + len(head) : last - len(tail)] + tail
-    return kept, start - first, min(stop - first, WIDTH)
+    retained = head + line[first + len(head) : last - len(tail)] + tail
+    return retained, start - first, min(stop - first, WIDTH)
 
 
 def _cells(line: str) -> tuple[list[int], str]:

@@ -176,14 +176,14 @@ def _headline(
     span: Span | None, label: str, message: str, paint: _Painter, lines_of: _Lines, severity: Severity
 ) -> Iterator[str]:
     first, *rest = printable(message).split("\n")
-    place = paint(f"{printable(_place(span))}:", _BOLD) + " " if span else ""
-    yield f"{place}{label} {first}"
+    prefix = paint(f"{printable(_location(span))}:", _BOLD) + " " if span else ""
+    yield f"{prefix}{label} {first}"
     yield from (f"  {line}" for line in rest)
     if span:
         yield from _excerpt(span, lines_of(span.file), paint, severity)
 
 
-def _place(span: Span) -> str:
+def _location(span: Span) -> str:
     return str(span) if span.line > 0 else span.file
 
 
@@ -257,7 +257,7 @@ def _github(found: Sequence[Diagnostic]) -> str:
 
 def _with_notes_and_fix(diagnostic: Diagnostic) -> str:
     notes = [
-        f"{_place(note.span)}: note: {note.message}" if note.span else f"note: {note.message}"
+        f"{_location(note.span)}: note: {note.message}" if note.span else f"note: {note.message}"
         for note in diagnostic.notes
     ]
     fix = [] if diagnostic.fix is None else [f"fix: {diagnostic.fix}"]
@@ -299,9 +299,9 @@ def _sarif_result(diagnostic: Diagnostic, rule: int) -> dict[str, object]:
         "message": {"text": f"{diagnostic.message}{unplaced}{fix}"},
     }
     if diagnostic.span:
-        result["locations"] = [{"physicalLocation": _sarif_place(diagnostic.span)}]
+        result["locations"] = [{"physicalLocation": _sarif_location(diagnostic.span)}]
     related = [
-        {"physicalLocation": _sarif_place(note.span), "message": {"text": note.message}}
+        {"physicalLocation": _sarif_location(note.span), "message": {"text": note.message}}
         for note in diagnostic.notes
         if note.span
     ]
@@ -310,15 +310,15 @@ def _sarif_result(diagnostic: Diagnostic, rule: int) -> dict[str, object]:
     return result
 
 
-def _sarif_place(span: Span) -> dict[str, object]:
+def _sarif_location(span: Span) -> dict[str, object]:
     uri = quote(span.file, safe="/")
-    place: dict[str, object] = {"artifactLocation": {"uri": f"file://{uri}" if span.file.startswith("/") else uri}}
+    location: dict[str, object] = {"artifactLocation": {"uri": f"file://{uri}" if span.file.startswith("/") else uri}}
     if span.line > 0:
         region = {"startLine": span.line, "startColumn": max(span.column, 1)}
         if (span.end_line, span.end_column) > (span.line, region["startColumn"]):
             region.update(endLine=span.end_line, endColumn=max(span.end_column, 1))
-        place["region"] = region
-    return place
+        location["region"] = region
+    return location
 
 
 # --- junit
@@ -343,10 +343,10 @@ def _junit(found: Sequence[Diagnostic]) -> str:
 
 
 def _junit_case(d: Diagnostic) -> str:
-    place = _place(d.span) if d.span else "diopigen"
+    location = _location(d.span) if d.span else "diopigen"
     head = f"    <testcase classname={_attribute(d.span.file if d.span else 'diopigen')} "
-    head += f"name={_attribute(f'{d.code} at {place}' if d.span else d.code)}>"
-    body = _xml(f"{place}: {d.severity}[{d.code}]: {_with_notes_and_fix(d)}")
+    head += f"name={_attribute(f'{d.code} at {location}' if d.span else d.code)}>"
+    body = _xml(f"{location}: {d.severity}[{d.code}]: {_with_notes_and_fix(d)}")
     if d.severity is Severity.ERROR:
         inner = f"      <failure type={_attribute(d.code)} message={_attribute(d.message)}>{body}</failure>"
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam, CStruct
 from diopigen.header.compare import (
-    Places,
+    Locations,
     Types,
     declarator,
     macro_tokens,
@@ -79,7 +79,7 @@ class _Changes:
         self._new = new
         self._report = Reporter(RULES, sink)
         self._types = Types(old, new)
-        self._places = Places(new)
+        self._locations = Locations(new)
 
     def functions(self) -> None:
         old = {function.name: function for function in self._old.functions}
@@ -97,9 +97,9 @@ class _Changes:
                 fix = f"keep '{name}' too, {until}"
                 self._report("function-renamed", message, now.span, notes=_was(function.span), fix=fix)
             else:
-                place = self._places.without(self._old, function)
+                location = self._locations.without(self._old, function)
                 message, notes = f"'{name}' was removed", _was(function.span)
-                self._report("function-removed", message, place, notes=notes, fix=f"keep '{name}', {until}")
+                self._report("function-removed", message, location, notes=notes, fix=f"keep '{name}', {until}")
         for name, function in added.items():
             self._report("function-added", f"'{name}' is new", function.span)
 
@@ -334,7 +334,7 @@ class _Changes:
                 self._report("macro-added", f"the macro '{name}' is new", new_spans.get(name))
 
     def _gone(self, rule: str, message: str, old_span: Span | None, fix: str) -> None:
-        self._report(rule, message, self._places.file(), notes=_was(old_span), fix=fix)
+        self._report(rule, message, self._locations.file(), notes=_was(old_span), fix=fix)
 
 
 def _was(span: Span | None) -> Iterable[Note]:

@@ -32,17 +32,17 @@ def check_headers(
     include_dirs: Sequence[Path] = (),
 ) -> int:
     """Compares headers with the spec, and their comments with their declarations; gives the functions compared."""
-    chosen: Language = "c" if language == "c" else "c++"
-    actual = parse_headers(paths, language=chosen, sink=sink, docs=docs, include_dirs=include_dirs)
+    selected: Language = "c" if language == "c" else "c++"
+    actual = parse_headers(paths, language=selected, sink=sink, docs=docs, include_dirs=include_dirs)
     if actual is None:
         return 0
     known = {header.file for header in interface.headers}
-    given = {path.name for path in paths}
+    provided = {path.name for path in paths}
     expected = c_interface(interface)
-    if given <= known:
-        wanted = {function.name for function in interface.functions if function.header in given}
-        expected = replace(expected, functions=tuple(f for f in expected.functions if f.name in wanted))
-    if interface.types_header in given or not given <= known:
+    if provided <= known:
+        declared = {function.name for function in interface.functions if function.header in provided}
+        expected = replace(expected, functions=tuple(f for f in expected.functions if f.name in declared))
+    if interface.types_header in provided or not provided <= known:
         compare_interfaces(expected, actual, sink, expected_label=LABEL)
     else:
         compare_functions(expected, actual, sink, expected_label=LABEL)

@@ -143,19 +143,19 @@ def _errors(unit: Any) -> list[Any]:
 def _report(error: Any, name: str, files: Files, sink: Sink) -> None:
     """One `header-syntax`. An error behind the end of the file `name` is an error at its end."""
     location = error.location
-    span = place(location, files)
+    span = location_of(location, files)
     if location.file is not None and location.file.name == _UNIT:
         source = files(name)
         span = source.span(len(source.data), len(source.data)) if source else Span(name)
     notes = [
-        Note(child.spelling, place(child.location, files))
+        Note(child.spelling, location_of(child.location, files))
         for child in error.children
         if child.location.file is not None and not child.spelling.startswith("in file included from")
     ]
     sink.error("header-syntax", error.spelling, span, fix=_fix(error.spelling), notes=notes)
 
 
-def place(location: Any, files: Files) -> Span | None:
+def location_of(location: Any, files: Files) -> Span | None:
     """The span of a clang location; columns count characters where the file's text is known."""
     if location.file is None:
         return None

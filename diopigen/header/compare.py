@@ -36,7 +36,7 @@ class Types:
         )
 
 
-class Places:
+class Locations:
     """Where in the actual interface to point for something that it lacks."""
 
     def __init__(self, actual: CInterface) -> None:
@@ -59,8 +59,8 @@ class Places:
             found = self._functions.get(neighbours[other].name)
             if found is not None and found.span is not None:
                 return Span(found.span.file, 0, 0)
-        place = self.file(missing.header)
-        return Span(place.file, 0, 0) if place else None
+        location = self.file(missing.header)
+        return Span(location.file, 0, 0) if location else None
 
     def missing_function(self, expected: CInterface, missing: CFunction) -> Span | None:
         """The neighbour after which the function should stand, or the first line of its header."""
@@ -87,12 +87,12 @@ def moved(expected: Sequence[str], actual: Sequence[str]) -> list[Moved]:
     """The fewest names whose move gives `actual` the order of `expected`; both are compared on what they share."""
     position = {name: index for index, name in enumerate(expected)}
     present = set(actual)
-    wanted = [name for name in expected if name in present]
+    common = [name for name in expected if name in present]
     found = [name for name in actual if name in position]
     keep = set(_longest_increasing([position[name] for name in found]))
-    before_wanted = dict(zip(wanted, ["", *wanted], strict=False))
+    before_expected = dict(zip(common, ["", *common], strict=False))
     before_found = dict(zip(found, ["", *found], strict=False))
-    return [Moved(name, before_wanted[name], before_found[name]) for name in found if position[name] not in keep]
+    return [Moved(name, before_expected[name], before_found[name]) for name in found if position[name] not in keep]
 
 
 def _longest_increasing(numbers: Sequence[int]) -> list[int]:

@@ -239,11 +239,11 @@ class DeclarationReader:
         if inside in ("", "void"):
             return ()
         printed = inside.split(", ")
-        places = self._places(len(printed), cursor, source)
-        if places is None:
+        spans = self._locations(len(printed), cursor, source)
+        if spans is None:
             return None
         params: list[CParam] = []
-        for index, (piece, (offset, text)) in enumerate(zip(printed, places, strict=True)):
+        for index, (piece, (offset, text)) in enumerate(zip(printed, spans, strict=True)):
             known = self._pieces.get(piece) or self._piece(piece, index, cursor)
             if known is None:
                 return None
@@ -257,7 +257,7 @@ class DeclarationReader:
         return tuple(params)
 
     @staticmethod
-    def _places(count: int, cursor: Any, source: SourceText) -> list[tuple[int, bytes]] | None:
+    def _locations(count: int, cursor: Any, source: SourceText) -> list[tuple[int, bytes]] | None:
         """Offset and text of each parameter in the file; None where macros hide them."""
         start = source.data.find(b"(", cursor.location.offset) + 1
         end = source.data.find(b")", start)
@@ -266,11 +266,11 @@ class DeclarationReader:
             # Comments may hold commas and parentheses; blanks of the same length keep the offsets.
             end = cursor.extent.end.offset
             text = _COMMENT.sub(lambda found: b" " * len(found[0]), source.data[start:end]).partition(b")")[0]
-        places: list[tuple[int, bytes]] = []
+        spans: list[tuple[int, bytes]] = []
         for piece in text.split(b","):
-            places.append((start, piece))
+            spans.append((start, piece))
             start += len(piece) + 1
-        return places if len(places) == count else None
+        return spans if len(spans) == count else None
 
     def _piece(self, piece: str, index: int, cursor: Any) -> tuple[str, str, str] | None:
         """Name, type and resolved type of a parameter as clang prints it."""

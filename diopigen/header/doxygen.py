@@ -80,9 +80,9 @@ def parse_comment(raw: str, start: Span) -> CDoc:
                 params.append(CDocParam(name, direction, words, span(offset, len(name)), dtypes))
                 offset += len(name) + 1
     last = span(len(raw), 0)
-    whole = Span(start.file, start.line, start.column, last.line, last.column)
+    comment_span = Span(start.file, start.line, start.column, last.line, last.column)
     elsewhere = tuple(dict.fromkeys(_ELSEWHERE.findall(text))) if "refer" in text else ()
-    return CDoc(brief, tuple(params), _references(text, span), whole, elsewhere)
+    return CDoc(brief, tuple(params), _references(text, span), comment_span, elsewhere)
 
 
 def _undecorated(raw: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diopigen.diagnostics import Note, Sink
 from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam, CStruct
 from diopigen.header.compare import (
-    Places,
+    Locations,
     Types,
     count,
     declarator,
@@ -71,13 +71,13 @@ class _Comparison:
         self._label = label
         self._report = Reporter(RULES, sink)
         self._types = Types(expected, actual)
-        self._places = Places(actual)
+        self._locations = Locations(actual)
 
     def functions(self) -> None:
-        wanted = {function.name: function for function in self._expected.functions}
+        expected = {function.name: function for function in self._expected.functions}
         found = {function.name: function for function in self._actual.functions}
-        extra = [name for name in found if name not in wanted]
-        for name, function in wanted.items():
+        extra = [name for name in found if name not in expected]
+        for name, function in expected.items():
             if name in found:
                 self._function(function, found[name])
                 continue
@@ -85,22 +85,22 @@ class _Comparison:
             self._report(
                 "missing-function",
                 f"'{name}' is missing",
-                self._places.missing_function(self._expected, function),
+                self._locations.missing_function(self._expected, function),
                 notes=[Note(f"'{like}' is only here", found[like].span)] if like else (),
                 fix=f"declare '{prototype(function)}'",
             )
-        missing = [name for name in wanted if name not in found]
+        missing = [name for name in expected if name not in found]
         for name in extra:
             like = nearest_function(name, missing)
             fix = f"rename it to '{like}', or remove it" if like else f"remove it, or add it to {self._label}"
             self._report("extra-function", f"'{name}' is not in {self._label}", found[name].span, fix=fix)
-        self._order(wanted, found)
+        self._order(expected, found)
 
-    def _order(self, wanted: dict[str, CFunction], found: dict[str, CFunction]) -> None:
+    def _order(self, expected: dict[str, CFunction], found: dict[str, CFunction]) -> None:
         """Compares the order within each header: in which order headers are given means nothing."""
         by_header: dict[str, list[str]] = {}
         for name, function in found.items():
-            header = wanted[name].header if name in wanted else ""
+            header = expected[name].header if name in expected else ""
             if header and header != function.header:
                 self._report(
                     "function-header",
@@ -108,109 +108,109 @@ class _Comparison:
                     function.span,
                     fix=f"move it to {header}",
                 )
-            elif name in wanted:
+            elif name in expected:
                 by_header.setdefault(function.header, []).append(name)
         for names in by_header.values():
             here = set(names)
-            for move in moved([name for name in wanted if name in here], names):
-                place, right = _after(move.actual_after), _after(move.expected_after)
+            for move in moved([name for name in expected if name in here], names):
+                left, right = _after(move.actual_after), _after(move.expected_after)
                 self._report(
                     "function-order",
-                    f"'{move.name}' comes {place}, {self._label} has it {right}",
+                    f"'{move.name}' comes {left}, {self._label} has it {right}",
                     found[move.name].span,
                     fix=f"move it {right}" if move.expected_after else "move it to the beginning",
                 )
 
-    def _function(self, wanted: CFunction, found: CFunction) -> None:
+    def _function(self, expected: CFunction, found: CFunction) -> None:
         name = found.name
-        returns, returned = self._types.of_returns(wanted, found)
-        if wanted.returns != found.returns and returns != returned:
+        returns, returned = self._types.of_returns(expected, found)
+        if expected.returns != found.returns and returns != returned:
             self._report(
                 "return-type",
-                f"'{name}' returns '{found.returns}', {self._label} has '{wanted.returns}'",
+                f"'{name}' returns '{found.returns}', {self._label} has '{expected.returns}'",
                 found.span,
-                fix=f"write '{prototype(wanted)}'",
+                fix=f"write '{prototype(expected)}'",
             )
-        self._params(wanted, found)
-        if wanted.weak != found.weak:
+        self._params(expected, found)
+        if expected.weak != found.weak:
             words = ("strong", "weak")
-            is_now, should = words[found.weak], words[wanted.weak]
-            fix = "add the weak attribute" if wanted.weak else "remove the weak attribute"
+            is_now, should = words[found.weak], words[expected.weak]
+            fix = "add the weak attribute" if expected.weak else "remove the weak attribute"
             self._report("linkage", f"'{name}' is {is_now}, {self._label} has it {should}", found.span, fix=fix)
-        if wanted.deprecated != found.deprecated:
-            state = "not deprecated" if wanted.deprecated else "deprecated"
-            reverse = "deprecated" if wanted.deprecated else "not deprecated"
-            fix = "add the attribute" if wanted.deprecated else "remove the attribute"
+        if expected.deprecated != found.deprecated:
+            state = "not deprecated" if expected.deprecated else "deprecated"
+            reverse = "deprecated" if expected.deprecated else "not deprecated"
+            fix = "add the attribute" if expected.deprecated else "remove the attribute"
             self._report("deprecated", f"'{name}' is {state}, {self._label} has it {reverse}", found.span, fix=fix)
 
-    def _params(self, wanted: CFunction, found: CFunction) -> None:
-        if len(wanted.params) != len(found.params):
-            self._arity(wanted, found)
+    def _params(self, expected: CFunction, found: CFunction) -> None:
+        if len(expected.params) != len(found.params):
+            self._arity(expected, found)
             return
-        names, right = [p.name for p in found.params], [p.name for p in wanted.params]
+        names, right = [p.name for p in found.params], [p.name for p in expected.params]
         if names != right and sorted(names) == sorted(right):
             self._report(
                 "parameter-order",
                 f"'{found.name}' has its parameters in the order {quoted(names)}, {self._label} has {quoted(right)}",
                 found.span,
-                fix=f"write '{prototype(wanted)}'",
+                fix=f"write '{prototype(expected)}'",
             )
             return
-        for index, (want, have) in enumerate(zip(wanted.params, found.params, strict=True)):
-            self._param(found, index, want, have)
+        for index, (required, have) in enumerate(zip(expected.params, found.params, strict=True)):
+            self._param(found, index, required, have)
 
-    def _arity(self, wanted: CFunction, found: CFunction) -> None:
-        have, want = {p.name for p in found.params}, {p.name for p in wanted.params}
-        text = f"'{found.name}' has {count(len(found.params), 'parameter')}, {self._label} has {len(wanted.params)}"
-        missing = [f"'{p.name}' ({p.type})" for p in wanted.params if p.name and p.name not in have]
-        extra = [p for p in found.params if p.name and p.name not in want]
+    def _arity(self, expected: CFunction, found: CFunction) -> None:
+        have, required = {p.name for p in found.params}, {p.name for p in expected.params}
+        text = f"'{found.name}' has {count(len(found.params), 'parameter')}, {self._label} has {len(expected.params)}"
+        missing = [f"'{p.name}' ({p.type})" for p in expected.params if p.name and p.name not in have]
+        extra = [p for p in found.params if p.name and p.name not in required]
         details = [f"without {', '.join(missing)}"] if missing else []
         details += [f"with {quoted([p.name for p in extra])}"] if extra else []
         self._report(
             "arity",
             f"{text}: {' and '.join(details)}" if details else text,
             extra[0].span if extra and not missing else found.span,
-            fix=f"write '{prototype(wanted)}'",
+            fix=f"write '{prototype(expected)}'",
         )
 
-    def _param(self, function: CFunction, index: int, wanted: CParam, found: CParam) -> None:
+    def _param(self, function: CFunction, index: int, expected: CParam, found: CParam) -> None:
         label = f"'{function.name}': {param_label(found, index)}"
         span = found.span or function.span
-        fix = f"write '{declared(wanted)}'"
-        if wanted.type != found.type and parse_type(wanted.type) != parse_type(found.type):
-            want, have = self._types.of_params(wanted, found)
-            text = f"{label} is '{found.type}', {self._label} has '{wanted.type}'"
-            if want == have:
+        fix = f"write '{declared(expected)}'"
+        if expected.type != found.type and parse_type(expected.type) != parse_type(found.type):
+            required, have = self._types.of_params(expected, found)
+            text = f"{label} is '{found.type}', {self._label} has '{expected.type}'"
+            if required == have:
                 self._report("parameter-type", f"{text} (the same type)", span, fix=fix, severity=WARNING)
-            elif want.without_const() == have.without_const():
+            elif required.without_const() == have.without_const():
                 self._report("parameter-const", text, span, fix=fix)
             else:
                 self._report("parameter-type", text, span, fix=fix)
-        if wanted.name and found.name and wanted.name != found.name:
+        if expected.name and found.name and expected.name != found.name:
             text = f"'{function.name}': parameter {index + 1} is named '{found.name}'"
-            self._report("parameter-name", f"{text}, {self._label} has '{wanted.name}'", span, fix=fix)
+            self._report("parameter-name", f"{text}, {self._label} has '{expected.name}'", span, fix=fix)
 
     def enums(self) -> None:
-        wanted = {enum.name: enum for enum in self._expected.enums}
+        expected = {enum.name: enum for enum in self._expected.enums}
         found = {enum.name: enum for enum in self._actual.enums}
-        for name, enum in wanted.items():
+        for name, enum in expected.items():
             if name in found:
                 self._enum(enum, found[name])
             else:
                 fix = f"declare it with {count(len(enum.values), 'value')}"
-                self._report("enum-missing", f"the enum '{name}' is missing", self._places.file(), fix=fix)
+                self._report("enum-missing", f"the enum '{name}' is missing", self._locations.file(), fix=fix)
         for name, enum in found.items():
-            if name not in wanted:
+            if name not in expected:
                 message = f"the enum '{name}' is not in {self._label}"
                 self._report("enum-extra", message, enum.span, fix=f"remove it, or add it to {self._label}")
 
-    def _enum(self, wanted: CEnum, found: CEnum) -> None:
-        right, have = dict(wanted.values), dict(found.values)
+    def _enum(self, expected: CEnum, found: CEnum) -> None:
+        right, have = dict(expected.values), dict(found.values)
         spans = dict(zip(have, found.value_spans, strict=False))
-        if wanted.underlying != found.underlying:
+        if expected.underlying != found.underlying:
             text = f"the enum '{found.name}' is of type '{found.underlying}'"
-            fix = f"make '{wanted.underlying}' its type"
-            self._report("enum-value", f"{text}, {self._label} has '{wanted.underlying}'", found.span, fix=fix)
+            fix = f"make '{expected.underlying}' its type"
+            self._report("enum-value", f"{text}, {self._label} has '{expected.underlying}'", found.span, fix=fix)
         neighbour = found.span
         for name, value in right.items():
             if name not in have:
@@ -228,31 +228,31 @@ class _Comparison:
                 self._report("enum-extra", message, spans.get(name, found.span), fix=fix)
 
     def structs(self) -> None:
-        wanted = {struct.name: struct for struct in self._expected.structs}
+        expected = {struct.name: struct for struct in self._expected.structs}
         found = {struct.name: struct for struct in self._actual.structs}
-        for name, struct in wanted.items():
+        for name, struct in expected.items():
             if name in found:
                 self._struct(struct, found[name])
             else:
                 message = f"the struct '{name}' is missing"
-                self._report("struct-layout", message, self._places.file(), fix=f"declare '{name}'")
+                self._report("struct-layout", message, self._locations.file(), fix=f"declare '{name}'")
         for name, struct in found.items():
-            if name not in wanted:
+            if name not in expected:
                 message = f"the struct '{name}' is not in {self._label}"
                 self._report("struct-layout", message, struct.span, fix=f"remove it, or add it to {self._label}")
 
-    def _struct(self, wanted: CStruct, found: CStruct) -> None:
+    def _struct(self, expected: CStruct, found: CStruct) -> None:
         name, label = found.name, self._label
-        if wanted.opaque != found.opaque:
+        if expected.opaque != found.opaque:
             text = "is opaque" if found.opaque else "has members"
             right = "declare its members" if found.opaque else "leave only its declaration"
             reverse = "has members" if found.opaque else "is opaque"
             self._report("struct-layout", f"the struct '{name}' {text}, in {label} it {reverse}", found.span, fix=right)
             return
         have = {field.name: field for field in found.fields}
-        right_names = {field.name for field in wanted.fields}
+        right_names = {field.name for field in expected.fields}
         fine = True
-        for field in wanted.fields:
+        for field in expected.fields:
             other = have.get(field.name)
             text = f"the struct '{name}'"
             if other is None:
@@ -276,24 +276,24 @@ class _Comparison:
                 fine = False
                 message = f"the struct '{name}': '{field.name}' is not in {label}"
                 self._report("struct-layout", message, field.span or found.span, fix="remove it")
-        if fine and (wanted.size, wanted.align) != (found.size, found.align):
+        if fine and (expected.size, expected.align) != (found.size, found.align):
             text = f"the struct '{name}' has {found.size} bytes, aligned to {found.align}"
-            message = f"{text}; {label} has {wanted.size}, aligned to {wanted.align}"
+            message = f"{text}; {label} has {expected.size}, aligned to {expected.align}"
             self._report("struct-layout", message, found.span, fix="remove what packs or aligns it")
 
     def typedefs(self) -> None:
-        wanted = {typedef.name: typedef for typedef in self._expected.typedefs}
+        expected = {typedef.name: typedef for typedef in self._expected.typedefs}
         found = {typedef.name: typedef for typedef in self._actual.typedefs}
-        for name, typedef in wanted.items():
+        for name, typedef in expected.items():
             fix = f"write 'typedef {declarator(typedef.underlying, name)}'"
             other = found.get(name)
             if other is None:
-                self._report("typedef", f"the typedef '{name}' is missing", self._places.file(), fix=fix)
+                self._report("typedef", f"the typedef '{name}' is missing", self._locations.file(), fix=fix)
             elif typedef.underlying != other.underlying:
                 text = f"'{name}' stands for '{other.underlying}'"
                 self._report("typedef", f"{text}, {self._label} has '{typedef.underlying}'", other.span, fix=fix)
         for name, typedef in found.items():
-            if name not in wanted:
+            if name not in expected:
                 message = f"the typedef '{name}' is not in {self._label}"
                 fix = f"remove it, or add it to {self._label}"
                 self._report("typedef", message, typedef.span, fix=fix, severity=WARNING)
@@ -304,7 +304,7 @@ class _Comparison:
             definition = f"#define {name} {body}".rstrip()
             fix = f"write '{definition}'"
             if name not in found:
-                self._report("macro-value", f"the macro '{name}' is missing", self._places.file(), fix=fix)
+                self._report("macro-value", f"the macro '{name}' is missing", self._locations.file(), fix=fix)
             elif macro_tokens(body) != macro_tokens(found[name]):
                 text = f"the macro '{name}' is '{found[name]}', {self._label} has '{body}'"
                 self._report("macro-value", text, spans.get(name), fix=fix)

@@ -74,9 +74,9 @@ def accepts(parameter: TypeExpr, argument: TypeExpr) -> bool:
     (unlike C++) converts nothing deeper."""
     if parameter.without_const() != argument.without_const() or not parameter.pointers:
         return parameter.without_top_const() == argument.without_top_const()
-    inner, given = (parameter.pointers[:-1], parameter.const), (argument.pointers[:-1], argument.const)
+    inner, argument_type = (parameter.pointers[:-1], parameter.const), (argument.pointers[:-1], argument.const)
     if parameter.pointers[:-1]:
-        deeper = (*inner[0][:-1], inner[1]) == (*given[0][:-1], given[1])
+        deeper = (*inner[0][:-1], inner[1]) == (*argument_type[0][:-1], argument_type[1])
         return deeper and parameter.pointee_const >= argument.pointee_const
     return parameter.const >= argument.const
 

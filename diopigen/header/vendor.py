@@ -17,7 +17,7 @@ from typing import Any
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header import libclang, stubs
 from diopigen.header.cdecl import CFunction, CInterface
-from diopigen.header.clang import Files, include_arguments, parse_clean, place, read_all
+from diopigen.header.clang import Files, include_arguments, location_of, parse_clean, read_all
 from diopigen.header.compare import Types, count, nearest_function, param_label, prototype
 from diopigen.header.declarations import DeclarationReader
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
@@ -134,8 +134,8 @@ def source_files(directory: Path) -> list[Path]:
     found = [path for path in directory.glob("functions*") if path.suffix in _SUFFIXES and path.is_file()]
     for folder in folders or [directory]:
         found += [path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
-    kept = [path for path in found if not _SKIPPED_FOLDERS & set(path.relative_to(directory).parts[:-1])]
-    return sorted(set(kept), key=lambda path: path.parts)
+    retained = [path for path in found if not _SKIPPED_FOLDERS & set(path.relative_to(directory).parts[:-1])]
+    return sorted(set(retained), key=lambda path: path.parts)
 
 
 @contextmanager
@@ -251,7 +251,7 @@ class _FileScan:
         text = _COMMENT_OR_STRING.sub(" ", text)
         seen = {found.function.name for found in self.functions}
         names = tuple(name for name in dict.fromkeys(_LOOKS_DEFINED.findall(text)) if name not in seen)
-        return Note(hiding[0].spelling, place(hiding[0].location, self._files)), names
+        return Note(hiding[0].spelling, location_of(hiding[0].location, self._files)), names
 
 
 def _report_incomplete(found: Mapping[str, tuple[Note | None, tuple[str, ...]]], report: Reporter) -> None:
@@ -310,16 +310,18 @@ def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple
 def _signature(expected: CFunction, found: CFunction, types: Types) -> list[str]:
     """How a signature differs, in words; const on a parameter itself is no part of it."""
     differences = []
-    want, have = types.of_returns(expected, found)
-    if want.without_top_const() != have.without_top_const():
+    required, have = types.of_returns(expected, found)
+    if required.without_top_const() != have.without_top_const():
         differences.append(f"returns '{found.returns}' in place of '{expected.returns}'")
     if len(expected.params) != len(found.params):
         differences.append(f"takes {count(len(found.params), 'parameter')} in place of {len(expected.params)}")
         return differences
-    for index, (wanted, param) in enumerate(zip(expected.params, found.params, strict=True)):
-        want, have = types.of_params(wanted, param)
-        if want.without_top_const() != have.without_top_const():
-            differences.append(f"takes '{param.type}' as {param_label(wanted, index)} in place of '{wanted.type}'")
+    for index, (expected_param, param) in enumerate(zip(expected.params, found.params, strict=True)):
+        required, have = types.of_params(expected_param, param)
+        if required.without_top_const() != have.without_top_const():
+            differences.append(
+                f"takes '{param.type}' as {param_label(expected_param, index)} in place of '{expected_param.type}'"
+            )
     return differences
 
 

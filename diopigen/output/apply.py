@@ -28,13 +28,13 @@ _HALF_DONE = Note("other files are replaced already, each of them whole; the nex
 class Result:
     """What a run did, as sorted paths below the root; the manifest is among them.
 
-    `kept` are files that are no longer generated but were edited by hand. All are empty where the run refused.
+    `retained` are files that are no longer generated but were edited by hand. All are empty where the run refused.
     """
 
     written: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    retained: tuple[str, ...] = ()
 
 
 def apply(
@@ -94,7 +94,7 @@ def outcome(seen: Survey) -> Result:
         written=seen.paths(State.MISSING, State.STALE, State.EDITED, State.NOT_OURS),
         unchanged=seen.paths(State.UNCHANGED),
         removed=seen.paths(State.ORPHAN),
-        kept=seen.paths(State.ORPHAN_EDITED),
+        retained=seen.paths(State.ORPHAN_EDITED),
     )
 
 
@@ -102,7 +102,7 @@ def _carry_out(seen: Survey, result: Result) -> None:
     root = seen.root
     journal = root / JOURNAL_NAME
     staged: dict[str, Path] = {}
-    made: list[Path] = []
+    created: list[Path] = []
     changing = False
     try:
         _write_journal(seen)
@@ -113,7 +113,7 @@ def _carry_out(seen: Survey, result: Result) -> None:
         _remove_orphans(seen, result.removed)
         for folder in parents(result.written):
             if disk.make_folder(root / folder):
-                made.append(root / folder)
+                created.append(root / folder)
         changing = changing or bool(staged)
         # The manifest last: until it is there and all it names is on the disk, the journal vouches for the files.
         for path in [path for path in result.written if path != MANIFEST_NAME]:
@@ -129,7 +129,7 @@ def _carry_out(seen: Survey, result: Result) -> None:
     except BaseException as error:
         disk.discard(staged.values())
         if not changing:
-            disk.discard_folders(made)
+            disk.discard_folders(created)
             if seen.records.journal is None:
                 disk.discard([journal])
         elif isinstance(error, Failure):

@@ -27,7 +27,7 @@ from typing import Any
 from diopigen.collection import no_collection
 from diopigen.spec.folder import entries_below
 
-KEPT = 8
+MAX_ENTRIES = 8
 """Entries of one kind that stay; the oldest go first."""
 _DIGEST = 32
 _LIBRARIES = ("pyyaml", "jinja2")
@@ -60,23 +60,23 @@ def folder() -> Path | None:
         return None
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        chosen = Path(named) if named else (Path(base) if base else Path.home() / ".cache") / "diopigen"
-        chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = chosen.lstat()
+        selected = Path(named) if named else (Path(base) if base else Path.home() / ".cache") / "diopigen"
+        selected.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = selected.lstat()
     except (OSError, RuntimeError):
         return None
     mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
     safe = stat.S_ISDIR(found.st_mode) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return chosen if mine and safe else None
+    return selected if mine and safe else None
 
 
 def read(kind: str, key: str) -> Any:
     """The entry, or None where there is none that is whole."""
-    place = folder()
-    if place is None:
+    folder_of_cache = folder()
+    if folder_of_cache is None:
         return None
     try:
-        path = place / f"{kind}-{key}"
+        path = folder_of_cache / f"{kind}-{key}"
         data = path.read_bytes()
         content = memoryview(data)[_DIGEST:]
         if hashlib.blake2b(content, digest_size=_DIGEST).digest() != data[:_DIGEST]:
@@ -90,23 +90,23 @@ def read(kind: str, key: str) -> Any:
 
 def write(kind: str, key: str, value: Any) -> None:
     """Keeps an entry, and lets the oldest ones of its kind go."""
-    place = folder()
-    if place is None:
+    folder_of_cache = folder()
+    if folder_of_cache is None:
         return
     with contextlib.suppress(OSError, pickle.PicklingError, RecursionError):
         content = packed(value)
         digest = hashlib.blake2b(content, digest_size=_DIGEST).digest()
-        handle, temporary = tempfile.mkstemp(prefix=f".{kind}-", dir=place)
+        handle, temporary = tempfile.mkstemp(prefix=f".{kind}-", dir=folder_of_cache)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(digest)
                 file.write(content)
-            os.replace(temporary, place / f"{kind}-{key}")  # noqa: PTH105  # Path costs more than the call
+            os.replace(temporary, folder_of_cache / f"{kind}-{key}")  # noqa: PTH105  # Path costs more than the call
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108  # as above
             raise
-        _prune(place, kind)
+        _prune(folder_of_cache, kind)
 
 
 def packed(value: Any) -> bytes:
@@ -145,8 +145,12 @@ def _arguments(kind: type) -> tuple[str, ...] | None:
     return tuple(field.name for field in fields) if plain else None
 
 
-def _prune(place: Path, kind: str) -> None:
-    entries = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(place) if entry.name.startswith(f"{kind}-")]
-    for _, path in sorted(entries, reverse=True)[KEPT:]:
+def _prune(folder_of_cache: Path, kind: str) -> None:
+    entries = [
+        (entry.stat().st_mtime, entry.path)
+        for entry in os.scandir(folder_of_cache)
+        if entry.name.startswith(f"{kind}-")
+    ]
+    for _, path in sorted(entries, reverse=True)[MAX_ENTRIES:]:
         with contextlib.suppress(OSError):
             os.unlink(path)  # noqa: PTH108  # as above

@@ -60,7 +60,7 @@ def listing(result: Result, *, dry: bool) -> str:
     """One line per path, sorted by path: `would write  a.h` when `dry`, else `wrote  a.h`. Ends with a newline."""
     deeds = ("would write", "would remove", "would keep") if dry else ("wrote", "removed", "kept")
     words = (*deeds, "unchanged")
-    paths_by_word = (result.written, result.removed, result.kept, result.unchanged)
+    paths_by_word = (result.written, result.removed, result.retained, result.unchanged)
     groups = zip(words, paths_by_word, strict=True)
     lines = sorted((path, word) for word, paths in groups for path in paths)
     width = max(len(word) for word in words)

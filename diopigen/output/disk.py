@@ -158,9 +158,9 @@ def remove_empty_folder(path: Path) -> None:
                 raise
 
 
-def discard_folders(made: Iterable[Path]) -> None:
+def discard_folders(created: Iterable[Path]) -> None:
     """Removes, of the folders that a failed run made (outer ones first), those that are empty."""
-    for folder in reversed(list(made)):
+    for folder in reversed(list(created)):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
 

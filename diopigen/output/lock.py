@@ -36,12 +36,12 @@ def locked(root: Path, *, shared: bool = False, wait: float = DEFAULT_WAIT) -> I
     of a folder that is not there holds nothing. Raises `Failure`: `output-locked`, `output-unwritable`.
     """
     deadline = time.monotonic() + wait
-    made: list[Path] = []
+    created: list[Path] = []
     descriptor: int | None = None
     try:
         while descriptor is None:
             if not shared:
-                made += _make_folders(root)
+                created += _make_folders(root)
             elif not os.path.lexists(root):
                 break
             _require_folder(root)
@@ -49,7 +49,7 @@ def locked(root: Path, *, shared: bool = False, wait: float = DEFAULT_WAIT) -> I
         yield
     finally:
         # Emptied while the lock is still held: who waits for it finds the folder gone and makes a new one.
-        disk.discard_folders(made)
+        disk.discard_folders(created)
         if descriptor is not None:
             os.close(descriptor)
 

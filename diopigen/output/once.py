@@ -23,7 +23,7 @@ def write_once(files: Mapping[str, bytes], root: Path, executable: Collection[st
     `Failure` where the disk refuses.
     """
     staged: dict[str, Path] = {}
-    made: list[Path] = []
+    created: list[Path] = []
     written: list[str] = []
     with locked(root):
         disk.sweep([root, *(root / folder for folder in real_folders(root, files))])
@@ -34,7 +34,7 @@ def write_once(files: Mapping[str, bytes], root: Path, executable: Collection[st
                 staged[path] = disk.stage(root / there[-1] if there else root, root / path, files[path], mode)
             for folder in parents(staged):
                 if disk.make_folder(root / folder):
-                    made.append(root / folder)
+                    created.append(root / folder)
             for path in list(staged):
                 if _place(staged[path], root / path):
                     written.append(path)
@@ -42,7 +42,7 @@ def write_once(files: Mapping[str, bytes], root: Path, executable: Collection[st
         except BaseException:
             disk.discard(staged.values())
             disk.discard(root / path for path in written)
-            disk.discard_folders(made)
+            disk.discard_folders(created)
             raise
     return tuple(written)
 

@@ -117,10 +117,10 @@ def real_folders(root: Path, paths: Iterable[str]) -> list[str]:
     return list(real)
 
 
-def _planned_state(path: str, found: Found, wanted: str, records: Records) -> State:
+def _planned_state(path: str, found: Found, expected: str, records: Records) -> State:
     if found.kind is not Kind.FILE or found.blocked_by is not None:
         return State.MISSING  # a folder or file in the way that is left is one that the run clears away
-    if found.digest == wanted:
+    if found.digest == expected:
         return State.UNCHANGED
     if path == MANIFEST_NAME or not records.trusted:
         return State.STALE
@@ -201,11 +201,11 @@ def _entries(folder: Path) -> Iterator[tuple[str, bool]]:
             yield entry.name, entry.is_dir(follow_symlinks=False)
 
 
-def _in_the_way(wanted: Path, obstacle: Path, what: str) -> Diagnostic:
+def _in_the_way(expected: Path, obstacle: Path, what: str) -> Diagnostic:
     return Diagnostic(
         "output-unwritable",
         Severity.ERROR,
-        f"cannot write '{wanted.as_posix()}': '{obstacle.as_posix()}' is {what}",
-        Span(wanted.as_posix()),
+        f"cannot write '{expected.as_posix()}': '{obstacle.as_posix()}' is {what}",
+        Span(expected.as_posix()),
         fix=f"move '{obstacle.as_posix()}' away, or choose another output folder",
     )

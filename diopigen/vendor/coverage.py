@@ -61,7 +61,7 @@ class Suggestion:
     function: str
     state: str
     models: tuple[str, ...]
-    share: float
+    fraction: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Coverage:
                 for model in self.models
             ],
             "next": [
-                {"function": s.function, "state": s.state, "models": list(s.models), "share": round(s.share, 4)}
+                {"function": s.function, "state": s.state, "models": list(s.models), "share": round(s.fraction, 4)}
                 for s in self.suggestions
             ],
         }
@@ -154,18 +154,18 @@ def _model(model: Model, states: Mapping[str, str]) -> ModelCoverage:
 
 def _suggestions(models: Iterable[Model], states: Mapping[str, str]) -> tuple[Suggestion, ...]:
     """Operators without a kernel by their share of the calls of a model, summed over models."""
-    shares: dict[str, float] = {}
+    fractions: dict[str, float] = {}
     users: dict[str, list[str]] = {}
     count = 0
     for model in models:
         count += 1
         calls = {name: sum(phases.values()) for name, phases in model.functions().items()}
-        whole = sum(calls.values())
+        total = sum(calls.values())
         for name, number in calls.items():
             if states.get(name, "missing") in ("composite", "fallback", "missing"):
-                shares[name] = shares.get(name, 0.0) + number / whole
+                fractions[name] = fractions.get(name, 0.0) + number / total
                 users.setdefault(name, []).append(model.name)
-    order = sorted(shares, key=lambda name: (-shares[name], name))
+    order = sorted(fractions, key=lambda name: (-fractions[name], name))
     return tuple(
-        Suggestion(name, states.get(name, "missing"), tuple(users[name]), shares[name] / count) for name in order
+        Suggestion(name, states.get(name, "missing"), tuple(users[name]), fractions[name] / count) for name in order
     )

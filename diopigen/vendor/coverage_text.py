@@ -21,7 +21,7 @@ def as_text(report: Coverage, suggestions: int = 10) -> str:
         parts.append("\n".join(line for lines in stopped for line in lines))
     if report.suggestions and suggestions:
         rows = [
-            [item.function, item.state, f"{item.share:.1%}", ", ".join(item.models)]
+            [item.function, item.state, f"{item.fraction:.1%}", ", ".join(item.models)]
             for item in report.suggestions[:suggestions]
         ]
         parts.append("Worth writing next, by share of calls:\n" + _table(["function", "now", "calls", "models"], rows))
@@ -30,12 +30,12 @@ def as_text(report: Coverage, suggestions: int = 10) -> str:
 
 def as_page(report: Coverage, templates: Path) -> bytes:
     """One page that needs nothing but itself."""
-    whole = len(report.functions)
+    total = len(report.functions)
     values = {
         "report": report,
         "states": STATES,
         "counts": {state: report.count(state) for state in STATES},
-        "whole": whole,
+        "whole": total,
         "families": report.families(),
         "data": json.dumps(report.as_json()).replace("<", "\\u003c"),
     }
@@ -55,7 +55,7 @@ def _models(report: Coverage) -> list[list[str]]:
         [
             model.name,
             str(sum(model.calls.values())),
-            *(_share(model.calls.get(state, 0), sum(model.calls.values())) for state in STATES),
+            *(_fraction(model.calls.get(state, 0), sum(model.calls.values())) for state in STATES),
             model.verdict,
         ]
         for model in report.models
@@ -79,8 +79,8 @@ def _number(count: int) -> str:
     return str(count) if count else "."
 
 
-def _share(count: int, whole: int) -> str:
-    return f"{count / whole:.0%}" if count else "."
+def _fraction(count: int, total: int) -> str:
+    return f"{count / total:.0%}" if count else "."
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

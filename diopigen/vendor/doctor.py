@@ -67,11 +67,11 @@ def find_library(directory: Path) -> Path | None:
 def find_shims(directory: Path, name: str) -> Path | None:
     """The folder of the vendor's shims, where there is one."""
     root = tree_root(directory)
-    places = [
+    candidates = [
         root / "generated/adaptors" / name,
         *sorted(path.parent for path in root.rglob("adaptors/**/adaptor.cpp")),
     ]
-    return next((place for place in places if (place / MARK).exists()), None)
+    return next((folder for folder in candidates if (folder / MARK).exists()), None)
 
 
 def examine(patient: Patient, interface: Interface, where: Workspace, sink: Sink) -> None:
@@ -88,10 +88,10 @@ def examine(patient: Patient, interface: Interface, where: Workspace, sink: Sink
         )
         return
     symbols = read_symbols(patient.library)
-    place = Span(str(patient.library))
-    _exports(patient, interface, symbols, place, report)
-    _calls(patient, interface, symbols, place, report)
-    _device(interface, symbols, place, report)
+    location = Span(str(patient.library))
+    _exports(patient, interface, symbols, location, report)
+    _calls(patient, interface, symbols, location, report)
+    _device(interface, symbols, location, report)
 
 
 def _names(found: Iterable[str]) -> str:
@@ -100,11 +100,11 @@ def _names(found: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN]) + rest
 
 
-def _exports(patient: Patient, interface: Interface, symbols: Symbols, place: Span, report: Reporter) -> None:
+def _exports(patient: Patient, interface: Interface, symbols: Symbols, location: Span, report: Reporter) -> None:
     operators = [function.name for function in interface.functions if function.family != "runtime"]
     if not symbols.defined.intersection(operators):
         fix = 'let the version script export diopi*, and declare kernels extern "C" or put shims in front of them'
-        report("doctor-nothing-exported", "the library exports no operator", place, fix=fix)
+        report("doctor-nothing-exported", "the library exports no operator", location, fix=fix)
         return
     defined = {item.function.name: item for item in patient.definitions}
     for shimmed in (False, True):
@@ -123,26 +123,26 @@ def _exports(patient: Patient, interface: Interface, symbols: Symbols, place: Sp
         else:
             message = f"{count} that the library does not export: {_names(hidden)}"
             fix = "build again; then see that CMake compiles the file and that the version script lets diopi* through"
-        report("doctor-not-exported", message, place, notes=notes, fix=fix)
+        report("doctor-not-exported", message, location, notes=notes, fix=fix)
     lacking = [name for name in _TEXTS if name not in symbols.defined]
     if lacking:
         fix = "define them: impl/NAME/library.cpp of a scaffolded tree does"
-        report("doctor-always-called", f"the library does not export {_names(lacking)}", place, fix=fix)
+        report("doctor-always-called", f"the library does not export {_names(lacking)}", location, fix=fix)
 
 
-def _calls(patient: Patient, interface: Interface, symbols: Symbols, place: Span, report: Reporter) -> None:
+def _calls(patient: Patient, interface: Interface, symbols: Symbols, location: Span, report: Reporter) -> None:
     operators = {function.name for function in interface.functions if function.family != "runtime"}
-    wanted = sorted((symbols.weak | symbols.needed) & operators - symbols.defined)
-    if wanted:
-        message = f"the library calls operators that it lacks: {_names(wanted)}"
+    required = sorted((symbols.weak | symbols.needed) & operators - symbols.defined)
+    if required:
+        message = f"the library calls operators that it lacks: {_names(required)}"
         fix = "implement them, test for null before the call, or put the dispatch library (docs/dispatch.md) in front"
-        report("doctor-null-call", message, place, fix=fix)
+        report("doctor-null-call", message, location, fix=fix)
 
 
-def _device(interface: Interface, symbols: Symbols, place: Span, report: Reporter) -> None:
+def _device(interface: Interface, symbols: Symbols, location: Span, report: Reporter) -> None:
     if "initLibrary" not in symbols.defined:
         fix = 'define extern "C" int32_t initLibrary() and export it: impl/NAME/device.cpp of a scaffolded tree does'
-        report("doctor-no-init", "the library does not export initLibrary", place, fix=fix)
+        report("doctor-no-init", "the library does not export initLibrary", location, fix=fix)
     called = symbols.weak | symbols.needed | symbols.defined
     lacking = [
         function.register
@@ -152,7 +152,7 @@ def _device(interface: Interface, symbols: Symbols, place: Span, report: Reporte
     if lacking:
         message = f"the library neither calls {_names(lacking)} nor exports the functions of the newer form"
         fix = "register them in initLibrary: impl/NAME/device.cpp of a scaffolded tree does"
-        report("doctor-device-function", message, place, fix=fix)
+        report("doctor-device-function", message, location, fix=fix)
 
 
 def _headers(patient: Patient, interface: Interface, where: Workspace, report: Reporter) -> None:

@@ -52,8 +52,8 @@ def _symbols(data: bytes) -> Symbols:
         return Symbols(frozenset(), frozenset(), frozenset())
     names = sections[table[6]][4]
     defined, weak, needed = set(), set(), set()
-    for place in range(table[4], table[4] + table[5], _SYMBOL.size):
-        name_at, info, _, section, _, _ = _SYMBOL.unpack_from(data, place)
+    for index in range(table[4], table[4] + table[5], _SYMBOL.size):
+        name_at, info, _, section, _, _ = _SYMBOL.unpack_from(data, index)
         start = names + name_at
         name = data[start : data.index(b"\0", start)].decode(errors="replace")
         if not name:

@@ -66,24 +66,24 @@ def _written(text: str, bare: str) -> Written:
         typed = [word for word in words[:-1] if word[0] not in _QUALIFIERS]
         if name[0] in _NO_NAMES or name[0][0] in "*&" or not typed:
             name = None
-    kept = bare if name is None else bare[: name.start()] + " " + bare[name.end() :]
+    rest = bare if name is None else bare[: name.start()] + " " + bare[name.end() :]
     pointer = " *" if arrays else ""
     commented = _COMMENTED.search(text)
-    c_type = canonical_type(re.sub(r"\[[^\]]*\]", "", kept) + pointer)
+    c_type = canonical_type(re.sub(r"\[[^\]]*\]", "", rest) + pointer)
     return Written(c_type, name[0] if name else "", commented[1] if commented else "", attributes)
 
 
-def updated_params(written: Sequence[Written], wanted: Sequence[CParam]) -> list[str]:
+def updated_params(written: Sequence[Written], expected: Sequence[CParam]) -> list[str]:
     """The parameters that a definition should have, each as its vendor would write it.
 
     A parameter that is there already keeps its name, or goes on without one. A new one is named, so that a compiler
     says that the body does not use it yet; where no parameter has a name, neither has the new one.
     """
-    source = _sources(written, wanted)
+    source = _sources(written, expected)
     nameless = bool(written) and not any(param.name for param in written)
-    names = {param.name for param in wanted}
-    made = []
-    for index, param in enumerate(wanted):
+    names = {param.name for param in expected}
+    results = []
+    for index, param in enumerate(expected):
         old = source.get(index)
         name, comment, attributes = param.name, "", ""
         if old is None and nameless:
@@ -94,18 +94,18 @@ def updated_params(written: Sequence[Written], wanted: Sequence[CParam]) -> list
                 name, comment = "", old.commented
             elif old.type == canonical_type(param.type) and old.name not in names:
                 name = old.name
-        made.append(f"{attributes}{declarator(param.type, name)}" + (f" /*{comment}*/" if comment else ""))
-    return made
+        results.append(f"{attributes}{declarator(param.type, name)}" + (f" /*{comment}*/" if comment else ""))
+    return results
 
 
-def _sources(written: Sequence[Written], wanted: Sequence[CParam]) -> dict[int, Written]:
+def _sources(written: Sequence[Written], expected: Sequence[CParam]) -> dict[int, Written]:
     """For each parameter that is wanted, by index, the one that it was: of the same name, else by type and order."""
     by_name = {param.name or param.commented: param for param in written if param.name or param.commented}
-    found = {index: by_name[param.name] for index, param in enumerate(wanted) if param.name in by_name}
+    found = {index: by_name[param.name] for index, param in enumerate(expected) if param.name in by_name}
     taken = {id(param) for param in found.values()}
     rest = [param for param in written if id(param) not in taken]
-    left = [index for index in range(len(wanted)) if index not in found]
-    types = [canonical_type(wanted[index].type) for index in left]
+    left = [index for index in range(len(expected)) if index not in found]
+    types = [canonical_type(expected[index].type) for index in left]
     for kind, a, b, c, d in SequenceMatcher(None, [p.type for p in rest], types, autojunk=False).get_opcodes():
         if kind in ("equal", "replace"):
             found.update(zip(left[c:d], rest[a:b], strict=False))

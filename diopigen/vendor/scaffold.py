@@ -45,7 +45,7 @@ class Scaffolded:
 
     generated: Result
     started: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    retained: tuple[str, ...] = ()
     shims: Result | None = None
 
 
@@ -65,7 +65,7 @@ def scaffold(
     root: Path,
     sink: Sink,
     *,
-    chosen: Selection | None = None,
+    selected: Selection | None = None,
     torch: bool = False,
     force: bool = False,
     write: bool = True,
@@ -80,11 +80,11 @@ def scaffold(
     pattern or folder that cannot be used.
     """
     require_vendor_name(vendor)
-    chosen = chosen or NOTHING
-    require_known(interface, chosen)
+    selected = selected or NOTHING
+    require_known(interface, selected)
     existed = root.is_dir()
     tree = read_state(root, vendor)
-    selection = tree.selection.union(chosen)
+    selection = tree.selection.union(selected)
     if selection.is_empty:
         selection = _STARTER
     tree = replace(tree, selection=selection, torch=torch or tree.torch)
@@ -109,9 +109,9 @@ def scaffold(
     else:
         started = missing(work.starts, root)
     sink.extend(output.sink.sorted())
-    own = {*work.starts, *(skeleton_path(vendor, operator) for operator in work.wanted)}
-    kept = {path for path in own - set(started) if (root / path).exists()}
-    return Scaffolded(result, started, tuple(sorted(kept)), _placed(shim_result, shims_folder(vendor)))
+    own = {*work.starts, *(skeleton_path(vendor, operator) for operator in work.operators)}
+    retained = {path for path in own - set(started) if (root / path).exists()}
+    return Scaffolded(result, started, tuple(sorted(retained)), _placed(shim_result, shims_folder(vendor)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class _Work:
     """What a run has to write: the operators that are selected, those of them that have files already, what the
     vendor's sources define, and the files of each kind."""
 
-    wanted: tuple[Operator, ...]
+    operators: tuple[Operator, ...]
     there: tuple[Operator, ...]
     written: _Written
     generated: Plan
@@ -130,11 +130,11 @@ class _Work:
 def _planned(
     interface: Interface, where: Workspace, runtime: Path, vendor: str, root: Path, tree: TreeState, sink: Sink
 ) -> _Work:
-    wanted = tuple(select(interface, tree.selection))
+    operators = tuple(select(interface, tree.selection))
     # Before the scan: of a file that another run adds in the meantime nothing is known.
-    there = tuple(op for op in wanted if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
+    there = tuple(op for op in operators if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
     written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
-    new = _unwritten(wanted, written.all)
+    new = _unwritten(operators, written.all)
     options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch)
     plan = emit_vendor(interface, where.templates, runtime, options)
     public = None
@@ -142,7 +142,7 @@ def _planned(
         functions = {*written.shimmed, *(function.name for operator in new for function in operator.functions)}
         public = _shims(interface, where, vendor, root, functions, sink)
     return _Work(
-        wanted,
+        operators,
         there,
         written,
         Plan(tuple(file for file in plan.files if is_generated(file.path))),
@@ -196,11 +196,11 @@ def _written(interface: Interface, where: Workspace, root: Path, vendor: str, si
     return _Written(names, shimmed_functions(sources, vendor) & frozenset(names))
 
 
-def _unwritten(wanted: Sequence[Operator], implemented: Collection[str]) -> tuple[Operator, ...]:
+def _unwritten(operators: Sequence[Operator], implemented: Collection[str]) -> tuple[Operator, ...]:
     """The operators without the functions that are defined already, in whatever file: twice would not link."""
     left = (
         replace(operator, functions=tuple(f for f in operator.functions if f.name not in implemented))
-        for operator in wanted
+        for operator in operators
     )
     return tuple(operator for operator in left if operator.functions)
 

@@ -35,12 +35,12 @@ def scan_and_check(
         implemented = check_impl(expected, sources, sink)
     else:
         with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
-            made = []
+            shims = []
             for path, content in emit_headers.emit(interface, where.templates).items():
                 target = Path(folder) / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-                made.append(target)
-            sources = scan_vendor(directory, made, sink)
+                shims.append(target)
+            sources = scan_vendor(directory, shims, sink)
             implemented = check_impl(expected, sources, sink)
     return sources, tuple(name for name in implemented if name in operators)

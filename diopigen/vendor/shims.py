@@ -106,10 +106,10 @@ def _config(vendor: Vendor, sink: Sink) -> ConfigFile | None:
 
 def _found_config(directory: Path) -> Path | None:
     """The configuration in a vendor's folder, else in the root of the tree `.../impl/<vendor>` that it is in."""
-    places = [directory / CONFIG_NAME]
+    candidates = [directory / CONFIG_NAME]
     if directory.parent.name == "impl":
-        places.append(directory.parent.parent / CONFIG_NAME)
-    return next((path for path in places if path.exists()), None)
+        candidates.append(directory.parent.parent / CONFIG_NAME)
+    return next((path for path in candidates if path.exists()), None)
 
 
 def _scan(
@@ -125,8 +125,8 @@ def _scan(
     if prelude:
         sources = scan_vendor(vendor.directory, prelude, found)
     else:
-        with _public_headers(interface, expected, where) as made:
-            sources = scan_vendor(vendor.directory, made, found)
+        with _public_headers(interface, expected, where) as headers:
+            sources = scan_vendor(vendor.directory, headers, found)
     sink.extend(found.sorted())
     return None if found.has_errors else sources
 
@@ -137,14 +137,14 @@ def _public_headers(interface: Interface, expected: CInterface, where: Workspace
     bare = replace(interface, headers=tuple(replace(header, functions=()) for header in interface.headers))
     declarations = "".join(f"{_declaration(function)};\n" for function in expected.functions)
     with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
-        made = []
+        headers = []
         for path, content in emit_headers.emit(bare, where.templates).items():
-            made.append(Path(folder) / path)
-            made[-1].parent.mkdir(parents=True, exist_ok=True)
-            made[-1].write_bytes(content)
-        made.append(Path(folder) / "declarations.h")
-        made[-1].write_text(f'#ifdef __cplusplus\nextern "C" {{\n{declarations}}}\n#endif\n', encoding="utf-8")
-        yield made
+            headers.append(Path(folder) / path)
+            headers[-1].parent.mkdir(parents=True, exist_ok=True)
+            headers[-1].write_bytes(content)
+        headers.append(Path(folder) / "declarations.h")
+        headers[-1].write_text(f'#ifdef __cplusplus\nextern "C" {{\n{declarations}}}\n#endif\n', encoding="utf-8")
+        yield headers
 
 
 def _declaration(function: CFunction) -> str:
@@ -170,22 +170,22 @@ def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[
     its public name needs no shim and must not get one.
     """
     report = Reporter(RULES, sink)
-    wanted = f"impl::{vendor.name}"
+    namespace = f"impl::{vendor.name}"
     own = tuple(f for f in sources.functions if _is_own(f, vendor.name))
     exported = [f for f in sources.functions if not f.namespace]
     others = [f for f in sources.functions if f.namespace and f not in own]
     names = {found.function.name for found in own}
     for found in exported:
         if found.function.name in names:
-            message = f"'{found.function.name}' is defined outside {wanted} too, so that it gets no shim"
+            message = f"'{found.function.name}' is defined outside {namespace} too, so that it gets no shim"
             report("adaptors-exported", message, found.function.span, fix="keep the one in the namespace")
     if own or not (exported or others):
         return tuple(f for f in own if f.function.name not in {e.function.name for e in exported})
     first = (others or exported)[0]
     spaces = dict.fromkeys(f.namespace or "the global namespace" for f in [*others, *exported])
-    message = f"none of the {count(len(sources.functions), 'function')} is in the namespace {wanted}"
+    message = f"none of the {count(len(sources.functions), 'function')} is in the namespace {namespace}"
     notes = [Note(f"found in {', '.join(spaces)}", first.function.span)]
-    fix = f"put them into 'namespace {wanted}', or give the vendor's name with --vendor"
+    fix = f"put them into 'namespace {namespace}', or give the vendor's name with --vendor"
     report("adaptors-namespace", message, Span(str(vendor.directory)), notes=notes, fix=fix)
     return sources.functions  # so that the rules about what is implemented do not add to it
 

@@ -46,15 +46,15 @@ def changes(findings: Iterable[Diagnostic], declared: Mapping[str, CFunction]) -
         found = re.match(r"'(\w+)'", finding.message)
         if found and found[1] in declared:
             wrong.setdefault(span.file, []).append((_offset(texts[span.file], span), found[1]))
-    made = []
-    for file, places in sorted(wrong.items()):
+    edits = []
+    for file, positions in sorted(wrong.items()):
         text = texts[file]
-        for offset, name in sorted(places, reverse=True):
+        for offset, name in sorted(positions, reverse=True):
             text = _updated(text, offset, declared[name])
-        names = tuple(name for _, name in sorted(places))
+        names = tuple(name for _, name in sorted(positions))
         if text != texts[file]:
-            made.append(Change(Path(file), names, texts[file], text))
-    return tuple(made)
+            edits.append(Change(Path(file), names, texts[file], text))
+    return tuple(edits)
 
 
 def _offset(text: str, span: Span) -> int:

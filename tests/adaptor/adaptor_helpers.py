@@ -203,9 +203,9 @@ class Library:
                 step *= max(length, 1)
         reach = 0 if 0 in size else 1 + sum((length - 1) * each for length, each in zip(size, stride, strict=True))
         storage = ctypes.c_void_p()
-        whole = size_of([reach + offset + 3])
+        memory = size_of([reach + offset + 3])
         assert self.runtime.diopiHostCreateTensor(
-            self.context, ctypes.byref(storage), ctypes.byref(whole), None, ctypes.c_int64(0),
+            self.context, ctypes.byref(storage), ctypes.byref(memory), None, ctypes.c_int64(0),
             DTYPES.index(dtype), device,
         ) == SUCCESS  # fmt: skip
         handle = ctypes.c_void_p()
@@ -214,9 +214,9 @@ class Library:
             ctypes.byref(handle), storage, ctypes.byref(sizes), ctypes.byref(strides), ctypes.c_int64(offset),
             DTYPES.index(dtype),
         ) == SUCCESS  # fmt: skip
-        made = Tensor(handle.value or 0, storage.value or 0, dtype, tuple(size), tuple(stride))
-        self.write(made, [0.0] * made.count)
-        return made
+        created = Tensor(handle.value or 0, storage.value or 0, dtype, tuple(size), tuple(stride))
+        self.write(created, [0.0] * created.count)
+        return created
 
     def destroy(self, tensor: Tensor) -> None:
         for handle in (tensor.handle, tensor.storage):

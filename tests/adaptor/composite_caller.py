@@ -19,10 +19,10 @@ class Caller:
     def __init__(self, library: Library, interface: Interface) -> None:
         self.library, self.interface = library, interface
         self.kept: list[Any] = []
-        made = ctypes.c_void_p()
+        created = ctypes.c_void_p()
         create = library.runtime.diopiHostCreateGenerator
-        assert create(ctypes.byref(made), ctypes.c_uint64(1), ctypes.c_uint64(0)) == SUCCESS
-        self.generator = made.value
+        assert create(ctypes.byref(created), ctypes.c_uint64(1), ctypes.c_uint64(0)) == SUCCESS
+        self.generator = created.value
 
     def tensor(self, values: Array, dtype: str = "float32") -> Tensor:
         array = np.asarray(values, dtype=np.float64)
@@ -52,9 +52,9 @@ class Caller:
     def __call__(self, name: str, *, leaks: Any = False, **arguments: Any) -> int:
         function = self.interface.function(name)
         assert function is not None
-        given = {key: value.handle if isinstance(value, Tensor) else value for key, value in arguments.items()}
+        provided = {key: value.handle if isinstance(value, Tensor) else value for key, value in arguments.items()}
         alive = self.library.temporaries()  # what earlier calls could not release
-        status = self.library.call(function, given)
+        status = self.library.call(function, provided)
         assert leaks or self.library.temporaries() == alive
         return status
 
@@ -63,8 +63,8 @@ def numbers(*shape: int, seed: int = 0, scale: float = 3.0) -> Array:
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32).astype(np.float64) * scale
 
 
-def close(found: Array, wanted: Array, tolerance: float = 2e-6) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+def close(found: Array, expected: Array, tolerance: float = 2e-6) -> None:
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 def softmax(x: Array, axis: int) -> Array:

@@ -82,26 +82,26 @@ def draw_tensor(pick: random.Random, library: Library, param: Parameter) -> Tens
 
 def overlaps(size: list[int], stride: list[int]) -> bool:
     """Whether two elements are in one place; for gaps whose factors meet."""
-    places = {0}
+    positions = {0}
     for length, each in zip(size, stride, strict=True):
-        new = {place + position * each for place in places for position in range(length)}
-        if len(new) != len(places) * length:
+        new = {index + position * each for index in positions for position in range(length)}
+        if len(new) != len(positions) * length:
             return True
-        places = new
+        positions = new
     return False
 
 
 def draw_arguments(pick: random.Random, library: Library, function: Function) -> Arguments:
-    made = Arguments()
+    values = Arguments()
     for param in function.params:
         if param.type not in ("tensor", "tensors"):
             continue
         tensors: list[Tensor | None] = []
-        count = same_count(function, param, made, pick)
+        count = same_count(function, param, values, pick)
         for _ in range(count):
             # Written through one parameter only: two rules for one result would contradict each other.
-            taken = written(function, made) if param.direction == "inout" else set()
-            others = [each for each in made.all() if each.count and 0 not in each.stride and each not in taken]
+            taken = written(function, values) if param.direction == "inout" else set()
+            others = [each for each in values.all() if each.count and 0 not in each.stride and each not in taken]
             if param.direction == "inout":
                 # Elements in one place would be written one after the other, in whatever order.
                 others = [each for each in others if not overlaps(list(each.size), list(each.stride))]
@@ -115,27 +115,27 @@ def draw_arguments(pick: random.Random, library: Library, function: Function) ->
                     library.destroy(tensor)
                     tensor = draw_tensor(pick, library, param)
                 tensors.append(tensor)
-        made.tensors[param.name] = tensors
-    for tensor in made.all():
+        values.tensors[param.name] = tensors
+    for tensor in values.all():
         library.write(tensor, [float(pick.randrange(2) if tensor.dtype == "bool" else pick.randrange(40))
                                for _ in range(tensor.count)])  # fmt: skip
-    return made
+    return values
 
 
-def written(function: Function, made: Arguments) -> set[Tensor]:
+def written(function: Function, values: Arguments) -> set[Tensor]:
     """The tensors so far that the operator writes."""
     found = set()
     for param in function.params:
         if param.direction != "in":
-            found |= {tensor for tensor in made.tensors.get(param.name, []) if tensor is not None}
+            found |= {tensor for tensor in values.tensors.get(param.name, []) if tensor is not None}
     return found
 
 
-def same_count(function: Function, param: Parameter, made: Arguments, pick: random.Random) -> int:
+def same_count(function: Function, param: Parameter, values: Arguments, pick: random.Random) -> int:
     """Arrays that share a count are equally long."""
     if param.type == "tensor":
         return 1
     for other in function.params:
-        if other.type == "tensors" and other.count == param.count and other.name in made.tensors:
-            return len(made.tensors[other.name])
+        if other.type == "tensors" and other.count == param.count and other.name in values.tensors:
+            return len(values.tensors[other.name])
     return pick.choice((1, 2, 5))

@@ -66,10 +66,10 @@ def random_rules(interface: Interface, seed: int) -> dict[str, FunctionRule]:
 
 def _random_casts(pick: random.Random) -> tuple[Cast, ...]:
     # What a cast leads to is not cast again: a configuration with such a chain is refused.
-    refused = [name for name in DTYPES if pick.random() < 0.35]
+    rejected = [name for name in DTYPES if pick.random() < 0.35]
     casts = []
-    for source in refused:
-        targets = [name for name in (COMPLEX if source in COMPLEX else REAL) if name not in refused]
+    for source in rejected:
+        targets = [name for name in (COMPLEX if source in COMPLEX else REAL) if name not in rejected]
         if targets:
             casts.append(Cast(source, pick.choice(targets), PLACE))
     return tuple(casts)

@@ -45,9 +45,9 @@ def test_float64_adam_through_a_float32_vendor(
     gradients = [random.normal(size=(3, 4)) for _ in range(STEPS)]
 
     def tensor(values: Any) -> Tensor:
-        made = library.tensor("float64", [3, 4], strides)
-        library.write(made, [float(value) for value in values.ravel()])
-        return made
+        created = library.tensor("float64", [3, 4], strides)
+        library.write(created, [float(value) for value in values.ravel()])
+        return created
 
     state = [tensor(start), *(tensor(np.zeros((3, 4))) for _ in range(3))]
     for step, gradient in enumerate(gradients, start=1):
@@ -68,6 +68,6 @@ def test_float64_adam_through_a_float32_vendor(
         assert library.call(adam, arguments) == SUCCESS, library.last_error()
         assert library.temporaries() == 0
     expected = reference(start, gradients, amsgrad)
-    for found, wanted in zip(state, expected[: 4 if amsgrad else 3], strict=False):
+    for found, requested in zip(state, expected[: 4 if amsgrad else 3], strict=False):
         values = np.array([value.real for value in library.values(found)]).reshape(3, 4)
-        np.testing.assert_allclose(values, wanted, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(values, requested, rtol=2e-5, atol=2e-6)

@@ -25,35 +25,37 @@ def visible(queries: int, keys: int, left: int, right: int) -> Array:
 
 
 def attention(
-    q: Array, k: Array, v: Array, seen: Array, slopes: Array | None = None, kept: Array | None = None
+    q: Array, k: Array, v: Array, seen: Array, slopes: Array | None = None, survives: Array | None = None
 ) -> tuple[Array, Array]:
     """Result and logarithm of the sum of exponentials, one query of one head at a time."""
     batch, queries, heads, _ = q.shape
-    keys, share = k.shape[1], heads // k.shape[2]
+    keys, fraction = k.shape[1], heads // k.shape[2]
     out, lse = np.zeros(q.shape), np.full((batch, heads, queries), np.inf)
     for b, h, i in np.ndindex(batch, heads, queries):
-        places = np.flatnonzero(seen[i])
-        if len(places) == 0:
+        positions = np.flatnonzero(seen[i])
+        if len(positions) == 0:
             continue
-        scores = SCALE * k[b, places, h // share] @ q[b, i, h]
+        scores = SCALE * k[b, positions, h // fraction] @ q[b, i, h]
         if slopes is not None:
             slope = slopes[h] if slopes.ndim == 1 else slopes[b, h]
-            scores = scores - slope * np.abs(i + keys - queries - places)
+            scores = scores - slope * np.abs(i + keys - queries - positions)
         powers = np.exp(scores)
         lse[b, h, i] = np.log(powers.sum())
         weights = powers / powers.sum()
-        out[b, i, h] = (weights if kept is None else weights * kept[b, h, i, places]) @ v[b, places, h // share]
+        out[b, i, h] = (weights if survives is None else weights * survives[b, h, i, positions]) @ v[
+            b, positions, h // fraction
+        ]
     return out, lse
 
 
 def operands(queries: int, keys: int, heads: int = 2, kv_heads: int = 2) -> tuple[Array, Array, Array]:
     """Queries, keys and values that half precision holds as they are."""
-    drawn = (
+    sampled = (
         numbers(2, queries, heads, 4, scale=1.0),
         numbers(2, keys, kv_heads, 4, seed=1, scale=1.0),
         numbers(2, keys, kv_heads, 4, seed=2),
     )
-    q, k, v = (array.astype(np.float16).astype(np.float64) for array in drawn)
+    q, k, v = (array.astype(np.float16).astype(np.float64) for array in sampled)
     return q, k, v
 
 
@@ -125,14 +127,14 @@ def test_dropout(call: Caller) -> None:
         dropout_p=0.4, return_debug_mask=True, debug_attn_mask=mask,
     )  # fmt: skip
     assert status == SUCCESS, call.library.last_error()
-    kept = call.array(mask)
-    assert set(kept.ravel()) == {0.0, 1.0}
-    expected, statistics = attention(q, k, v, visible(5, 7, -1, 0), kept=kept / 0.6)
+    survives = call.array(mask)
+    assert set(survives.ravel()) == {0.0, 1.0}
+    expected, statistics = attention(q, k, v, visible(5, 7, -1, 0), survives=survives / 0.6)
     close(call.array(out), expected, 1e-5)
     close(call.array(lse), statistics, 1e-5)
     # The mock drops the same at every call.
     found, _ = flash(call, q, k, v, is_causal=True, p_dropout=0.4)
-    close(found, attention(q, k, v, visible(5, 7, -1, 0), kept=kept / 0.6)[0], HALF)
+    close(found, attention(q, k, v, visible(5, 7, -1, 0), survives=survives / 0.6)[0], HALF)
 
 
 def test_mask_without_dropout_keeps_everything(call: Caller) -> None:

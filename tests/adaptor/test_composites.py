@@ -26,12 +26,12 @@ sigmoid = np.vectorize(lambda x: 1 / (1 + math.exp(-x)))
 
 
 def test_every_operator_of_the_list_has_a_composite(interface: Interface) -> None:
-    wanted = (
+    expected = (
         *("LayerNorm", "RMSNorm", "Softmax", "LogSoftmax", "Gelu", "Silu", "CrossEntropyLoss", "Addmm", "Linear"),
         *("Baddbmm", "Mean", "Std", "Clamp", "ClampScalar", "LerpTensor", "LerpScalar", "Addcmul", "Addcdiv"),
         *("FlashAttention", "MultiHeadAttention"),
     )
-    assert {f"diopi{name}" for name in wanted} <= composite_functions(interface)
+    assert {f"diopi{name}" for name in expected} <= composite_functions(interface)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
@@ -321,9 +321,9 @@ def test_cross_entropy(call: Caller, reduction: int, smoothing: float, weighted:
     if by_index:
         target = np.array([[0, 3], [2, 1], [1, 1]])
         counts = target != 1
-        chosen = np.eye(4)[target].transpose(0, 2, 1)
-        shares = ((1 - smoothing) * chosen + smoothing / 4) * counts[:, None, :]
-        loss = -(shares * logs * factors).sum(axis=1)
+        selected = np.eye(4)[target].transpose(0, 2, 1)
+        fractions = ((1 - smoothing) * selected + smoothing / 4) * counts[:, None, :]
+        loss = -(fractions * logs * factors).sum(axis=1)
         divisor = (weight[target] * counts).sum()
     else:
         target = softmax(numbers(3, 4, 2, seed=5), 1)

@@ -39,7 +39,7 @@ def loaded(request: pytest.FixtureRequest, interface: Interface) -> tuple[Librar
 def is_in(size: tuple[int, ...], stride: tuple[int, ...], order: list[int]) -> bool:
     expected = dense(size, order)
     return 0 in size or all(
-        length == 1 or each == wanted for length, each, wanted in zip(size, stride, expected, strict=True)
+        length == 1 or each == requested for length, each, requested in zip(size, stride, expected, strict=True)
     )
 
 
@@ -133,9 +133,9 @@ def compare_all(loaded: tuple[Library, dict[str, FunctionRule]], interface: Inte
             if tensor.dtype not in ("bool", *COMPLEX):
                 assert library.memory(tensor) == memory, (function.name, tensor)
         for name, results in made_values(library, arguments).items():
-            for (dtype, size, got), (wanted, wanted_size, numbers) in zip(results, expected_made[name], strict=True):
+            for (dtype, size, got), (requested, wanted_size, numbers) in zip(results, expected_made[name], strict=True):
                 assert (size, [each.real for each in got]) == (wanted_size, [each.real for each in numbers])
-                assert dtype == wanted or not definite(function, name), (function.name, name)
+                assert dtype == requested or not definite(function, name), (function.name, name)
         assert library.temporaries() == alive, function.name
         for tensor in before:
             library.destroy(tensor)

@@ -22,8 +22,8 @@ def test_vendor_without_helpers_is_told_which_is_missing(interface: Interface) -
     assert lone.call(function(interface, "diopiMax"), arguments) == NO_IMPLEMENT
     expected = "diopiMax, parameter 'input': the conversion needs diopiCastDtype, which the vendor lacks"
     assert lone.last_error() == expected
-    turned = filled(lone, "int32", [2, 3], [1, 2])
-    assert lone.call(function(interface, "diopiMax"), {**arguments, "input": turned.handle}) == NO_IMPLEMENT
+    transposed = filled(lone, "int32", [2, 3], [1, 2])
+    assert lone.call(function(interface, "diopiMax"), {**arguments, "input": transposed.handle}) == NO_IMPLEMENT
     expected = "diopiMax, parameter 'input': the conversion needs diopiCopyInp, which the vendor lacks"
     assert lone.last_error() == expected
     assert lone.temporaries() == 0
@@ -37,20 +37,20 @@ def bare() -> Library:
 
 def test_host_without_descriptions_is_asked_for_each_thing(interface: Interface) -> None:
     asked = built_shims("asked")
-    out, source, wide = (filled(asked, dtype, [2, 3]) for dtype in ("float32", "float32", "float64"))
+    out, source, widened = (filled(asked, dtype, [2, 3]) for dtype in ("float32", "float32", "float64"))
     asked.vendor.mock_reset()
     arguments = {"out": out.handle, "input": source.handle, "other": source.handle}
     assert asked.call(function(interface, "diopiAdd"), arguments) == SUCCESS
     # Dtype, shape and stride of three tensors.
     assert (asked.vendor.mock_descriptions(), asked.vendor.mock_calls()) == (0, 9)
-    assert asked.call(function(interface, "diopiAdd"), {**arguments, "other": wide.handle}) == SUCCESS
+    assert asked.call(function(interface, "diopiAdd"), {**arguments, "other": widened.handle}) == SUCCESS
     assert [record.dtype for record in asked.records()] == ["float32"] * 3
 
 
 def test_bare_host_converts_and_keeps_temporaries(bare: Library, interface: Interface) -> None:
-    wide = filled(bare, "int64", [300, 8], [0, 1])
+    widened = filled(bare, "int64", [300, 8], [0, 1])
     out = filled(bare, "int32", [2])
-    arguments = {"max": out.handle, "input": wide.handle}
+    arguments = {"max": out.handle, "input": widened.handle}
     # A cast that will not write one element several times says so.
     assert bare.call(function(interface, "diopiMax"), arguments) == ERROR
     expected = "diopiMax, parameter 'input': diopiCastDtype failed with status 1: the output overlaps itself"
@@ -88,9 +88,9 @@ def test_contiguous_serves_where_there_is_no_copy(interface: Interface, dtype: s
     assert (received.dtype, received.stride) == ("int32", (60, 1, 15, 3))
     assert reader.temporaries() == 0
     # What has to come back cannot: that is said before the operator runs.
-    turned = filled(reader, "int32", [2, 3, 4, 5])
-    before = reader.memory(turned)
-    assert reader.call(function(interface, "diopiMax"), {**arguments, "max": turned.handle}) == NO_IMPLEMENT
+    transposed = filled(reader, "int32", [2, 3, 4, 5])
+    before = reader.memory(transposed)
+    assert reader.call(function(interface, "diopiMax"), {**arguments, "max": transposed.handle}) == NO_IMPLEMENT
     expected = "diopiMax, parameter 'max': the conversion needs diopiCopyInp, which the vendor lacks"
     assert reader.last_error() == expected
-    assert reader.memory(turned) == before
+    assert reader.memory(transposed) == before

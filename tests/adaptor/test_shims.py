@@ -58,7 +58,7 @@ def test_expanded_input_costs_what_it_holds(library: Library, interface: Interfa
     wide = filled(library, "int64", [1_000, 1024], [0, 1])
     out = filled(library, "int32", [2])
     library.vendor.mock_reset()
-    status = library.call(function(interface, "diopiMax"), {"max": out.handle, "input": wide.handle})
+    status = library.call(function(interface, "diopiMax"), {"max": out.handle, "input": widened.handle})
     assert status == SUCCESS, library.last_error()
     received = next(record for record in library.records() if record.name == "input")
     assert (received.dtype, received.size, received.stride) == ("int32", (1_000, 1024), (0, 1))
@@ -84,9 +84,9 @@ def test_sliding_windows_cost_what_they_hold(library: Library, interface: Interf
 
 
 def test_cast_keeps_the_strides_of_a_dense_tensor(library: Library, interface: Interface) -> None:
-    turned = filled(library, "int64", [3, 4], [1, 3])
+    transposed = filled(library, "int64", [3, 4], [1, 3])
     out = filled(library, "int32", [2])
-    assert library.call(function(interface, "diopiMax"), {"max": out.handle, "input": turned.handle}) == SUCCESS
+    assert library.call(function(interface, "diopiMax"), {"max": out.handle, "input": transposed.handle}) == SUCCESS
     assert next(record for record in library.records() if record.name == "input").stride == (1, 3)
 
 
@@ -152,8 +152,8 @@ def test_tensors_that_share_a_part_of_their_memory_are_refused(library: Library,
     for offset in (0, 1):
         view = ctypes.c_void_p()
         sizes = Size(ctypes.addressof(size), 1)
-        place = (ctypes.c_void_p(one.storage), ctypes.byref(sizes), None, ctypes.c_int64(offset), 6)
-        assert library.runtime.diopiHostCreateView(ctypes.byref(view), *place) == SUCCESS
+        overlap = (ctypes.c_void_p(one.storage), ctypes.byref(sizes), None, ctypes.c_int64(offset), 6)
+        assert library.runtime.diopiHostCreateView(ctypes.byref(view), *overlap) == SUCCESS
         views.append(view.value)
     assert library.call(add, {"out": views[0], "input": views[1], "other": other.handle}) != SUCCESS
     assert library.last_error() == "diopiAdd, parameters 'out' and 'input' share a part of their memory"
@@ -218,19 +218,19 @@ def sparse(library: Library, dtype: str) -> int:
     rows = library.tensor("int32", [3])
     library.write(rows, [0.0, 1.0, 2.0])
     columns, values = library.tensor("int32", [2]), library.tensor(dtype, [2])
-    made = ctypes.c_void_p()
+    created = ctypes.c_void_p()
 
     class Size(ctypes.Structure):
         _fields_ = (("data", ctypes.c_void_p), ("len", ctypes.c_int64))
 
     size = (ctypes.c_int64 * 2)(2, 4)
     status = library.runtime.diopiHostCreateSparseCsr(
-        ctypes.byref(made),
+        ctypes.byref(created),
         ctypes.byref(Size(ctypes.addressof(size), 2)),
         *(ctypes.c_void_p(part.handle) for part in (rows, columns, values)),
     )
     assert status == SUCCESS
-    return made.value or 0
+    return created.value or 0
 
 
 def test_sparse_tensor_that_would_have_to_be_cast_is_refused(library: Library, interface: Interface) -> None:

@@ -48,8 +48,8 @@ def broken(draw: st.DrawFn, content: bytes) -> bytes:
         lines[line] = b"  " + lines[line] if draw(st.booleans()) else lines[line][2:]
     else:
         words = lines[line].split(b" ")
-        place = draw(st.integers(0, len(words) - 1))
-        words[place] = draw(st.sampled_from(ODD) | st.sampled_from(TOKENS))
+        index = draw(st.integers(0, len(words) - 1))
+        words[index] = draw(st.sampled_from(ODD) | st.sampled_from(TOKENS))
         lines[line] = b" ".join(words)
     return b"".join(lines)
 

@@ -63,7 +63,7 @@ def test_explain_what_is_not_implemented(vendor: Path, adaptors: Adaptors) -> No
 
 def test_explain_as_json(vendor: Path, adaptors: Adaptors) -> None:
     out, err = adaptors(vendor, "--explain", "Softmax", "--format", "json")
-    place = {"file": "convert_config.yaml", "column": 5}
+    position = {"file": "convert_config.yaml", "column": 5}
     casts = [
         {"source": source, "target": "float32", "from": {"file": "convert_config.yaml", "line": 6, "column": column}}
         for source, column in (("float16", 13), ("bfloat16", 22))
@@ -94,9 +94,9 @@ def test_explain_as_json(vendor: Path, adaptors: Adaptors) -> None:
                         "direction": "in",
                         "casts": casts,
                         "layouts": ["NHWC"],
-                        "layouts_from": {**place, "line": 7},
+                        "layouts_from": {**position, "line": 7},
                         "other_layouts": ["NCHW"],
-                        "other_layouts_from": [{**place, "line": 3}],
+                        "other_layouts_from": [{**position, "line": 3}],
                         "contiguous": False,
                         "contiguous_from": None,
                     },

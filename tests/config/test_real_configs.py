@@ -58,8 +58,8 @@ def loaded(vendor: str, interface: Interface) -> tuple[ResolvedConfig, list[str]
     for finding in sink.sorted():
         assert finding.span is not None
         assert finding.severity is not Severity.ERROR
-        place = f"{finding.span.line}:{finding.span.column}"
-        found.append(f"{place} {finding.severity} {finding.code} {finding.message}")
+        path = f"{finding.span.line}:{finding.span.column}"
+        found.append(f"{path} {finding.severity} {finding.code} {finding.message}")
     return resolved, found
 
 

@@ -179,10 +179,10 @@ class _Binder:
                 positional.append(value)
             if argument.alias_info is not None and argument.alias_info.is_write and param is not None:
                 mutated[param.name] = value
-        for place, argument in enumerate(self.outs):
-            if place >= len(self.outputs):
+        for index, argument in enumerate(self.outs):
+            if index >= len(self.outputs):
                 raise Unbound(f"no output for {argument.name}")
-            keywords[argument.name] = self._empty(self.outputs[place])
+            keywords[argument.name] = self._empty(self.outputs[index])
         return Bound(self.overload, positional, keywords, [param.name for param in self.outputs], mutated)
 
     def _matched(self) -> dict[str, Parameter]:

@@ -15,8 +15,8 @@ from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Prop
 from diopigen.ir.model import Function, Interface
 
 
-def call_of(interface: Interface, case: Case, given: dict[str, Any] | None = None) -> Call:
-    """The call of a case as its oracle sees it; `given` replaces the drawn values of tensors."""
+def call_of(interface: Interface, case: Case, arguments: dict[str, Any] | None = None) -> Call:
+    """The call of a case as its oracle sees it; `arguments` replaces the drawn values of tensors."""
     function = interface.function(case.function)
     assert function is not None
     lists = {param.name for param in function.params if param.type == "tensors"}
@@ -37,7 +37,7 @@ def call_of(interface: Interface, case: Case, given: dict[str, Any] | None = Non
             shapes[name] = [None if item is None else item.shape for item in items]
         else:
             values[name] = value
-    values.update(given or {})
+    values.update(arguments or {})
     return Call(function, values, dtypes, shapes)
 
 
@@ -54,11 +54,11 @@ class Results:
     ) -> None:
         self.call = call
         self.found: dict[str, Stored] = {}
-        for name, wanted in answer.items():
+        for name, expected in answer.items():
             param = call.function.param(name)
             if param is None or param.type not in ("tensor", "new_tensor") or found.get(name) is None:
                 continue
-            dtype = wanted.dtype if isinstance(wanted, Allocated) else call.dtypes[name]
+            dtype = expected.dtype if isinstance(expected, Allocated) else call.dtypes[name]
             self.found[name] = Stored(stored(found[name], dtype), dtype)
         inputs = {
             name: Stored(np.asarray(encode(np.asarray(call[name]), call.dtype(name))), call.dtype(name))

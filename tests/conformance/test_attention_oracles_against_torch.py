@@ -89,41 +89,41 @@ def _answer(interface: Interface, operator: str, values: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("name", SHAPES)
 def test_forward(name: str, interface: Interface) -> None:
     setting = _setting(**SHAPES[name])
-    wanted = _torch_results(setting)
+    expected = _torch_results(setting)
     values = {**setting, "softmax_lse": np.zeros((BATCH, HEADS, QUERIES)), "attention_out": np.zeros(0)}
     answer = _answer(interface, "FlashAttention", values)
-    np.testing.assert_allclose(answer["attention_out"].values, wanted["attention_out"], atol=1e-12)
-    np.testing.assert_allclose(answer["softmax_lse"].values, wanted["softmax_lse"], atol=1e-12)
+    np.testing.assert_allclose(answer["attention_out"].values, expected["attention_out"], atol=1e-12)
+    np.testing.assert_allclose(answer["softmax_lse"].values, expected["softmax_lse"], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_backward(name: str, interface: Interface) -> None:
     setting = _setting(**SHAPES[name])
-    wanted = _torch_results(setting)
-    values = {**setting, "softmax_lse": wanted["softmax_lse"], "attention_out": wanted["attention_out"]}
+    expected = _torch_results(setting)
+    values = {**setting, "softmax_lse": expected["softmax_lse"], "attention_out": expected["attention_out"]}
     answer = _answer(interface, "FlashAttentionBackward", values)
     for one in ("grad_q", "grad_k", "grad_v"):
-        np.testing.assert_allclose(answer[one].values, wanted[one], atol=1e-12)
+        np.testing.assert_allclose(answer[one].values, expected[one], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_customized_backward_with_heads_before_tokens(name: str, interface: Interface) -> None:
     setting = _setting(**SHAPES[name])
-    wanted = _torch_results(setting)
+    expected = _torch_results(setting)
     swapped = {key: setting[key].transpose(0, 2, 1, 3) for key in ("q", "k", "v", "grad_output")}
     values = {
         **setting,
         **swapped,
-        "attention_out": wanted["attention_out"].transpose(0, 2, 1, 3),
+        "attention_out": expected["attention_out"].transpose(0, 2, 1, 3),
         "attention_mask": None,
-        "softmax_max": wanted["softmax_max"][..., None],
-        "softmax_sum": wanted["softmax_sum"][..., None],
+        "softmax_max": expected["softmax_max"][..., None],
+        "softmax_sum": expected["softmax_sum"][..., None],
         "head_num": HEADS,
         "input_layout": "BNSD",
     }
     answer = _answer(interface, "CustomizedFlashAttentionBackward", values)
     for one in ("grad_q", "grad_k", "grad_v"):
-        np.testing.assert_allclose(answer[one].values, wanted[one].transpose(0, 2, 1, 3), atol=1e-12)
+        np.testing.assert_allclose(answer[one].values, expected[one].transpose(0, 2, 1, 3), atol=1e-12)
 
 
 def test_masked_softmax(interface: Interface) -> None:
@@ -132,10 +132,10 @@ def test_masked_softmax(interface: Interface) -> None:
     leaf = torch.tensor(x, requires_grad=True)
     out = torch.softmax((leaf * 0.7).masked_fill(torch.tensor(mask), -10000.0), dim=-1)
     gradient = source.normal(size=x.shape)
-    (wanted,) = torch.autograd.grad(out, [leaf], torch.tensor(gradient))
+    (expected,) = torch.autograd.grad(out, [leaf], torch.tensor(gradient))
     common = {"mask": mask, "scale": 0.7, "fixed_triu_mask": False}
     found = _answer(interface, "ScaledMaskedSoftmax", {"input": x, **common})
     np.testing.assert_allclose(found["output"].values, out.detach().numpy(), atol=1e-12)
     values = {"grad_output": gradient, "output": out.detach().numpy(), **common}
     found = _answer(interface, "ScaledMaskedSoftmaxBackward", values)
-    np.testing.assert_allclose(found["grad_input"].values, wanted.numpy(), atol=1e-12)
+    np.testing.assert_allclose(found["grad_input"].values, expected.numpy(), atol=1e-12)

@@ -88,9 +88,9 @@ def test_ranges_are_met_at_both_ends(interface: Interface) -> None:
     chances = [case.arguments["p"] for case in cases_of(interface, "diopiDropout").values()]
     assert chances == [0.0, 1.0]
     top = {name.partition("/")[2]: case for name, case in cases_of(interface, "diopiTopk").items()}
-    whole = top["boundary-k-high"]
-    operand = whole.arguments["input"]
-    assert isinstance(operand, Operand) and whole.arguments["k"] == operand.shape[int(str(whole.arguments["dim"]))]
+    full = top["boundary-k-high"]
+    operand = full.arguments["input"]
+    assert isinstance(operand, Operand) and full.arguments["k"] == operand.shape[int(str(full.arguments["dim"]))]
     index = next(case for name, case in cases_of(interface, "diopiIndexSelect").items() if name.endswith("index-high"))
     assert values(index, "index")
 

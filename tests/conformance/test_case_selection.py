@@ -132,13 +132,13 @@ def test_selection(interface: Interface) -> None:
         f"diopi{name}/int8/plain" for name in ("Add", "AddInp", "AddScalar", "AddInpScalar", "Addcmul", "AddcmulInp")
     ]
     assert {case.family for case in select(interface, families=["sorting"])} == {"sorting"}
-    refused: tuple[tuple[dict[str, Any], str, str], ...] = (
+    rejected: tuple[tuple[dict[str, Any], str, str], ...] = (
         ({"ops": ["Addd"]}, "there is no function 'Addd'", "did you mean 'Add'?"),
         ({"dtypes": ["float33"]}, "there is no dtype 'float33'", "did you mean 'float32'?"),
         ({"axes": ["brodcast"]}, "there is no axis 'brodcast'", "did you mean 'broadcast'?"),
         ({"families": ["sortin"]}, "there is no family 'sortin'", "did you mean 'sorting'?"),
     )
-    for options, message, fix in refused:
+    for options, message, fix in rejected:
         with pytest.raises(Failure) as error:
             select(interface, **options)
         found = error.value.diagnostics[0]
@@ -154,8 +154,8 @@ def test_values_are_drawn_in_every_dtype(dtype: str) -> None:
     for values in (Drawn("normal"), Drawn("zeros"), Drawn("ones"), Drawn("integers", (0, 2)), Drawn("nonzero")):
         assert draw(values, (3, 4), dtype, source).shape == (3, 4)
     assert set(draw(Drawn("ones"), (5,), "float16", source).tolist()) == {1.0}
-    drawn = draw(Drawn("uniform", (-3, 3)), (100,), "int8", source)
-    assert drawn.min() >= -3 and drawn.max() <= 3
+    sampled = draw(Drawn("uniform", (-3, 3)), (100,), "int8", source)
+    assert sampled.min() >= -3 and sampled.max() <= 3
     assert sorted(draw(Drawn("permutation"), (6,), "int32", source).tolist()) == [0, 1, 2, 3, 4, 5]
 
 
@@ -168,8 +168,8 @@ def test_values_that_a_dtype_cannot_hold_are_refused() -> None:
 
 def test_every_row_has_its_peak_at_another_index() -> None:
     source = np.random.default_rng(0)
-    drawn = draw(Drawn("peaks", (1000,)), (2, 2, 10), "float32", source).reshape(4, 10)
-    assert drawn.argmax(axis=1).tolist() == [0, 3, 6, 9] and (drawn == 1000).sum() == 4
+    sampled = draw(Drawn("peaks", (1000,)), (2, 2, 10), "float32", source).reshape(4, 10)
+    assert sampled.argmax(axis=1).tolist() == [0, 3, 6, 9] and (sampled == 1000).sum() == 4
     assert draw(Drawn("peaks", (7,)), (5,), "int32", source)[0] == 7
     for values, shape, dtype in (((300,), (2, 3), "int8"), ((1.5,), (2,), "int32"), ((1,), (2, 0), "float32")):
         with pytest.raises(Unfit):

@@ -18,8 +18,8 @@ from diopigen.ir.recipe import Drawn
 
 def fault_of(actual: object, expected: object, dtype: str, tolerance: str, **options: Any) -> Fault | None:
     """The comparison of two lists, the expected one in the type in which oracles compute."""
-    wanted = Expected(widest(np.asarray(expected)), **options)
-    return compare(encode(np.asarray(actual), dtype), dtype, wanted, tolerance, "out")
+    requested = Expected(widest(np.asarray(expected)), **options)
+    return compare(encode(np.asarray(actual), dtype), dtype, requested, tolerance, "out")
 
 
 EXACT = [
@@ -81,10 +81,10 @@ def test_attention_may_round_one_factor_to_the_dtype_of_the_operands(dtype: str,
 
 
 def test_nan_and_infinity_must_stand_where_they_stand() -> None:
-    for wanted in (1.0, math.inf, -math.inf, math.nan):
+    for expected in (1.0, math.inf, -math.inf, math.nan):
         for actual in (1.0, math.inf, -math.inf, math.nan):
-            same = actual == wanted or (math.isnan(actual) and math.isnan(wanted))
-            assert (fault_of([actual], [wanted], "float32", "reduction") is None) is same
+            same = actual == expected or (math.isnan(actual) and math.isnan(expected))
+            assert (fault_of([actual], [expected], "float32", "reduction") is None) is same
 
 
 def test_beyond_the_largest_number_infinity_is_right() -> None:
@@ -140,13 +140,13 @@ def test_large_outputs_are_compared_in_chunks(dtype: str, wrong: int | None, mon
         stored.reshape(-1)[wrong] = encode(np.array(1 - values.reshape(-1)[wrong]), dtype)
     scale = np.ones((4, 1)) if dtype in ("float32", "bfloat16") else None
     expected = Expected(decode(stored * 0 + encode(values, dtype), dtype), scale)
-    whole = compare(stored, dtype, expected, "reduction", "out")
+    full = compare(stored, dtype, expected, "reduction", "out")
     monkeypatch.setattr("diopigen.conformance.compare.results._PART", 10)
     parts = compare(stored, dtype, expected, "reduction", "out")
-    assert (whole is None) == (parts is None) == (wrong is None)
-    if parts is not None and whole is not None and wrong is not None:
+    assert (full is None) == (parts is None) == (wrong is None)
+    if parts is not None and full is not None and wrong is not None:
         start = wrong // 10 * 10
-        assert (parts.expected, parts.actual) == (whole.expected, whole.actual)
+        assert (parts.expected, parts.actual) == (full.expected, full.actual)
         assert parts.message.endswith(f"(elements {start} to {min(start + 9, 23)} of [4, 6], counted in a row)")
         assert f"worst [{wrong - start}]" in parts.message
 
@@ -154,12 +154,12 @@ def test_large_outputs_are_compared_in_chunks(dtype: str, wrong: int | None, mon
 @pytest.mark.parametrize("words", ["normal", "uniform", "integers", "bools", "nonzero"])
 def test_large_tensors_are_drawn_part_by_part(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = {"uniform": (-1, 1), "integers": (0, 7)}.get(words, ())
-    drawn = Drawn(words, arguments)
+    sampled = Drawn(words, arguments)
     found = []
     for part in (1 << 22, 1000):
         monkeypatch.setattr("diopigen.conformance.cases.values._PART", part)
         dtype = "bool" if words == "bools" else "float32"
-        found.append(draw(drawn, (50, 70), dtype, np.random.Generator(np.random.PCG64(3))))
+        found.append(draw(sampled, (50, 70), dtype, np.random.Generator(np.random.PCG64(3))))
     assert found[0].shape == (50, 70) and len(np.unique(found[0])) > 1
     assert np.array_equal(found[0], found[1])
 
@@ -181,8 +181,8 @@ def test_the_roundings_granted_cover_every_order_of_addition(terms: int, vectors
     """Sums in lanes, as vector instructions make them, against the exact one."""
     numbers = np.random.default_rng(terms).standard_normal(terms)
     lanes = [0.0] * vectors
-    for place, number in enumerate(numbers.tolist()):
-        lanes[place % vectors] += number
+    for index, number in enumerate(numbers.tolist()):
+        lanes[index % vectors] += number
     exact, scale = math.fsum(numbers), math.fsum(np.abs(numbers))
     expected = Expected(np.array(exact), np.array(scale), terms)
     assert 0 < abs(sum(lanes) - exact) <= float(own_error(expected))

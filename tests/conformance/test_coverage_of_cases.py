@@ -95,9 +95,9 @@ def test_the_command(by: str) -> None:
     assert {"function", "diopiAdd", "diopiSoftmax"} <= rows
     assert ("broadcast" in done.output.splitlines()[0]) == (by == "axis")
     done = CliRunner().invoke(cli, [*arguments, "--format", "json", "--strict"])
-    whole = json.loads(done.output)
-    assert [row["function"] for row in whole["functions"]] == ["diopiAdd", "diopiSoftmax"]
-    assert whole["functions"][0]["dtypes"]["float32"]["plain"] == 1
+    document = json.loads(done.output)
+    assert [row["function"] for row in document["functions"]] == ["diopiAdd", "diopiSoftmax"]
+    assert document["functions"][0]["dtypes"]["float32"]["plain"] == 1
     assert done.exit_code == 0
     one_axis = [*arguments, "--axis", "plain", "--strict"]
     assert CliRunner().invoke(cli, one_axis).exit_code == 1, "the axis of refusals is left out"
@@ -121,8 +121,8 @@ def test_nothing_else_is_a_hole(interface: Interface, derived: Callable[[Functio
     assert [f"{row.function}: {hole.message}" for row in found for hole in row.unknown] == []
     with_oracle = [row for row in found if row.has_oracle]
     headers = {function.name: function.header for function in functions}
-    whole = {name for name, header in headers.items() if header not in NOT_COVERED}
-    assert whole <= {row.function for row in with_oracle} and len(whole) == 424
+    complete = {name for name, header in headers.items() if header not in NOT_COVERED}
+    assert complete <= {row.function for row in with_oracle} and len(complete) == 424
     # 94 functions of mmcv and 20 of lmdeploy, of which two have oracles.
     assert len(found) - len(with_oracle) == 112 == sum(bool(row.holes) for row in found if not row.has_oracle)
 

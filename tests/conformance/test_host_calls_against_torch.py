@@ -23,12 +23,12 @@ from diopigen.ir.model import Interface
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError)
 
 
-def _expectations(call: Call, name: str, wanted: Any) -> list[tuple[Any, str]]:
-    if isinstance(wanted, (list, tuple)):
-        return list(zip(wanted, call.dtypes[name], strict=True))
-    if isinstance(wanted, Allocated):
-        return [(wanted.expected, wanted.dtype)]
-    return [(wanted, call.dtypes.get(name, "float64"))]
+def _expectations(call: Call, name: str, expected: Any) -> list[tuple[Any, str]]:
+    if isinstance(expected, (list, tuple)):
+        return list(zip(expected, call.dtypes[name], strict=True))
+    if isinstance(expected, Allocated):
+        return [(expected.expected, expected.dtype)]
+    return [(expected, call.dtypes.get(name, "float64"))]
 
 
 def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str, Any]:
@@ -47,14 +47,14 @@ def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str
     raise Unbound("; ".join(reasons) or "the spec names no overload")
 
 
-def _difference(call: Call, name: str, wanted: Any, dtype: str, result: Any) -> object | None:
-    if isinstance(wanted, Property):
-        return wanted.check(decode(stored(result, dtype), dtype))
-    if isinstance(wanted, Expected):
+def _difference(call: Call, name: str, expected: Any, dtype: str, result: Any) -> object | None:
+    if isinstance(expected, Property):
+        return expected.check(decode(stored(result, dtype), dtype))
+    if isinstance(expected, Expected):
         return compare(
-            stored(result.reshape(np.shape(wanted.values)), dtype), dtype, wanted, call.function.tolerance, name
+            stored(result.reshape(np.shape(expected.values)), dtype), dtype, expected, call.function.tolerance, name
         )
-    return None if wanted == result else f"oracle {wanted}, torch {result}"
+    return None if expected == result else f"oracle {expected}, torch {result}"
 
 
 def _compared(interface: Interface, host: HostCall) -> tuple[int, str]:
@@ -69,11 +69,11 @@ def _compared(interface: Interface, host: HostCall) -> tuple[int, str]:
     compared = 0
     for name, actual in found.items():
         results = actual if isinstance(actual, (list, tuple)) else [actual]
-        for (wanted, dtype), result in zip(_expectations(call, name, answer.get(name)), results, strict=True):
-            if wanted is None or result is None:
+        for (expected, dtype), result in zip(_expectations(call, name, answer.get(name)), results, strict=True):
+            if expected is None or result is None:
                 continue
             compared += 1
-            fault = _difference(call, name, wanted, dtype, result)
+            fault = _difference(call, name, expected, dtype, result)
             if fault is not None:
                 return compared, f"{name}: {fault}"
     return compared, ""

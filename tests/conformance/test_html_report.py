@@ -132,5 +132,5 @@ def test_a_browser_draws_it(place: str, wanted: list[str], interface: Interface,
         f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", f"file://{file}#{place}",
     ]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
-    drawn = dom[dom.index('<main id="page">') : dom.index("<noscript>")]
-    assert [text for text in wanted if text not in drawn] == []
+    rendered = dom[dom.index('<main id="page">') : dom.index("<noscript>")]
+    assert [text for text in wanted if text not in rendered] == []

@@ -100,7 +100,7 @@ ADDED_IN_HALF = frozenset(
 @pytest.mark.parametrize("operator", sorted(TORCH))
 def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> None:
     wrong: list[str] = []
-    refused: dict[str, str] = {}
+    rejected: dict[str, str] = {}
     function = next(f for f in interface.functions if f.short_name == operator)
     cases = [case for case in cases_of(interface, function) if case.expect == SUCCESS]
     if operator in ADDED_IN_HALF:
@@ -110,14 +110,14 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
         try:
             result = TORCH[operator](Arguments(call))
         except (RuntimeError, NotImplementedError) as error:
-            refused[case.id] = str(error)
+            rejected[case.id] = str(error)
             continue  # torch does not take this dtype on the CPU
         found: Found = result if isinstance(result, dict) else {call.target: result}
         answer = answer_of(call)
         results = Results(case, call, answer, found, stored)
-        for name, wanted in answer.items():
-            dtype = wanted.dtype if isinstance(wanted, Allocated) else call.dtypes[name]
-            expected: Any = wanted.expected if isinstance(wanted, Allocated) else wanted
+        for name, requested in answer.items():
+            dtype = requested.dtype if isinstance(requested, Allocated) else call.dtypes[name]
+            expected: Any = requested.expected if isinstance(requested, Allocated) else requested
             elements = stored(found[name], dtype)
             if isinstance(expected, Property):
                 complaint = results.complaint(expected, elements, dtype)
@@ -127,5 +127,5 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
             fault = results.fault(name, elements, dtype, expected)
             if fault is not None:
                 wrong.append(f"{case.id}: {name} {fault.message}: oracle {fault.expected}, torch {fault.actual}")
-    assert len(refused) < len(cases) / 2, refused
+    assert len(rejected) < len(cases) / 2, rejected
     assert not wrong, "\n".join(wrong[:8])

@@ -207,9 +207,9 @@ def test_a_looser_tolerance_waives_what_it_needs_to_and_is_reported_where_it_is_
     results, _, findings = run_with(interface, tiny_library, runtime, tmp_path, content, "Add")
     assert "failed" in {result.outcome for result in results if result.case.dtype == "float32"}
     assert findings == ""
-    wide = content.replace("1.5", "10000")
+    loose = content.replace("1.5", "10000")
     monkeypatch.setenv("TINY_FAULT", "float32 off by 50 units")
-    results, report, findings = run_with(interface, tiny_library, runtime, tmp_path, wide, "Add")
+    results, report, findings = run_with(interface, tiny_library, runtime, tmp_path, loose, "Add")
     outcomes = {result.case.id: result.outcome for result in results}
     assert outcomes["diopiAdd/float32/plain"] == "excepted"
     assert outcomes["diopiAdd/int32/plain"] == "passed"

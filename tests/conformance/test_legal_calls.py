@@ -63,9 +63,9 @@ def test_a_call_in_another_layout_is_not_evaluated_again(interface: Interface, m
 def test_integers_are_divided_by_zero_only_where_the_contract_admits_it(interface: Interface) -> None:
     without_zeros = {}
     for name in ("diopiDiv", "diopiDivInp", "diopiRemainderTensor"):
-        drawn = values_of(one(interface, f"{name}/int32/special").arguments["other"])
-        assert isinstance(drawn, Drawn) and drawn.distribution == "special"
-        without_zeros[name] = drawn.arguments[1]
+        sampled = values_of(one(interface, f"{name}/int32/special").arguments["other"])
+        assert isinstance(sampled, Drawn) and sampled.distribution == "special"
+        without_zeros[name] = sampled.arguments[1]
     assert without_zeros == {"diopiDiv": 0, "diopiDivInp": 1, "diopiRemainderTensor": 1}
 
 
@@ -87,29 +87,29 @@ def test_a_boundary_comes_from_the_first_recipe_that_admits_it(interface: Interf
 def test_only_the_functions_that_are_asked_for_are_resolved(
     interface: Interface, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[str] = []
+    created: list[str] = []
     start = Resolver.__init__
 
     def counted(self: Resolver, of: Interface, function: Function) -> None:
-        made.append(function.name)
+        created.append(function.name)
         start(self, of, function)
 
     monkeypatch.setattr(Resolver, "__init__", counted)
     tables = tuple(api.models(api.Workspace(ROOT / "specs", ROOT / "templates", "specs"), Sink()).values())
     found = select(interface, ops=["Softmax"], tables=tables)
     assert models.AXIS in {case.axis for case in found}
-    assert set(made) == {case.function for case in found} == {"diopiSoftmax"}
+    assert set(created) == {case.function for case in found} == {"diopiSoftmax"}
 
 
 def test_a_dropout_without_a_mask_is_compared_by_its_result(interface: Interface) -> None:
     case = one(interface, "diopiDropout/bfloat16/null-mask")
     call = call_of(interface, case)
-    wanted = answer_of(call)["out"]
-    assert isinstance(wanted, Property)
+    expected = answer_of(call)["out"]
+    assert isinstance(expected, Property)
     x = call.wide("input")
-    kept = np.random.default_rng(5).random(x.shape) < 0.75
-    right = np.where(kept, x / 0.75, 0)
-    assert wanted.check(right) is None
-    assert "instead of" in str(wanted.check(np.where(kept, x, 0)))  # not divided by 1 - p
-    assert wanted.check(np.where(np.random.default_rng(5).random(x.shape) < 0.5, x / 0.75, 0)) is not None
-    assert wanted.check(x / 0.75) is not None  # nothing is dropped
+    retained = np.random.default_rng(5).random(x.shape) < 0.75
+    right = np.where(retained, x / 0.75, 0)
+    assert expected.check(right) is None
+    assert "instead of" in str(expected.check(np.where(retained, x, 0)))  # not divided by 1 - p
+    assert expected.check(np.where(np.random.default_rng(5).random(x.shape) < 0.5, x / 0.75, 0)) is not None
+    assert expected.check(x / 0.75) is not None  # nothing is dropped

@@ -82,8 +82,8 @@ def test_a_crash_at_the_end_is_told(cases: list[Case], interface: Interface, tin
 
 def test_a_hang_at_the_end_is_ended(cases: list[Case], interface: Interface, tiny_library: Path, runtime: Path) -> None:
     found = run_with("hang at the end", cases, interface, tiny_library, runtime)
-    wanted = "the library is not left within 2 s: finalizeLibrary hangs"
-    assert [ending.message for ending in found.endings] == [wanted]
+    expected = "the library is not left within 2 s: finalizeLibrary hangs"
+    assert [ending.message for ending in found.endings] == [expected]
     assert found.seconds < 60
 
 
@@ -144,10 +144,10 @@ def test_results_of_several_machines_keep_it(tmp_path: Path) -> None:
     ],
 )
 def test_commands_fail_and_name_it(command: tuple[str, ...], tiny_library: Path, runtime: Path) -> None:
-    place = ("--lib", str(tiny_library), "--runtime", str(runtime), "--spec", str(ROOT / "specs"))
+    options = ("--lib", str(tiny_library), "--runtime", str(runtime), "--spec", str(ROOT / "specs"))
     for fault, status in (("leak", 1), ("", 0)):
         done = subprocess.run(
-            [sys.executable, *command, *place],
+            [sys.executable, *command, *options],
             env={**os.environ, "TINY_FAULT": fault, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,

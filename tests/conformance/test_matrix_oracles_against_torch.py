@@ -202,17 +202,17 @@ def _with_true_state(operator: str, call: Call) -> Call:
     if operator not in TRUE_STATE:
         return call
     state = TRUE_STATE[operator](Arguments(call))
-    given = {name: np.reshape(value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy(),
+    provided = {name: np.reshape(value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy(),
                               call.shapes[name]) for name, value in state.items()}  # fmt: skip
-    return Call(call.function, {**call.values, **given}, call.dtypes, call.shapes)
+    return Call(call.function, {**call.values, **provided}, call.dtypes, call.shapes)
 
 
 def _faults(call: Call, answer: Mapping[str, Any], found: Found) -> list[str]:
     faults = []
-    for name, wanted in answer.items():
-        several = isinstance(wanted, (list, tuple))
+    for name, requested in answer.items():
+        several = isinstance(requested, (list, tuple))
         dtypes = call.dtypes.get(name, "float64")
-        items = zip(wanted, found[name], dtypes, strict=True) if several else [(wanted, found[name], dtypes)]
+        items = zip(requested, found[name], dtypes, strict=True) if several else [(requested, found[name], dtypes)]
         for expected, actual, dtype in items:
             assert isinstance(expected, Expected)
             elements = stored(actual.reshape(expected.values.shape), dtype)
@@ -230,18 +230,18 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
     if operator in ROUNDED_ON_THE_WAY:
         cases = [case for case in cases if case.dtype not in ("float16", "bfloat16")]
     wrong: list[str] = []
-    refused: dict[str, str] = {}
+    rejected: dict[str, str] = {}
     for case in cases:
         call = _with_true_state(operator, call_of(interface, case))
         try:
             found = TORCH[operator](Arguments(call))
         except (RuntimeError, NotImplementedError) as error:
-            refused[case.id] = str(error)
+            rejected[case.id] = str(error)
             continue  # torch does not take this dtype on the CPU
         with np.errstate(all="ignore"):
             answer = answer_of(call)
         wrong += [f"{case.id}: {fault}" for fault in _faults(call, answer, found)]
-    assert len(refused) < len(cases) / 2, refused
+    assert len(rejected) < len(cases) / 2, rejected
     assert not wrong, "\n".join(wrong[:8])
 
 

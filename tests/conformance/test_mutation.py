@@ -12,7 +12,7 @@ from tiny_cases import OPERATORS, tiny_cases
 from diopigen.api import workspace
 from diopigen.conformance.model import Case
 from diopigen.conformance.mutation.build import build
-from diopigen.conformance.mutation.campaign import Campaign, chosen
+from diopigen.conformance.mutation.campaign import Campaign, selected
 from diopigen.conformance.mutation.report import summary, text, to_json
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
@@ -77,7 +77,7 @@ def campaign(interface: Interface, tiny_library: Path, mutant_library: Path, run
 
 def test_a_sample_of_faults_is_found_for_what_it_is(campaign: Campaign) -> None:
     assert campaign.unsound == []
-    report = campaign.run(chosen(campaign.found, list(SAMPLE)))
+    report = campaign.run(selected(campaign.found, list(SAMPLE)))
     found = {
         verdict.mutant.name: next((trial.found_as for trial in verdict.trials if trial.outcome == "killed"), "")
         for verdict in report.verdicts
@@ -93,7 +93,7 @@ def test_what_a_weak_suite_does_not_find_is_named(
     cases = [case for case in tiny_cases(interface, "Add", "Relu") if case.axis == "plain"]
     weak = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
     names = ["first-element-wrong", "nan-dropped", "failure-after-work", "alpha-ignored", "refusals-lost"]
-    report = weak.run(chosen(weak.found, names))
+    report = weak.run(selected(weak.found, names))
     outcomes = {verdict.mutant.name: verdict.outcome for verdict in report.verdicts}
     assert outcomes == {
         "first-element-wrong": "killed",
@@ -116,7 +116,7 @@ def test_a_fault_that_acts_and_is_not_found_survives(
     cases = [case for case in tiny_cases(interface, "Add") if case.id.startswith("diopiAdd/null-")]
     blind = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
     monkeypatch.setattr("diopigen.conformance.mutation.campaign.FAILURES", frozenset())
-    report = blind.run(chosen(blind.found, ["null-refusals-lost"]))
+    report = blind.run(selected(blind.found, ["null-refusals-lost"]))
     assert report.verdicts[0].outcome == "survived"
     assert "acts in 1 functions, not found in Add" in text(report)
 
@@ -133,21 +133,21 @@ def test_cases_that_fail_without_a_fault_do_not_count(
     # The tiny library has no second device, and cases about shared memory are left out.
     left_out = {case.id for case in cases if "/device-" in case.id or "/overlap-" in case.id}
     assert sound | set(campaign.unsound) == {case.id for case in cases} - left_out
-    report = campaign.run(chosen(campaign.found, ["first-element-wrong"]))
+    report = campaign.run(selected(campaign.found, ["first-element-wrong"]))
     assert f"{len(campaign.unsound)} cases fail without any fault" in text(report)
 
 
 def test_the_json_names_the_case_that_found_a_fault(campaign: Campaign) -> None:
-    record = json.loads(to_json(campaign.run(chosen(campaign.found, ["true-is-255"]))))
-    places = record["faults"][0]["functions"]
-    assert places["diopiLogicalNot"]["outcome"] == "killed"
-    assert places["diopiLogicalNot"]["case"].startswith("diopiLogicalNot/")
-    assert places["diopiSoftmax"]["outcome"] == "not reached"
+    record = json.loads(to_json(campaign.run(selected(campaign.found, ["true-is-255"]))))
+    by_function = record["faults"][0]["functions"]
+    assert by_function["diopiLogicalNot"]["outcome"] == "killed"
+    assert by_function["diopiLogicalNot"]["case"].startswith("diopiLogicalNot/")
+    assert by_function["diopiSoftmax"]["outcome"] == "not reached"
 
 
 def test_a_name_that_no_fault_has_is_refused_with_the_nearest_one(campaign: Campaign) -> None:
     with pytest.raises(Failure) as caught:
-        chosen(campaign.found, ["nan-droped"])
+        selected(campaign.found, ["nan-droped"])
     assert caught.value.diagnostics[0].fix == "did you mean 'nan-dropped'?"
 
 

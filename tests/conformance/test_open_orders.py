@@ -32,8 +32,8 @@ def faults(case: Case, call: Call, answer: Answer, found: Mapping[str, Any]) -> 
     """What the suite has against results, by output."""
     results = Results(case, call, answer, found, encode)
     wrong: dict[str, str] = {}
-    for name, wanted in answer.items():
-        expected = wanted.expected if isinstance(wanted, Allocated) else wanted
+    for name, requested in answer.items():
+        expected = requested.expected if isinstance(requested, Allocated) else requested
         stored = results.found[name]
         if isinstance(expected, Property):
             complaint = results.complaint(expected, stored.elements, stored.dtype)
@@ -59,11 +59,11 @@ def test_the_largest_elements_pass_in_any_order_that_indices_follow(interface: I
     case, call = case_where(interface, "diopiTopk", **TOPK)
     answer, found = answer_of(call), topk(call)
     assert faults(case, call, answer, found) == {}
-    turned = {name: array[:, ::-1] for name, array in found.items()}
-    assert faults(case, call, answer, turned) == {}
+    reversed_order = {name: array[:, ::-1] for name, array in found.items()}
+    assert faults(case, call, answer, reversed_order) == {}
     # Each line may have an order of its own.
-    turned["values"][0], turned["indices"][0] = found["values"][0], found["indices"][0]
-    assert faults(case, call, answer, turned) == {}
+    reversed_order["values"][0], reversed_order["indices"][0] = found["values"][0], found["indices"][0]
+    assert faults(case, call, answer, reversed_order) == {}
 
 
 def test_no_other_elements_pass(interface: Interface) -> None:
@@ -81,8 +81,8 @@ def test_where_the_order_is_not_open_it_counts(interface: Interface) -> None:
     case, call = case_where(interface, "diopiTopk", sorted=True, k=3, dim=1, largest=True)
     answer, found = answer_of(call), topk(call)
     assert faults(case, call, answer, found) == {}
-    turned = {name: array[:, ::-1] for name, array in found.items()}
-    assert set(faults(case, call, answer, turned)) == {"values", "indices"}
+    reversed_order = {name: array[:, ::-1] for name, array in found.items()}
+    assert set(faults(case, call, answer, reversed_order)) == {"values", "indices"}
 
 
 def in_order(call: Call, sign: int, *, stable: bool) -> dict[str, Any]:
@@ -144,8 +144,8 @@ def test_distinct_elements_pass_in_any_order_with_their_counts(interface: Interf
 
 def unique(call: Call, order: str) -> dict[str, Any]:
     out, first, indices, counts = np.unique(call["input"], return_index=True, return_inverse=True, return_counts=True)
-    chosen = {"rising": np.arange(len(out)), "falling": np.arange(len(out))[::-1], "first seen": np.argsort(first)}[
+    selected = {"rising": np.arange(len(out)), "falling": np.arange(len(out))[::-1], "first seen": np.argsort(first)}[
         order
     ]
-    where = np.argsort(chosen)
-    return {"out": out[chosen], "counts": counts[chosen], "indices": where[indices.reshape(call["input"].shape)]}
+    where = np.argsort(selected)
+    return {"out": out[selected], "counts": counts[selected], "indices": where[indices.reshape(call["input"].shape)]}

@@ -26,9 +26,9 @@ def whole_numbers(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
 def test_a_product_is_that_of_numpy(first: Any, second: Any, dtype: str, block: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(products, "_BLOCK", block)
     a, b = whole_numbers(first, dtype, 1), whole_numbers(second, dtype, 2)
-    found, wanted = product(a, b), np.asarray(np.matmul(a, b))
-    assert found.shape == wanted.shape and found.dtype == wanted.dtype
-    assert np.array_equal(found, wanted)
+    found, expected = product(a, b), np.asarray(np.matmul(a, b))
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert np.array_equal(found, expected)
 
 
 def test_infinities_of_repeated_rows_meet_one_by_one() -> None:
@@ -50,11 +50,12 @@ def test_the_size_of_a_large_product_is_a_tight_upper_bound(monkeypatch: pytest.
 def test_a_triangular_system_with_whole_numbers_is_solved_exactly(upper: bool) -> None:
     matrix = whole_numbers((3, 6, 6), "float64", 4)
     matrix[:, range(6), range(6)] = [1, -1, 2, 4, -2, 1]
-    kept = np.triu(matrix) if upper else np.tril(matrix)
+    retained = np.triu(matrix) if upper else np.tril(matrix)
     solution = whole_numbers((3, 6, 2), "float64", 5)
-    assert np.array_equal(decompositions.solve_triangular(matrix, product(kept, solution), upper=upper), solution)
+    assert np.array_equal(decompositions.solve_triangular(matrix, product(retained, solution), upper=upper), solution)
     assert np.array_equal(
-        product(decompositions.inverse_triangular(matrix, upper=upper), kept), np.broadcast_to(np.eye(6), kept.shape)
+        product(decompositions.inverse_triangular(matrix, upper=upper), retained),
+        np.broadcast_to(np.eye(6), retained.shape),
     )
 
 
@@ -77,8 +78,8 @@ def test_reflections_have_the_signs_of_lapack(shape: tuple[int, int], dtype: str
     assert np.all(np.abs(product(adjoint(orthonormal), orthonormal) - np.eye(shape[0])) <= unit)
     assert np.array_equal(upper, np.triu(upper))
     if matrix.size:
-        wanted = np.linalg.qr(matrix, mode="complete")
-        assert np.allclose(orthonormal.astype(dtype), wanted[0]) and np.allclose(upper.astype(dtype), wanted[1])
+        expected = np.linalg.qr(matrix, mode="complete")
+        assert np.allclose(orthonormal.astype(dtype), expected[0]) and np.allclose(upper.astype(dtype), expected[1])
 
 
 def test_the_condition_of_a_matrix() -> None:

@@ -217,13 +217,13 @@ def test_a_denormal_that_meets_an_infinity_may_give_nan_in_bfloat16_and_nothing_
             found = ask(interface, "Linear", product, input=one, weight=(dtype, np.transpose(second)))["out"]
         else:
             sides = {"input": (dtype, np.zeros((1, 5))), "weight": other, "grad_output": one}
-            wanted = {"grad_input": (dtype, (1, 5)), "grad_weight": (dtype, (2, 5))}
-            found = ask(interface, "LinearBackward", wanted, **sides)["grad_input"]
+            expected = {"grad_input": (dtype, (1, 5)), "grad_weight": (dtype, (2, 5))}
+            found = ask(interface, "LinearBackward", expected, **sides)["grad_input"]
         right = numbers(found)
         answers = []
-        for place, element in enumerate(elements):
+        for index, element in enumerate(elements):
             actual = right.copy()
-            actual[0, place] = element
+            actual[0, index] = element
             answers.append(compare(encode(actual, dtype), dtype, found, "matmul", "out") is None)
         return answers
 
@@ -245,10 +245,10 @@ def test_random_numbers_are_held_to_their_distribution(interface: Interface) -> 
     assert check(coins, rng.uniform(0, 1, 20000) < 0.3) is None
     assert check(coins, rng.uniform(0, 1, 20000) < 0.35) is not None
     assert check(coins, np.full(20000, 0.3)) == "there are numbers other than 0 and 1"
-    whole = ask(interface, "RandomInp", {}, inout=("int64", np.zeros(20000)), **{"from": -5, "to": 5})["inout"]
-    assert check(whole, rng.integers(-5, 5, 20000)) is None
-    assert check(whole, rng.integers(-5, 6, 20000)) is not None
-    assert check(whole, rng.integers(-5, 4, 20000)) is not None
+    full = ask(interface, "RandomInp", {}, inout=("int64", np.zeros(20000)), **{"from": -5, "to": 5})["inout"]
+    assert check(full, rng.integers(-5, 5, 20000)) is None
+    assert check(full, rng.integers(-5, 6, 20000)) is not None
+    assert check(full, rng.integers(-5, 4, 20000)) is not None
 
 
 def test_functions_without_an_oracle_are_named(interface: Interface) -> None:

@@ -78,14 +78,14 @@ def _cases(interface: Interface, function: Function) -> list[Case]:
     return [case for case in cases if not any(case.id.endswith(end) for end in left_out)]
 
 
-def _pairs(call: Call, name: str, wanted: Any, actual: Any) -> Iterator[tuple[Any, Any, str]]:
+def _pairs(call: Call, name: str, expected: Any, actual: Any) -> Iterator[tuple[Any, Any, str]]:
     """Expectations with torch's tensors and the dtype that they are compared in."""
-    if isinstance(wanted, (list, tuple)):
-        yield from zip(wanted, actual, call.dtypes[name], strict=True)
-    elif isinstance(wanted, Allocated):
-        yield wanted.expected, actual, wanted.dtype
+    if isinstance(expected, (list, tuple)):
+        yield from zip(expected, actual, call.dtypes[name], strict=True)
+    elif isinstance(expected, Allocated):
+        yield expected.expected, actual, expected.dtype
     else:
-        yield wanted, actual, call.dtypes.get(name, "float64")
+        yield expected, actual, call.dtypes.get(name, "float64")
 
 
 def _differences(case: Case, call: Call, found: dict[str, Any]) -> tuple[int, list[str]]:
@@ -95,21 +95,21 @@ def _differences(case: Case, call: Call, found: dict[str, Any]) -> tuple[int, li
     compared, wrong = 0, []
     results = Results(case, call, answer, found, stored)
     for name, actual in found.items():
-        for wanted, tensor, dtype in _pairs(call, name, answer.get(name), actual):
-            if wanted is None or tensor is None:
+        for expected, tensor, dtype in _pairs(call, name, answer.get(name), actual):
+            if expected is None or tensor is None:
                 continue
-            if isinstance(wanted, Property) and not set(wanted.others) <= set(results.found):
+            if isinstance(expected, Property) and not set(expected.others) <= set(results.found):
                 continue
             compared += 1
             complaint: str | None
-            if isinstance(wanted, Property):
-                complaint = results.complaint(wanted, stored(tensor, dtype), dtype)
-            elif isinstance(wanted, Expected):
-                elements = stored(tensor.reshape(np.shape(wanted.values)), dtype)
-                fault = results.fault(name, elements, dtype, wanted)
+            if isinstance(expected, Property):
+                complaint = results.complaint(expected, stored(tensor, dtype), dtype)
+            elif isinstance(expected, Expected):
+                elements = stored(tensor.reshape(np.shape(expected.values)), dtype)
+                fault = results.fault(name, elements, dtype, expected)
                 complaint = f"{fault.message}: oracle {fault.expected}, torch {fault.actual}" if fault else None
             else:
-                complaint = None if wanted == tensor else f"oracle {wanted}, torch {tensor}"
+                complaint = None if expected == tensor else f"oracle {expected}, torch {tensor}"
             wrong += [f"{name}: {complaint}"] if complaint else []
     return compared, wrong
 

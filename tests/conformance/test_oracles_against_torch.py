@@ -173,15 +173,15 @@ def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> No
             answer = answer_of(call)
         results = list(found) if isinstance(found, (tuple, list)) else [found]
         all_results = Results(case, call, answer, dict(zip(answer, results, strict=False)), stored)
-        wanted: list[Any] = []
+        requested: list[Any] = []
         for name, value in answer.items():
             dtypes = call.dtypes.get(name)
             if isinstance(value, (list, tuple)):
                 assert dtypes is not None
-                wanted += zip(value, dtypes, [name] * len(value), strict=True)
+                requested += zip(value, dtypes, [name] * len(value), strict=True)
             else:
-                wanted.append((value, dtypes, name))
-        for (promise, dtype, name), actual in zip(wanted, results, strict=False):
+                requested.append((value, dtypes, name))
+        for (promise, dtype, name), actual in zip(requested, results, strict=False):
             expected: Any = promise
             if isinstance(promise, Allocated):
                 expected, dtype = promise.expected, promise.dtype

@@ -16,9 +16,9 @@ from diopigen.ir.model import Interface
 
 @pytest.fixture
 def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.dismiss()
+    created = Processes()
+    yield created
+    created.dismiss()
 
 
 def test_the_prepared_process_is_the_next_one(processes: Processes) -> None:

@@ -53,9 +53,9 @@ def test_every_case_is_a_test(tmp_path: Path, tiny_library: Path, runtime: Path)
 
 
 def test_a_failure_tells_what_is_wrong_and_how_to_repeat_it(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
-    chosen = ("--diopi-ops", "diopiAdd", "--diopi-ops", "diopiNeg", "--diopi-dtype", "int32")
+    selected = ("--diopi-ops", "diopiAdd", "--diopi-ops", "diopiNeg", "--diopi-dtype", "int32")
     axes = ("--diopi-axis", "plain", "--diopi-axis", "recipe")
-    done = pytest_run(tmp_path, "-rs", *library(tiny_library, runtime), *chosen, *axes, fault="alpha ignored")
+    done = pytest_run(tmp_path, "-rs", *library(tiny_library, runtime), *selected, *axes, fault="alpha ignored")
     assert done.returncode == 1
     assert "values: out: " in done.stdout
     assert f"repeat with: diopigen conformance repro 'diopiAdd/int32/recipe-1' --lib {tiny_library}" in done.stdout
@@ -65,20 +65,29 @@ def test_a_failure_tells_what_is_wrong_and_how_to_repeat_it(tmp_path: Path, tiny
 
 
 def test_a_crash_fails_one_test_and_the_others_go_on(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
-    chosen = ("--diopi-ops", "diopiAdd", "--diopi-ops", "diopiRelu", "--diopi-axis", "plain", "--diopi-dtype", "int32")
-    done = pytest_run(tmp_path, *library(tiny_library, runtime), *chosen, fault="crash")
+    selected = (
+        "--diopi-ops",
+        "diopiAdd",
+        "--diopi-ops",
+        "diopiRelu",
+        "--diopi-axis",
+        "plain",
+        "--diopi-dtype",
+        "int32",
+    )
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *selected, fault="crash")
     assert counts(done) == {"failed": 1, "passed": 1}
     assert "crash: the process ended with SIGABRT" in done.stdout
     limit = ("--diopi-time-limit", "0.7")
-    done = pytest_run(tmp_path, *library(tiny_library, runtime), *chosen, *limit, fault="hang")
+    done = pytest_run(tmp_path, *library(tiny_library, runtime), *selected, *limit, fault="hang")
     assert counts(done) == {"failed": 1, "passed": 1}
     assert "hang: the call has not returned within 0.7 s" in done.stdout
 
 
 @pytest.mark.slow
 def test_workers_of_xdist_share_the_cases(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
-    chosen = (*ADD, "--diopi-dtype", "int32", "--diopi-dtype", "int64", "--diopi-dtype", "float64")
-    done = pytest_run(tmp_path, "-n", "2", "-v", *library(tiny_library, runtime), *chosen, plugins=("xdist.plugin",))
+    selected = (*ADD, "--diopi-dtype", "int32", "--diopi-dtype", "int64", "--diopi-dtype", "float64")
+    done = pytest_run(tmp_path, "-n", "2", "-v", *library(tiny_library, runtime), *selected, plugins=("xdist.plugin",))
     assert counts(done) == {"passed": 3}, done.stdout + done.stderr
 
 
@@ -97,15 +106,15 @@ def test_known_exceptions_are_skipped_with_their_reason(tmp_path: Path, tiny_lib
 
 @pytest.mark.slow
 def test_wrong_options_are_wrong_usage(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
-    given = library(tiny_library, runtime)
-    done = pytest_run(tmp_path, *given, "--diopi-ops", "diopiSoftmx")
+    provided = library(tiny_library, runtime)
+    done = pytest_run(tmp_path, *provided, "--diopi-ops", "diopiSoftmx")
     assert done.returncode == 4
     assert "did you mean 'diopiSoftmax'?" in done.stderr
-    done = pytest_run(tmp_path, "--diopi-lib", "nowhere.so", *given[2:], *ADD)
+    done = pytest_run(tmp_path, "--diopi-lib", "nowhere.so", *provided[2:], *ADD)
     assert done.returncode == 4
     assert "nowhere.so" in done.stderr and "error[library-missing]: does not exist" in done.stderr
     (tmp_path / "broken.so").write_text("no library", encoding="utf-8")
-    done = pytest_run(tmp_path, "--diopi-lib", str(tmp_path / "broken.so"), *given[2:], *ADD)
+    done = pytest_run(tmp_path, "--diopi-lib", str(tmp_path / "broken.so"), *provided[2:], *ADD)
     assert counts(done) == {"failed": 1}, "the run stops at the first case"
     assert "error[library-unloadable]" in done.stdout
 

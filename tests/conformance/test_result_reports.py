@@ -73,17 +73,17 @@ def test_a_crash_in_full() -> None:
 
 
 def test_json_holds_every_case() -> None:
-    whole = json.loads(to_json(_results()))
-    assert whole["counts"] == {
+    document = json.loads(to_json(_results()))
+    assert document["counts"] == {
         "passed": 1, "excepted": 0, "failed": 1, "crashed": 1, "hung": 0, "unimplemented": 0, "missing": 1,
         "uncovered": 1, "inapplicable": 0,
     }  # fmt: skip
-    assert (whole["library"], whole["vendor"], whole["seed"]) == ("libx.so", "acme", 7)
-    assert whole["cases"][0] == {
+    assert (document["library"], document["vendor"], document["seed"]) == ("libx.so", "acme", 7)
+    assert document["cases"][0] == {
         "id": "diopiAdd/float32/plain", "function": "diopiAdd", "family": "binary", "dtype": "float32",
         "axis": "plain", "outcome": "passed", "seconds": 0.25,
     }  # fmt: skip
-    assert whole["cases"][1]["faults"][0]["actual"] == "2.5"
+    assert document["cases"][1]["faults"][0]["actual"] == "2.5"
     assert case_record(_case("diopiAdd/float32/plain"))["axis"] == "plain"
 
 

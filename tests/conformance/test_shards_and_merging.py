@@ -78,10 +78,10 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    given = results(*WHOLE, shard="1/2", seed=7)
-    path.write_text(to_json(given), encoding="utf-8")
-    assert read_results(path) == given
-    assert to_junit(read_results(path)) == to_junit(given)
+    provided = results(*WHOLE, shard="1/2", seed=7)
+    path.write_text(to_json(provided), encoding="utf-8")
+    assert read_results(path) == provided
+    assert to_junit(read_results(path)) == to_junit(provided)
 
 
 @pytest.mark.parametrize(
@@ -147,20 +147,31 @@ def test_the_commands_shard_run_merge_and_show(
     tiny_library: Path, runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TINY_FAULT", "alpha ignored")
-    given = ["--lib", str(tiny_library), "--runtime", str(runtime), "--ops", "diopiAdd", "--dtype", "int32", "-j", "1"]
+    provided = [
+        "--lib",
+        str(tiny_library),
+        "--runtime",
+        str(runtime),
+        "--ops",
+        "diopiAdd",
+        "--dtype",
+        "int32",
+        "-j",
+        "1",
+    ]
     listed = [command("list", "--ops", "diopiAdd", "--dtype", "int32", "--shard", f"{i}/2")[1].split() for i in (1, 2)]
     assert all(listed)
     files = [str(tmp_path / name) for name in ("1.json", "2.json")]
     for index, file in enumerate(files, 1):
-        command("run", *given, "--shard", f"{index}/2", "--json", file)
+        command("run", *provided, "--shard", f"{index}/2", "--json", file)
         assert [case["id"] for case in json.loads(Path(file).read_text())["cases"]] == listed[index - 1]
     out = {form: str(tmp_path / f"all.{form}") for form in ("json", "junit", "html")}
     code, text = command("report", "merge", *files, *(part for form in out for part in (f"--{form}", out[form])))
     assert code == 1
     assert "FAILED diopiAdd/int32/recipe-1" in text
-    whole = json.loads(Path(out["json"]).read_text())
-    assert sorted(case["id"] for case in whole["cases"]) == sorted(listed[0] + listed[1])
-    assert "shard" not in whole
+    document = json.loads(Path(out["json"]).read_text())
+    assert sorted(case["id"] for case in document["cases"]) == sorted(listed[0] + listed[1])
+    assert "shard" not in document
     assert "<testsuite " in Path(out["junit"]).read_text()
     assert "diopiAdd/int32/recipe-1" in Path(out["html"]).read_text()
     assert command("report", out["json"]) == (code, text)
@@ -171,8 +182,8 @@ def test_the_commands_shard_run_merge_and_show(
 
 def test_results_with_a_value_missing_or_of_another_kind_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    whole = json.loads(to_json(replace(results(*WHOLE, shard="1/2"), endings=(Ending("leaked", "text"),))))
-    for what, document in damaged(whole):
+    record = json.loads(to_json(replace(results(*WHOLE, shard="1/2"), endings=(Ending("leaked", "text"),))))
+    for what, document in damaged(record):
         path.write_text(json.dumps(document))
         try:
             read_results(path)

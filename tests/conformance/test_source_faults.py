@@ -16,7 +16,7 @@ from diopigen.conformance.mutation.sources.operators import Source
 from diopigen.conformance.mutation.sources.points import points_of
 from diopigen.conformance.mutation.sources.report import summary, text, to_json
 from diopigen.conformance.mutation.sources.run import Outcome, Plan, Workshop
-from diopigen.conformance.mutation.sources.sampling import chosen, one_dtype_each, sample
+from diopigen.conformance.mutation.sources.sampling import one_dtype_each, sample, selected
 from diopigen.conformance.mutation.sources.switches import injected, switched
 from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.header.libclang import load
@@ -124,10 +124,10 @@ def test_templates_and_lambdas_are_read_once_and_named_after_the_function_around
 
 def test_faults_are_behind_switches_within_one_another(points: list[Point]) -> None:
     source = (TINY / "add.cpp").read_bytes()
-    whole = of(points, "x[i] + factor * y[i]", "x[i]")
+    outer = of(points, "x[i] + factor * y[i]", "x[i]")
     inner = of(points, "factor * y[i]", "factor")
     statement = of(points, "z[i] = static_cast<float>(x[i] + factor * y[i]);", ";")
-    text = switched(source, {4: inner, 5: whole, 6: statement}).decode()
+    text = switched(source, {4: inner, 5: outer, 6: statement}).decode()
     assert (
         "{ if (::diopi_fault::on(6)) { ; } else { z[i] = static_cast<float>((::diopi_fault::on(5) ? (x[i]) : "
         "(x[i] + (::diopi_fault::on(4) ? (factor) : (factor * y[i]))))); } }"
@@ -180,7 +180,7 @@ def test_the_share_is_that_of_all_faults_which_count(outcome: Outcome) -> None:
     found = score(outcome.results)
     out = [result for result in outcome.results if result.outcome in ("equivalent", "stillborn")]
     assert found.counted == len(outcome.results) - len(out)
-    assert 0.5 < found.share < 1
+    assert 0.5 < found.fraction < 1
     assert f"{found.killed} of {found.counted} found" in summary(outcome.results)
     assert [from_record(to_record(result)) for result in outcome.results] == outcome.results
     assert '"share"' in to_json(outcome.results, {"seed": 1})
@@ -222,11 +222,11 @@ def test_a_sample_is_the_same_each_time_and_moves_little(points: list[Point]) ->
     assert len(first) == 20 and first == sample(list(reversed(points)), 20, 3) and first != sample(points, 20, 4)
     fewer = [point for point in points if point != first[0]]
     assert len(set(first) & set(sample(fewer, 20, 3))) >= 18
-    assert chosen(points, families=(), files=("*/add.cpp",), kinds=("narrowed",)) == [
+    assert selected(points, families=(), files=("*/add.cpp",), kinds=("narrowed",)) == [
         of(points, "static_cast<double>(alpha->ival)", "static_cast<double>(static_cast<float>(alpha->ival))")
     ]
     with pytest.raises(Failure, match="no fault is of the kind 'narowed'"):
-        chosen(points, families=(), files=(), kinds=("narowed",))
+        selected(points, families=(), files=(), kinds=("narowed",))
 
 
 def test_lists_are_held_to_the_sources(workshop: Workshop, tmp_path: Path) -> None:

@@ -103,9 +103,9 @@ def test_dimensions_are_counted_from_the_end(interface: Interface) -> None:
     assert tensors_of_dims(function_of(interface, "diopiSum")) == {"dim": "input"}
     assert tensors_of_dims(function_of(interface, "diopiBmm")) == {}
     recipes = {case.id.split("/")[2]: case for case in of_axis(interface, "diopiCumsum", "recipe")}
-    turned = of_axis(interface, "diopiCumsum", "negative-dim")
-    assert turned
-    for case in turned:
+    negative = of_axis(interface, "diopiCumsum", "negative-dim")
+    assert negative
+    for case in negative:
         before = recipes[case.id.split("/")[2].replace("negative-dim", "recipe")]
         shape = tensor_of(before, "input").shape
         dims = case.arguments["dim"], before.arguments["dim"]

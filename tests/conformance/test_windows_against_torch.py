@@ -46,9 +46,9 @@ def _convolution(operator: str, a: Arguments) -> Any:
     if not operator.endswith("Backward"):
         return torch.convolution(a.input, a.weight, a.bias, *how)
     channels = a.weight.shape[1] * a.groups if transposed else a.weight.shape[0]
-    wanted = [name in a.call.shapes for name in ("grad_input", "grad_weight", "grad_bias")]
-    found = torch.ops.aten.convolution_backward(a.grad_output, a.input, a.weight, [channels], *how, wanted)
-    return [item for item, is_wanted in zip(found, wanted, strict=True) if is_wanted]
+    expected = [name in a.call.shapes for name in ("grad_input", "grad_weight", "grad_bias")]
+    found = torch.ops.aten.convolution_backward(a.grad_output, a.input, a.weight, [channels], *how, expected)
+    return [item for item, is_wanted in zip(found, expected, strict=True) if is_wanted]
 
 
 def _pool(operator: str, a: Arguments) -> Any:

@@ -18,5 +18,5 @@ def tiny_cases(interface: Interface, *names: str) -> list[Case]:
         values = [item for v in case.arguments.values() for item in (v if isinstance(v, tuple) else (v,))]
         return all(getattr(value, "dtype", "bool") in known for value in values)
 
-    chosen = select(interface, ops=names or OPERATORS)
-    return [case for case in chosen if fits(case) or case.axis == "error"]
+    selected = select(interface, ops=names or OPERATORS)
+    return [case for case in selected if fits(case) or case.axis == "error"]

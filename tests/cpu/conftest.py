@@ -21,9 +21,9 @@ def generated() -> Path:
 @pytest.fixture(scope="session")
 def libraries() -> tuple[Path, Path]:
     """The paths of both libraries."""
-    given = os.environ.get(SANITIZED)
-    if given:
-        return Path(given) / "libdiopirt.so", Path(given) / "libdiopi_impl.so"
+    provided = os.environ.get(SANITIZED)
+    if provided:
+        return Path(provided) / "libdiopirt.so", Path(provided) / "libdiopi_impl.so"
     return shared_libraries()
 
 

@@ -133,16 +133,16 @@ class CpuLibrary:
         function = self.functions[name]
         keep: list[Any] = []
         handles: list[ctypes.c_void_p] = []
-        made: list[tuple[NewTensor, ctypes.c_void_p]] = []
+        created: list[tuple[NewTensor, ctypes.c_void_p]] = []
         arguments = [self.context] if function.context else []
         assert len(values) == len(function.params), f"{name} takes {[param.name for param in function.params]}"
         for param, value in zip(function.params, values, strict=True):
             device = (devices or {}).get(param.name, 1)
-            arguments.append(self.argument(function, param, value, keep, handles, made, device))
+            arguments.append(self.argument(function, param, value, keep, handles, created, device))
         status = int(getattr(self.library, name)(*arguments))
         text = self.library.diopiGetLastErrorString().decode() if status else ""
         if not status:
-            for new, handle in made:
+            for new, handle in created:
                 assert handle.value, f"{name} gave no tensor"
                 new.array = self.fetch(handle)
         for handle in handles:
@@ -157,12 +157,12 @@ class CpuLibrary:
 
     def argument(
         self, function: Function, param: Parameter, value: Any, keep: list[Any], handles: list[ctypes.c_void_p],
-        made: list[tuple[NewTensor, ctypes.c_void_p]], device: int,
+        created: list[tuple[NewTensor, ctypes.c_void_p]], device: int,
     ) -> Any:  # fmt: skip
         """One value as ctypes wants it."""
         if param.type == "new_tensor":
             handle = ctypes.c_void_p()
-            made.append((value, handle))
+            created.append((value, handle))
             return ctypes.byref(handle)
         if value is None:
             return None

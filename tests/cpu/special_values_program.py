@@ -33,11 +33,11 @@ def numbers(seed: int, shape: tuple[int, ...], dtype: Any) -> Array:
     return np.where(rare, source.choice(edges, shape), source.choice(PLAIN, shape)).astype(dtype)
 
 
-def complaints(found: Array, wanted: Array) -> list[str]:
+def complaints(found: Array, expected: Array) -> list[str]:
     """Where one is not finite and the other is not the same."""
-    actual, exact = found.astype(np.float64), wanted
+    actual, exact = found.astype(np.float64), expected
     same = (np.isnan(actual) & np.isnan(exact)) | (actual == exact) | (np.isfinite(actual) & np.isfinite(exact))
-    return [f"{place}: {actual[tuple(place)]} for {exact[tuple(place)]}" for place in np.argwhere(~same)[:3].tolist()]
+    return [f"{index}: {actual[tuple(index)]} for {exact[tuple(index)]}" for index in np.argwhere(~same)[:3].tolist()]
 
 
 def product(a: Array, b: Array) -> Array:
@@ -50,14 +50,14 @@ def products(cpu: CpuLibrary, name: str, dtype: Any) -> dict[str, list[str]]:
     for rows, inner, columns in ((1, 5, 16), (3, 1, 2), (8, 33, 17), (17, 64, 48), (50, 7, 65)):
         a, b = numbers(rows, (rows, inner), dtype), numbers(columns, (inner, columns), dtype)
         added = numbers(inner, (rows, columns), dtype)
-        wanted = product(a, b)
+        expected = product(a, b)
         out, size = np.zeros((rows, columns), dtype), f"{name} {rows}x{inner}x{columns}"
         cpu.call("diopiMm", out, a, b)
-        found[f"Mm {size}"] = complaints(out, wanted)
+        found[f"Mm {size}"] = complaints(out, expected)
         cpu.call("diopiMm", out, np.asfortranarray(a), np.asfortranarray(b))
-        found[f"Mm by columns {size}"] = complaints(out, wanted)
+        found[f"Mm by columns {size}"] = complaints(out, expected)
         cpu.call("diopiAddmm", out, added, a, b, 0.5, -2.0)
-        found[f"Addmm {size}"] = complaints(out, 0.5 * added.astype(np.float64) - 2 * wanted)
+        found[f"Addmm {size}"] = complaints(out, 0.5 * added.astype(np.float64) - 2 * expected)
         grad_x, grad_w, grad_b = np.zeros_like(a), np.zeros((columns, inner), dtype), np.zeros(columns, dtype)
         cpu.call("diopiLinearBackward", grad_x, grad_w, grad_b, out, a, np.ascontiguousarray(b.T))
         found[f"LinearBackward {size}"] = complaints(grad_x, product(out, np.ascontiguousarray(b.T)))
@@ -89,12 +89,12 @@ def convolutions(cpu: CpuLibrary, name: str, dtype: Any) -> dict[str, list[str]]
         w = numbers(filters, (filters, channels, kernel, kernel), dtype)
         count = (size + 2 * pad - kernel) // step + 1
         y = numbers(size, (2, filters, count, count), dtype)
-        wanted, grad_x, grad_w = convolution(x, w, y, step, pad)
+        expected, grad_x, grad_w = convolution(x, w, y, step, pad)
         out, of_x, of_w = np.zeros_like(y), np.zeros_like(x), np.zeros_like(w)
         cpu.call("diopiConvolution2d", out, x, w, None, [step] * 2, [pad] * 2, [1, 1], 1)
         cpu.call("diopiConvolution2dBackward", of_x, of_w, None, y, x, w, None, [step] * 2, [pad] * 2, [1, 1], 1)
         what = f"{name} {channels}->{filters} {size} by {kernel} step {step}"
-        found[f"Convolution2d {what}"] = complaints(out, wanted)
+        found[f"Convolution2d {what}"] = complaints(out, expected)
         found[f"Convolution2dBackward {what}"] = complaints(of_x, grad_x)
         found[f"Convolution2dBackward weight {what}"] = complaints(of_w, grad_w)
     return found

@@ -47,8 +47,8 @@ def built(output: Path, *options: str) -> Path:
 def clone_at(library: Path, address: str) -> str:
     """The level whose clone of the function is at an address."""
     table = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True).stdout
-    places = {line.split()[2]: int(line.split()[0], 16) for line in table.splitlines() if " t cloned." in line}
-    return next(level for level, name in CLONES.items() if places[f"cloned.{name}"] == int(address, 16))
+    addresses = {line.split()[2]: int(line.split()[0], 16) for line in table.splitlines() if " t cloned." in line}
+    return next(level for level, name in CLONES.items() if addresses[f"cloned.{name}"] == int(address, 16))
 
 
 def ran(command: Sequence[str | Path], variables: Mapping[str, str]) -> tuple[str, str, str]:
@@ -65,21 +65,21 @@ def loads(folder: Path, value: str | None) -> list[tuple[str, str, str]]:
     """The same of a program linked with the library, of a host that loads it, and of one that sets the variable
     itself before it does."""
     library = folder / "libdiopi_impl.so"
-    given = {} if value is None else {VARIABLE: value}
-    words = [f"{name}={text}" for name, text in given.items()]
+    provided = {} if value is None else {VARIABLE: value}
+    words = [f"{name}={text}" for name, text in provided.items()]
     return [
-        ran([folder / "program"], given),
-        ran([folder / "program"], given | {"LD_BIND_NOW": "1"}),
-        ran([sys.executable, "-c", LOAD, library], given),
+        ran([folder / "program"], provided),
+        ran([folder / "program"], provided | {"LD_BIND_NOW": "1"}),
+        ran([sys.executable, "-c", LOAD, library], provided),
         ran([sys.executable, "-c", LOAD, library, *words], {}),
     ]
 
 
 def test_a_level_that_the_machine_has_is_taken(folder: Path) -> None:
     best = loads(folder, None)[0][0]
-    for wanted in LEVELS[: LEVELS.index(best) + 1]:
-        for level, address, printed in loads(folder, wanted):
-            assert (level, clone_at(folder / "libdiopi_impl.so", address), printed) == (wanted, wanted, "")
+    for expected in LEVELS[: LEVELS.index(best) + 1]:
+        for level, address, printed in loads(folder, expected):
+            assert (level, clone_at(folder / "libdiopi_impl.so", address), printed) == (expected, expected, "")
 
 
 def test_without_a_value_the_best_level_is_taken(folder: Path) -> None:

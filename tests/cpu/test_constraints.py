@@ -54,11 +54,11 @@ def test_positions_of_maxima_are_in_their_plane(cpu: CpuLibrary, dims: int, inde
     kernel, one, zero = [4, *[1] * (dims - 1)], [1] * dims, [0] * dims
     arguments = (kernel, kernel, zero, one, False)
 
-    def calls(places: Array) -> list[tuple[str, tuple[Any, ...]]]:
+    def calls(indices: Array) -> list[tuple[str, tuple[Any, ...]]]:
         return [
-            (f"diopiMaxPool{dims}dBackward", (out, grad, x, *arguments, places)),
-            (f"diopiAdaptiveMaxPool{dims}dBackward", (out, grad, x, places)),
-            (f"diopiPool{dims}dBackward", (out, grad, x, "max", *arguments, True, False, places)),
+            (f"diopiMaxPool{dims}dBackward", (out, grad, x, *arguments, indices)),
+            (f"diopiAdaptiveMaxPool{dims}dBackward", (out, grad, x, indices)),
+            (f"diopiPool{dims}dBackward", (out, grad, x, "max", *arguments, True, False, indices)),
         ]
 
     for function, call in calls(np.full(grad.shape, index)):

@@ -22,9 +22,9 @@ def test_integers_wrap(cpu: CpuLibrary) -> None:
         assert out[0] == total
         cpu.call("diopiMul", out, np.array([a], dtype), np.array([b], dtype))
         assert out[0] == product
-    wide = np.zeros(1, np.float32)
-    cpu.call("diopiMul", wide, np.array([16], np.uint8), np.array([17], np.uint8))
-    assert wide[0] == 16, "the product wraps in uint8 before it is cast"
+    widened = np.zeros(1, np.float32)
+    cpu.call("diopiMul", widened, np.array([16], np.uint8), np.array([17], np.uint8))
+    assert widened[0] == 16, "the product wraps in uint8 before it is cast"
 
 
 def test_int64_is_not_computed_in_floats(cpu: CpuLibrary) -> None:
@@ -132,9 +132,9 @@ def test_casts_from_floats_are_defined(cpu: CpuLibrary) -> None:
 
 
 def test_promotion_of_scalars_and_0d_tensors(cpu: CpuLibrary) -> None:
-    whole = np.array([1, 2], np.int32)
+    integral = np.array([1, 2], np.int32)
     out = np.zeros(2, np.float32)
-    cpu.call("diopiMulScalar", out, whole, 0.5)
+    cpu.call("diopiMulScalar", out, integral, 0.5)
     assert out.tolist() == [0.5, 1.0]
     # A 0-d float64 does not widen float32, nor a 0-d int64 an int8.
     third = np.zeros(2, np.float64)

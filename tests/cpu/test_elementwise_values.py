@@ -42,11 +42,11 @@ def test_operands_are_broadcast(cpu: CpuLibrary, other: list[int]) -> None:
 
 def test_output_keeps_its_strides(cpu: CpuLibrary) -> None:
     a = np.random.default_rng(0).normal(size=(2, 3, 5, 4)).astype(np.float32)
-    whole = np.full((2, 5, 4, 6), -7, np.float32)
-    channels_last = np.moveaxis(whole[..., ::2], 3, 1)
+    full = np.full((2, 5, 4, 6), -7, np.float32)
+    channels_last = np.moveaxis(full[..., ::2], 3, 1)
     cpu.call("diopiMul", channels_last, a, a)
     np.testing.assert_array_equal(channels_last, a * a)
-    assert (whole[..., 1::2] == -7).all()
+    assert (full[..., 1::2] == -7).all()
 
 
 def test_three_operands_and_masks(cpu: CpuLibrary) -> None:

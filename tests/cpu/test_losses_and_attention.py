@@ -18,20 +18,20 @@ def test_losses(cpu: CpuLibrary, reduction: int, dtype: Any) -> None:
     target[1, 2] = -100
     weight = np.abs(normal(5, dtype=dtype, seed=2)) + np.asarray(0.1, dtype)
     picked = np.where(target < 0, 0, target)
-    share = np.where(target < 0, 0, wide(weight)[picked])
-    nll = -np.take_along_axis(wide(x), picked[:, None], 1)[:, 0] * share
+    fraction = np.where(target < 0, 0, wide(weight)[picked])
+    nll = -np.take_along_axis(wide(x), picked[:, None], 1)[:, 0] * fraction
 
     def reduced(each: Array, divisor: float) -> Any:
         return (each, each.sum() / divisor, each.sum())[reduction]
 
     out = np.zeros((3, 4) if reduction == 0 else (), dtype)
     cpu.call("diopiNLLLoss", out, x, target, weight, reduction, -100)
-    assert_close(out, reduced(nll, share.sum()), 4)
+    assert_close(out, reduced(nll, fraction.sum()), 4)
     log_y = np.log(softmax(wide(x), 1))
-    hard = -np.take_along_axis(log_y, picked[:, None], 1)[:, 0] * share
+    hard = -np.take_along_axis(log_y, picked[:, None], 1)[:, 0] * fraction
     smooth = -(log_y * wide(weight)[:, None]).sum(1) * (target >= 0) / 5
     cpu.call("diopiCrossEntropyLoss", out, x, target, weight, reduction, -100, 0.2)
-    assert_close(out, reduced(0.8 * hard + 0.2 * smooth, share.sum()), 4)
+    assert_close(out, reduced(0.8 * hard + 0.2 * smooth, fraction.sum()), 4)
     probabilities = softmax(normal(3, 5, 4, dtype=np.float64, seed=3), 1).astype(dtype)
     cpu.call("diopiCrossEntropyLoss", out, x, probabilities, None, reduction, -100, 0.0)
     assert_close(out, reduced(-(log_y * wide(probabilities)).sum(1), 12), 4)

@@ -56,11 +56,11 @@ def test_batches_that_broadcast_in_both_directions(cpu: CpuLibrary) -> None:
     grad = random(3, *out.shape, dtype="float32")
     grad_a, grad_b = np.zeros_like(a), np.zeros_like(b)
     cpu.call("diopiMatmulBackward", grad_a, grad_b, grad, a, b)
-    wide = grad.astype(np.float64)
-    exact_a = (wide @ b.swapaxes(-1, -2)).sum(1, keepdims=True)
-    exact_b = (a.swapaxes(-1, -2) @ wide).sum(0)
-    assert_close(grad_a, exact_a, (np.abs(wide) @ np.abs(b).swapaxes(-1, -2)).sum(1, keepdims=True), 120)
-    assert_close(grad_b, exact_b, (np.abs(a).swapaxes(-1, -2) @ np.abs(wide)).sum(0), 120)
+    widened = grad.astype(np.float64)
+    exact_a = (widened @ b.swapaxes(-1, -2)).sum(1, keepdims=True)
+    exact_b = (a.swapaxes(-1, -2) @ widened).sum(0)
+    assert_close(grad_a, exact_a, (np.abs(widened) @ np.abs(b).swapaxes(-1, -2)).sum(1, keepdims=True), 120)
+    assert_close(grad_b, exact_b, (np.abs(a).swapaxes(-1, -2) @ np.abs(widened)).sum(0), 120)
 
 
 def test_a_factor_of_zero_does_not_hide_nan(cpu: CpuLibrary) -> None:

@@ -12,15 +12,15 @@ from reference_values import FLOATS, Array, assert_close, normal, wide
 
 @pytest.mark.parametrize("dtype", [*FLOATS, np.int32, np.complex64])
 def test_matrix_products(cpu: CpuLibrary, dtype: Any) -> None:
-    whole = np.dtype(dtype).kind in "ic"
+    integral = np.dtype(dtype).kind in "ic"
     integers = np.random.default_rng(0).integers(-5, 6, (4, 7, 3))
-    a = np.asarray(integers[0] if whole else normal(7, 3), dtype)
-    b = np.asarray(integers[1].T[:, :6] if whole else normal(6, 3, seed=1).T, dtype)
-    exact = np.result_type(dtype, np.float64) if whole and np.dtype(dtype).kind == "c" else np.float64
+    a = np.asarray(integers[0] if integral else normal(7, 3), dtype)
+    b = np.asarray(integers[1].T[:, :6] if integral else normal(6, 3, seed=1).T, dtype)
+    exact = np.result_type(dtype, np.float64) if integral and np.dtype(dtype).kind == "c" else np.float64
     product = a.astype(exact) @ b.astype(exact)
 
     def compare(actual: Array, expected: Array) -> None:
-        if whole:
+        if integral:
             np.testing.assert_array_equal(actual, expected)
         else:
             assert_close(actual, expected, 4)

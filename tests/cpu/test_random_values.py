@@ -32,14 +32,14 @@ def test_random_numbers(cpu: CpuLibrary) -> None:
     assert not np.array_equal(again, uniform), "the offset has moved on"
     cpu.call("diopiUniformInp", again, 0, 1, cpu.generator(2**40 + 17, 8))
     np.testing.assert_array_equal(again, uniform)
-    whole = np.zeros(6000, np.int8)
-    cpu.call("diopiRandomInp", whole, -2, 4, generator)
-    assert np.unique(whole).tolist() == [-2, -1, 0, 1, 2, 3]
-    assert (np.abs(np.bincount(whole + 2) - 1000) < 150).all()
+    integral = np.zeros(6000, np.int8)
+    cpu.call("diopiRandomInp", integral, -2, 4, generator)
+    assert np.unique(integral).tolist() == [-2, -1, 0, 1, 2, 3]
+    assert (np.abs(np.bincount(integral + 2) - 1000) < 150).all()
     gauss = np.zeros(20000, np.float32)
     cpu.call("diopiNormalInp", gauss, 3, 2, generator)
     assert abs(gauss.mean() - 3) < 0.06 and abs(gauss.std() - 2) < 0.06
-    status, text = cpu.status("diopiRandomInp", whole, 0, 400, generator)
+    status, text = cpu.status("diopiRandomInp", integral, 0, 400, generator)
     assert (status, text) == (
         ERROR_OCCURRED,
         "diopiRandomInp: C2: the dtype can hold from and to - 1 (inout=int8[6000], from=0, to=400)",

@@ -68,19 +68,19 @@ def test_places(cpu: CpuLibrary, x: Array, dims: list[int], dtype: Any) -> None:
     x = x.astype(dtype)  # in the order of memory
     dim = dims[0] if dims else None
     shape = x.max(axis=dim).shape
-    places = np.zeros(shape, np.int64)
+    indices = np.zeros(shape, np.int64)
     for with_nan in (False, True):
         if with_nan and np.dtype(dtype).kind == "f":
             x[..., x.shape[-1] // 2 :] = np.nan
-        cpu.call("diopiArgmax", places, x, dim, False)
-        np.testing.assert_array_equal(places, x.argmax(axis=dim))
-        cpu.call("diopiArgmin", places, x, dim, False)
-        np.testing.assert_array_equal(places, x.argmin(axis=dim))
+        cpu.call("diopiArgmax", indices, x, dim, False)
+        np.testing.assert_array_equal(indices, x.argmax(axis=dim))
+        cpu.call("diopiArgmin", indices, x, dim, False)
+        np.testing.assert_array_equal(indices, x.argmin(axis=dim))
         if dim is not None:
             values = np.zeros(shape, dtype)
-            cpu.call("diopiMax", values, places, x, dim)
+            cpu.call("diopiMax", values, indices, x, dim)
             np.testing.assert_array_equal(values, x.max(axis=dim))
-            np.testing.assert_array_equal(places, x.argmax(axis=dim))
+            np.testing.assert_array_equal(indices, x.argmax(axis=dim))
 
 
 @pytest.mark.parametrize(("x", "dims"), AT_MOST_ONE)

@@ -48,9 +48,9 @@ def test_argmax_any_all(cpu: CpuLibrary) -> None:
     out = np.zeros(3, np.int64)
     cpu.call("diopiArgmax", out, x, 1, False)
     assert out.tolist() == [1, 0, 0]
-    whole = np.zeros((), np.int64)
-    cpu.call("diopiArgmax", whole, x, None, False)
-    assert whole == 3
+    integral = np.zeros((), np.int64)
+    cpu.call("diopiArgmax", integral, x, None, False)
+    assert integral == 3
     bools = np.array([[0, 2, 0], [0, 0, 0], [1, 1, 1]], np.int32)
     answers = np.zeros(3, bool)
     cpu.call("diopiAny", answers, bools, 1)

@@ -23,8 +23,8 @@ def values(dtype: Any, *shape: int) -> Array:
         x = rng.integers(info.min, info.max, size=shape, dtype=dtype, endpoint=True)
         x = np.where(rng.random(shape) < 0.5, x % 5, x).astype(dtype)
         special = np.array([info.min, info.max], dtype)
-    places = rng.integers(0, x.size, size=x.size // 10)
-    x.reshape(-1)[places] = special[np.arange(places.size) % special.size]
+    indices = rng.integers(0, x.size, size=x.size // 10)
+    x.reshape(-1)[indices] = special[np.arange(indices.size) % special.size]
     return np.asarray(x)
 
 
@@ -51,13 +51,13 @@ SHAPES = [(300_001,), (3, 70_000), (200, 257), (5000, 3)]
 def test_sort(cpu: CpuLibrary, dtype: Any, shape: tuple[int, ...], descending: bool) -> None:
     x = values(dtype, *shape)
     expected = order_of(x, descending)
-    out, places = np.zeros(shape, dtype), np.zeros(shape, np.int64)
-    cpu.call("diopiSort", out, places, x, -1, descending, None)
-    np.testing.assert_array_equal(places, expected)
+    out, indices = np.zeros(shape, dtype), np.zeros(shape, np.int64)
+    cpu.call("diopiSort", out, indices, x, -1, descending, None)
+    np.testing.assert_array_equal(indices, expected)
     same_bytes(out, np.take_along_axis(x, expected, axis=-1))
-    places[...] = -1
-    cpu.call("diopiArgsort", places, x, True, -1, descending)
-    np.testing.assert_array_equal(places, expected)
+    indices[...] = -1
+    cpu.call("diopiArgsort", indices, x, True, -1, descending)
+    np.testing.assert_array_equal(indices, expected)
 
 
 PATTERNS = {
@@ -74,9 +74,9 @@ def test_sort_by_digits(cpu: CpuLibrary, pattern: str, count: int) -> None:
     x = PATTERNS[pattern](np.arange(count, dtype=np.int64))
     for descending in (False, True):
         expected = order_of(x, descending)
-        out, places = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        cpu.call("diopiSort", out, places, x, -1, descending, None)
-        np.testing.assert_array_equal(places, expected)
+        out, indices = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        cpu.call("diopiSort", out, indices, x, -1, descending, None)
+        np.testing.assert_array_equal(indices, expected)
         np.testing.assert_array_equal(out, x[expected])
 
 
@@ -88,9 +88,9 @@ def test_topk(cpu: CpuLibrary, dtype: Any, shape: tuple[int, ...], k: int, large
     k = min(k, shape[-1])
     x = values(dtype, *shape)
     expected = order_of(x, largest)[..., :k]
-    out, places = np.zeros(expected.shape, dtype), np.zeros(expected.shape, np.int64)
-    cpu.call("diopiTopk", out, places, x, k, -1, largest, True)
-    np.testing.assert_array_equal(places, expected)
+    out, indices = np.zeros(expected.shape, dtype), np.zeros(expected.shape, np.int64)
+    cpu.call("diopiTopk", out, indices, x, k, -1, largest, True)
+    np.testing.assert_array_equal(indices, expected)
     same_bytes(out, np.take_along_axis(x, expected, axis=-1))
 
 
@@ -98,10 +98,10 @@ def test_topk(cpu: CpuLibrary, dtype: Any, shape: tuple[int, ...], k: int, large
 def test_topk_of_ordered_rows(cpu: CpuLibrary, order: str) -> None:
     """Rows in which every element, or none, takes the place of one that was kept."""
     x = np.arange(200_000, dtype=np.float32)[:: 1 if order == "rising" else -1]
-    out, places = np.zeros(50, np.float32), np.zeros(50, np.int64)
-    cpu.call("diopiTopk", out, places, np.ascontiguousarray(x), 50, 0, True, True)
+    out, indices = np.zeros(50, np.float32), np.zeros(50, np.int64)
+    cpu.call("diopiTopk", out, indices, np.ascontiguousarray(x), 50, 0, True, True)
     np.testing.assert_array_equal(out, np.arange(199_999, 199_949, -1))
-    np.testing.assert_array_equal(x[places], out)
+    np.testing.assert_array_equal(x[indices], out)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8])
@@ -124,7 +124,7 @@ def test_int64_around_the_ends_of_short_keys(cpu: CpuLibrary, spread: int) -> No
     for least in (-(2**63), -5, 2**63 - 1 - spread):
         x = np.array([least + spread, least, least + 1, least + spread, least], np.int64)
         for descending in (False, True):
-            out, places = np.zeros(5, np.int64), np.zeros(5, np.int64)
-            cpu.call("diopiSort", out, places, x, 0, descending, None)
-            np.testing.assert_array_equal(places, order_of(x, descending))
-            np.testing.assert_array_equal(out, x[places])
+            out, indices = np.zeros(5, np.int64), np.zeros(5, np.int64)
+            cpu.call("diopiSort", out, indices, x, 0, descending, None)
+            np.testing.assert_array_equal(indices, order_of(x, descending))
+            np.testing.assert_array_equal(out, x[indices])

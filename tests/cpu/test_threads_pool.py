@@ -18,10 +18,10 @@ FLAVOURS = {
 
 def run_pool(flavour: str, **variables: str) -> subprocess.CompletedProcess[str]:
     program = artefact(*FLAVOURS[flavour])
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    retained = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     # TSan needs a layout of memory that some kernels randomise away.
     return subprocess.run(
-        ["setarch", "-R", program], env={**kept, **variables}, capture_output=True, text=True, timeout=300
+        ["setarch", "-R", program], env={**retained, **variables}, capture_output=True, text=True, timeout=300
     )
 
 

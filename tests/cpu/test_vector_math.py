@@ -119,8 +119,8 @@ def test_the_inverse_of_erf(cpu: CpuLibrary) -> None:
 def test_the_remainder_is_exact(cpu: CpuLibrary, dtype: type[np.floating[Any]]) -> None:
     generator = np.random.default_rng(1)
     bits = np.uint32 if dtype is np.float32 else np.uint64
-    draws = [generator.integers(0, np.iinfo(bits).max, 20_000, bits, endpoint=True) for _ in range(2)]
-    left, right = (draw.view(dtype) for draw in draws)
+    samples = [generator.integers(0, np.iinfo(bits).max, 20_000, bits, endpoint=True) for _ in range(2)]
+    left, right = (sample.view(dtype) for sample in samples)
     left = np.concatenate(
         [left, generator.normal(0, 1e4, 5000).astype(dtype), np.array([1, -1, 0, 5, np.inf, 3], dtype)]
     )

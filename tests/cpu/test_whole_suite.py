@@ -46,17 +46,17 @@ def check_refusals(results: Results, interface: Interface) -> None:
     """The library's text starts with the function and names the invalid parameter; where a constraint ties
     several together, at least one."""
     silent = []
-    refused = [result for result in results.results if result.case.expect != SUCCESS and result.outcome == "passed"]
-    for result in refused:
+    rejected = [result for result in results.results if result.case.expect != SUCCESS and result.outcome == "passed"]
+    for result in rejected:
         function = interface.function(result.case.function)
         assert function is not None
         name, _, text = result.reason.partition(": ")
         words = set(re.findall(r"\w+", text))
-        wanted = {result.case.blames} if result.case.blames else {param.name for param in function.params}
-        if name != function.name or not words & wanted:
+        expected = {result.case.blames} if result.case.blames else {param.name for param in function.params}
+        if name != function.name or not words & expected:
             silent.append(f"{result.case.id}: {result.reason}")
     assert silent == []
-    assert len(refused) > 5_000
+    assert len(rejected) > 5_000
 
 
 @pytest.mark.suite

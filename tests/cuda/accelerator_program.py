@@ -43,7 +43,7 @@ class Size(ctypes.Structure):
     _fields_ = (("data", ctypes.POINTER(ctypes.c_int64)), ("len", ctypes.c_int64))
 
 
-class Place:
+class Storage:
     """A context of the runtime, which makes its stream on the device that is current at first, and a tensor there."""
 
     def __init__(self, values: Sequence[float] = VALUES) -> None:
@@ -67,10 +67,10 @@ class Place:
         return list(array)
 
 
-def new_tensor(place: Place, tensor: ctypes.c_void_p, count: int, dtype: int) -> int:
+def new_tensor(device: Storage, tensor: ctypes.c_void_p, count: int, dtype: int) -> int:
     size = Size((ctypes.c_int64 * 1)(count), 1)
-    made = (ctypes.byref(tensor), ctypes.byref(size), None, ctypes.c_int64(0), dtype, DEVICE)
-    return int(host.diopiHostCreateTensor(place.context, *made))
+    created = (ctypes.byref(tensor), ctypes.byref(size), None, ctypes.c_int64(0), dtype, DEVICE)
+    return int(host.diopiHostCreateTensor(device.context, *created))
 
 
 def good(status: int) -> None:
@@ -88,9 +88,9 @@ def text() -> str:
 
 
 def event() -> ctypes.c_void_p:
-    made = ctypes.c_void_p()
-    good(table.create_event(ctypes.byref(made)))
-    return made
+    created = ctypes.c_void_p()
+    good(table.create_event(ctypes.byref(created)))
+    return created
 
 
 def is_done(which: ctypes.c_void_p) -> bool:
@@ -109,20 +109,20 @@ def free_bytes(device: int) -> int:
 def streams() -> None:
     """Eight streams with chains of operators that are queued in turn: each gives what it gives alone, on any device."""
     count, chain = 4096, 40
-    places = [Place([float(i % 7 + k) for i in range(count)]) for k in range(8)]
+    storages = [Storage([float(i % 7 + k) for i in range(count)]) for k in range(8)]
     for step in range(chain):
-        for place in places:
-            good(place.negate() if step % 4 else library.diopiReluInp(place.context, place.tensor))
-    for k, place in enumerate(places):
+        for number in storages:
+            good(number.negate() if step % 4 else library.diopiReluInp(number.context, number.tensor))
+    for k, number in enumerate(storages):
         expected = [float(i % 7 + k) for i in range(count)]
         for step in range(chain):
             expected = [-x for x in expected] if step % 4 else [max(x, 0.0) for x in expected]
-        assert place.read() == expected, k
+        assert number.read() == expected, k
 
 
 def order() -> None:
     """Streams are lazy: a stream that waits for an event sees what was queued before it, and nothing behind it."""
-    first, second, third = Place(), Place(), Place()
+    first, second, third = Storage(), Storage(), Storage()
     behind = event()
     good(first.negate())
     good(table.record_event(behind, first.stream))
@@ -138,14 +138,14 @@ def order() -> None:
 
 def progress() -> None:
     """An event that was never recorded is done; one behind work is not, until that is."""
-    place = Place()
+    storage = Storage()
     start, end = event(), event()
     assert is_done(start)
     milliseconds = ctypes.c_double(-1)
     assert table.elapsed_time(start, end, ctypes.byref(milliseconds)) == INVALID_HANDLE
-    good(table.record_event(start, place.stream))
-    good(place.negate())
-    good(table.record_event(end, place.stream))
+    good(table.record_event(start, storage.stream))
+    good(storage.negate())
+    good(table.record_event(end, storage.stream))
     assert not is_done(end)
     assert table.elapsed_time(start, end, ctypes.byref(milliseconds)) == NOT_READY
     for _ in range(10):
@@ -154,7 +154,7 @@ def progress() -> None:
     assert is_done(end) and is_done(start)
     good(table.elapsed_time(start, end, ctypes.byref(milliseconds)))
     assert milliseconds.value >= 0
-    good(place.negate())  # no error of a question stays behind
+    good(storage.negate())  # no error of a question stays behind
 
 
 def devices() -> None:
@@ -163,9 +163,9 @@ def devices() -> None:
     good(table.device_count(ctypes.byref(count)))
     assert count.value == 2
     before = [free_bytes(0), free_bytes(1)]
-    home = Place()
+    home = Storage()
     good(table.set_device(1))
-    away = Place((0.0,) * 4)
+    away = Storage((0.0,) * 4)
     assert free_bytes(0) < before[0] and free_bytes(1) < before[1]
     assert home.negate() != 0  # its stream is of device 0
     good(away.negate())
@@ -177,7 +177,7 @@ def devices() -> None:
     foreign = event()
     assert table.record_event(foreign, home.stream) == INVALID_HANDLE
     good(table.set_device(0))
-    fresh = Place()
+    fresh = Storage()
     good(host.diopiHostCopyStorage(fresh.context, away.tensor, fresh.tensor))
     good(host.diopiHostSynchronize(fresh.context))
     good(table.set_device(1))
@@ -191,8 +191,8 @@ def memory() -> None:
     """
     count = 1024  # 4 KiB of the 64 KiB that the device has
     small, large = (numbered(size) for size in (count, 2 * count))
-    refused = ctypes.c_void_p()
-    assert new_tensor(small[0], refused, 16 * count, FLOAT32) != 0
+    rejected = ctypes.c_void_p()
+    assert new_tensor(small[0], rejected, 16 * count, FLOAT32) != 0
     assert "cudaErrorMemoryAllocation: out of memory" in text(), text()
     library.diopiGetLastErrorString.restype = ctypes.c_char_p
     assert sort(*large) != 0
@@ -202,27 +202,27 @@ def memory() -> None:
     # Each call frees its buffers on the stream, where nothing is done before a synchronisation.
     for _ in range(16):
         good(sort(*small))
-    given, ordered, _ = small
-    assert given.read(ordered.tensor) == [float(i - count + 1) for i in range(count)]
+    provided, ordered, _ = small
+    assert provided.read(ordered.tensor) == [float(i - count + 1) for i in range(count)]
 
 
-def numbered(count: int) -> tuple[Place, Place, ctypes.c_void_p]:
+def numbered(count: int) -> tuple[Storage, Storage, ctypes.c_void_p]:
     """Numbers that fall, and room for them in order and for their places."""
-    given, ordered = (Place([float(-i) for i in range(count)]) for _ in range(2))
+    provided, ordered = (Storage([float(-i) for i in range(count)]) for _ in range(2))
     indices = ctypes.c_void_p()
-    good(new_tensor(given, indices, count, INT64))
-    return given, ordered, indices
+    good(new_tensor(provided, indices, count, INT64))
+    return provided, ordered, indices
 
 
-def sort(given: Place, ordered: Place, indices: ctypes.c_void_p) -> int:
+def sort(provided: Storage, ordered: Storage, indices: ctypes.c_void_p) -> int:
     dimension, falls, stable = ctypes.c_int64(0), ctypes.c_bool(False), ctypes.c_bool(True)
     outputs = (ordered.tensor, indices)
-    return int(library.diopiSort(given.context, *outputs, given.tensor, dimension, falls, ctypes.byref(stable)))
+    return int(library.diopiSort(provided.context, *outputs, provided.tensor, dimension, falls, ctypes.byref(stable)))
 
 
 def late() -> None:
     """An index out of range writes nothing and stops nothing: the next wait for its stream says so, once."""
-    first, second = Place(), Place()
+    first, second = Storage(), Storage()
     wrong, right, out = (ctypes.c_void_p() for _ in range(3))
     for tensor, indices in ((wrong, (0, 9, 1, 2)), (right, (3, 2, 1, 0))):
         good(new_tensor(first, tensor, 4, INT64))

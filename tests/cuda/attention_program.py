@@ -60,12 +60,12 @@ class Case:
             "v": (self.batch, self.keys, self.kv_heads, self.size),
             "grad": (self.batch, self.queries, self.heads, self.size),
         }
-        made = {name: generator.standard_normal(shape).astype(self.dtype) for name, shape in shapes.items()}
-        made["grad"] = (made["grad"] * self.gradient).astype(self.dtype)
+        created = {name: generator.standard_normal(shape).astype(self.dtype) for name, shape in shapes.items()}
+        created["grad"] = (created["grad"] * self.gradient).astype(self.dtype)
         if self.nan_in:
-            made[self.nan_in][:, 0 if self.nan_in == "grad" else -1] = np.nan
-        made["slopes"] = np.linspace(0.01, 0.1, self.heads, dtype=np.float32)
-        return made
+            created[self.nan_in][:, 0 if self.nan_in == "grad" else -1] = np.nan
+        created["slopes"] = np.linspace(0.01, 0.1, self.heads, dtype=np.float32)
+        return created
 
 
 CASES = (
@@ -95,8 +95,8 @@ DROPPED = Case("dropout", HALF, 2, 300, 301, 2, 1, 16, is_causal=True, left=30, 
 
 def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     """Output, logarithms of sums, and the three gradients, as float32 at least."""
-    given = case.operands()
-    q, k, v, grad = (given[name] for name in ("q", "k", "v", "grad"))
+    provided = case.operands()
+    q, k, v, grad = (provided[name] for name in ("q", "k", "v", "grad"))
     out, grad_q = np.zeros_like(q), np.zeros_like(q)
     grad_k, grad_v = np.zeros_like(k), np.zeros_like(v)
     lse = np.zeros((case.batch, case.heads, case.queries), np.float32)
@@ -111,7 +111,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
             grad_q, grad_k, grad_v,
         )  # fmt: skip
     else:
-        slopes = given["slopes"] if case.has_slopes else None
+        slopes = provided["slopes"] if case.has_slopes else None
         settings = (case.dropout, case.scale, case.is_causal, case.left, case.right)
         library.call("diopiFlashAttention", out, lse, generator, q, k, v, slopes, *settings)
         library.call(
@@ -133,16 +133,16 @@ def other_operators(library: AnyLibrary) -> dict[str, Array]:
             out, grad_in = np.zeros_like(scores), np.zeros_like(scores)
             library.call("diopiScaledMaskedSoftmax", out, scores, mask, 1.5, is_triangle)
             library.call("diopiScaledMaskedSoftmaxBackward", grad_in, grad, out, mask, 1.5, is_triangle)
-            given = {"scores": scores, "grad": grad, "mask": mask, "out": out, "grad_in": grad_in}
-            results |= {f"softmax-{keys}-{int(is_triangle)}/{name}": array for name, array in given.items()}
+            provided = {"scores": scores, "grad": grad, "mask": mask, "out": out, "grad_in": grad_in}
+            results |= {f"softmax-{keys}-{int(is_triangle)}/{name}": array for name, array in provided.items()}
     for dtype in (HALF, SINGLE):
         x = generator.standard_normal((2, 5, 3, 64)).astype(dtype)
         cos, sin = (generator.standard_normal((5, 1, 32)).astype(dtype) for _ in range(2))
         for interleaved in (False, True):
             out = np.zeros_like(x)
             library.call("diopiRotaryEmbedding", out, x, cos, sin, True, interleaved)
-            given = {"x": x, "cos": cos, "sin": sin, "out": out}
-            results |= {f"rotary-{dtype}-{int(interleaved)}/{name}": array for name, array in given.items()}
+            provided = {"x": x, "cos": cos, "sin": sin, "out": out}
+            results |= {f"rotary-{dtype}-{int(interleaved)}/{name}": array for name, array in provided.items()}
     products: tuple[np.dtype[Any], ...] = (HALF, np.dtype("float64"), np.dtype("complex64"), np.dtype("int64"))
     for dtype in products:
         a, b = ((9 * generator.standard_normal(shape)).astype(dtype) for shape in ((70, 50), (50, 90)))

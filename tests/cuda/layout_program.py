@@ -41,19 +41,19 @@ class LayoutLibrary(AnyLibrary):
     """Tensors get the strides and the offset that arrays have in the memory that they show."""
 
     def wrap(self, array: Array, keep: list[Any], device: int = 1) -> ctypes.c_void_p:
-        handle, whole = ctypes.c_void_p(), owner(array)
+        handle, full = ctypes.c_void_p(), owner(array)
         strides = size_of([stride // array.itemsize for stride in array.strides], keep)
-        offset = (array.ctypes.data - whole.ctypes.data) // array.itemsize
-        base, shape, all_of = ctypes.c_void_p(), size_of(array.shape, keep), size_of([whole.size], keep)
+        offset = (array.ctypes.data - full.ctypes.data) // array.itemsize
+        base, shape, all_of = ctypes.c_void_p(), size_of(array.shape, keep), size_of([full.size], keep)
         runtime, dtype = self.runtime, DTYPES[array.dtype]
-        made = runtime.diopiHostCreateTensor(
+        created = runtime.diopiHostCreateTensor(
             self.context, ctypes.byref(base), ctypes.byref(all_of), None, ctypes.c_int64(0), dtype, device
         )
-        assert made == SUCCESS
-        made = runtime.diopiHostCreateView(
+        assert created == SUCCESS
+        created = runtime.diopiHostCreateView(
             ctypes.byref(handle), base, ctypes.byref(shape), ctypes.byref(strides), ctypes.c_int64(offset), dtype
         )
-        assert made == SUCCESS
+        assert created == SUCCESS
         assert runtime.diopiHostDestroyTensor(base) == SUCCESS
         self.copy("diopiHostCopyToStorage", handle, array)
         return handle
@@ -101,9 +101,9 @@ def drawn(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> Array:
 class Checker:
     """Calls, and what was wrong with their results."""
 
-    def __init__(self, library: LayoutLibrary, share: int) -> None:
+    def __init__(self, library: LayoutLibrary, fraction: int) -> None:
         self.library = library
-        self.share = share
+        self.share = fraction
         self.wrong: list[str] = []
         self.calls = 0
 
@@ -114,10 +114,10 @@ class Checker:
         alike = (("rows", "rows", "rows"), ("columns", "columns", "columns"), ("rows", "gaps", "columns"),
                  ("offset", "rows", "exchanged"), ("gaps", "offset", "rows"))  # fmt: skip
         for dtype in (FLOAT, HALF, BFLOAT16, DOUBLE, np.dtype("complex64"), *INTEGERS):
-            wide = FLOAT if dtype in (HALF, BFLOAT16) else dtype
+            accumulate_dtype = FLOAT if dtype in (HALF, BFLOAT16) else dtype
             for left, right in pairs:
                 a, b = drawn(left, dtype), drawn(right, dtype, 1)
-                expected = (a.astype(wide) * b.astype(wide)).astype(dtype)
+                expected = (a.astype(accumulate_dtype) * b.astype(accumulate_dtype)).astype(dtype)
                 for layouts in alike:
                     self.same("Mul", expected, layouts, [a, b])
             a, b = drawn((9, 70), dtype), drawn((9, 70), dtype, 1)
@@ -130,8 +130,8 @@ class Checker:
             for shape in ((300, 257), (5, 130, 120)):
                 a, b = drawn(shape, dtype), drawn(shape, dtype, 1)
                 for layouts in (("rows", "columns", "exchanged"), ("exchanged", "rows", "columns")):
-                    wide = a.astype(np.float32) * b.astype(np.float32)
-                    self.same("Mul", wide.astype(dtype), layouts, [a, b])
+                    accumulate_dtype = a.astype(np.float32) * b.astype(np.float32)
+                    self.same("Mul", accumulate_dtype.astype(dtype), layouts, [a, b])
         for layout in LAYOUTS:  # mixed dtypes, and positions within the result
             a, b = drawn((9, 70), FLOAT), drawn((70,), HALF)
             self.same("Mul", a * b.astype(FLOAT), (layout, layout, "rows"), [a, b])
@@ -148,8 +148,8 @@ class Checker:
 
     def check(self, label: str, out: Array, expected: Array, allowed: Array) -> None:
         self.calls += 1
-        wide = np.complex128 if out.dtype.kind == "c" else np.float64
-        distance = np.abs(out.astype(wide) - expected.astype(wide))
+        accumulate_dtype = np.complex128 if out.dtype.kind == "c" else np.float64
+        distance = np.abs(out.astype(accumulate_dtype) - expected.astype(accumulate_dtype))
         if not np.all(distance <= allowed):
             self.wrong.append(f"{label}: {np.sum(~(distance <= allowed))} of {out.size} elements, by {distance.max()}")
         elif np.sum(owner(out) != np.array(GUARD).astype(out.dtype)) > np.sum(out != np.array(GUARD).astype(out.dtype)):
@@ -197,7 +197,7 @@ class Checker:
         digits = 2.0**-50 if values.dtype == DOUBLE else 2.0**-23  # of sums on the way
         total, sizes = exact.sum(axes), np.abs(exact).sum(axes)
         norm, label = np.sqrt((exact**2).sum(axes)), f"{values.dtype} {values.shape} over {axes}, {layout}"
-        given = laid(values, layout)
+        provided = laid(values, layout)
         results: list[tuple[str, Array, Array, tuple[Any, ...]]] = [
             ("Sum", total, digits * sizes, (axes,)),
             ("Norm", norm, digits * norm, (2.0, axes)),
@@ -213,7 +213,7 @@ class Checker:
             self.check(f"Std {label}", out, spread, own * spread + 1e-12)
         for name, expected, allowed, rest in results:
             out = np.zeros(expected.shape, values.dtype)
-            self.library.call(f"diopi{name}", out, given, *rest)
+            self.library.call(f"diopi{name}", out, provided, *rest)
             self.check(f"{name} {label}", out, expected, own * np.abs(expected) + allowed)
 
     def extremes(self, shape: tuple[int, ...], axes: tuple[int, ...], layout: str) -> None:
@@ -222,15 +222,15 @@ class Checker:
         for dtype in dtypes:
             values = np.round(drawn(shape, dtype).astype(np.float64)).astype(dtype)
             label = f"{dtype} {shape} over {axes}, {layout}"
-            given = laid(values, layout)
+            provided = laid(values, layout)
             if len(axes) == 1:
                 best, at = np.zeros_like(values.max(axes)), np.zeros(values.max(axes).shape, np.int64)
-                self.library.call("diopiMax", best, at, given, axes[0])
+                self.library.call("diopiMax", best, at, provided, axes[0])
                 self.check(f"Max {label}", best, values.max(axes), np.zeros(best.shape))
                 self.check(f"places of Max {label}", at, values.argmax(axes[0]), np.zeros(best.shape))
             if dtype.kind == "i":
                 total = np.zeros(values.sum(axes).shape, np.int64)
-                self.library.call("diopiSum", total, given, axes)
+                self.library.call("diopiSum", total, provided, axes)
                 self.check(f"Sum {label}", total, values.sum(axes, dtype=np.int64), np.zeros(total.shape))
         if len(axes) == 1:
             truth = drawn(shape, np.dtype(bool))
@@ -294,9 +294,9 @@ class Checker:
                     for layout in LAYOUTS:
                         if not picked(f"{dtype} {shape} {reduce} {layout}", self.share):
                             continue
-                        given = laid(target, layout), dim, laid(source, layout), index, reduce
+                        provided = laid(target, layout), dim, laid(source, layout), index, reduce
                         out = laid(np.full(shape, GUARD, dtype), layout)
-                        self.library.call("diopiScatter", out, *given)
+                        self.library.call("diopiScatter", out, *provided)
                         label = f"Scatter {reduce} {dtype} {shape} along {dim}, {layout}"
                         self.check(label, out, expected, np.zeros(shape))
 
@@ -325,7 +325,7 @@ def main() -> None:
     for part in parts:
         before = checker.calls
         part()
-        assert checker.calls - before > 100 // share, part
+        assert checker.calls - before > 100 // fraction, part
     print("\n".join(checker.wrong), end="")
 
 

@@ -52,20 +52,20 @@ class Case:
     def operands(self) -> dict[str, Array]:
         """Input, target, weights, and the gradient that comes in."""
         generator = np.random.default_rng(prod(self.shape))
-        made = {"grad": generator.uniform(0.5, 1.5, self.without)}
+        created = {"grad": generator.uniform(0.5, 1.5, self.without)}
         if self.operator in ELEMENTWISE:
-            made["x"] = generator.uniform(0.05, 0.95, self.shape)
-            made["target"] = generator.random(self.shape)
-            made["weight"] = generator.uniform(0.5, 1.5, self.shape[-1:])
-            return {name: np.array(array, self.dtype) for name, array in made.items()}
-        made["x"] = 3 * generator.standard_normal(self.shape)
-        made["weight"] = generator.uniform(0.5, 1.5, self.shape[1])
-        made["probabilities"] = generator.dirichlet(np.ones(self.shape[1]), (self.shape[0], *self.shape[2:]))
-        made["probabilities"] = np.moveaxis(made["probabilities"], -1, 1).copy()
-        made = {name: np.array(array, self.dtype, order="C") for name, array in made.items()}
+            created["x"] = generator.uniform(0.05, 0.95, self.shape)
+            created["target"] = generator.random(self.shape)
+            created["weight"] = generator.uniform(0.5, 1.5, self.shape[-1:])
+            return {name: np.array(array, self.dtype) for name, array in created.items()}
+        created["x"] = 3 * generator.standard_normal(self.shape)
+        created["weight"] = generator.uniform(0.5, 1.5, self.shape[1])
+        created["probabilities"] = generator.dirichlet(np.ones(self.shape[1]), (self.shape[0], *self.shape[2:]))
+        created["probabilities"] = np.moveaxis(created["probabilities"], -1, 1).copy()
+        created = {name: np.array(array, self.dtype, order="C") for name, array in created.items()}
         target = generator.integers(0, self.shape[1], (self.shape[0], *self.shape[2:]))
         target.flat[1] = IGNORED
-        return made | {"target": target}
+        return created | {"target": target}
 
 
 ELEMENTWISE = ("mse", "smooth_l1", "bce", "logits", "focal")
@@ -74,15 +74,15 @@ SMOOTHING = {"entropy": 0.0, "smoothed": 0.125, "probable": 0.0}
 
 def cases() -> list[Case]:
     """All of them."""
-    sized = [(name, (n, c, *places)) for name in ("nll", *SMOOTHING) for n, c, places in CLASSES]
+    sized = [(name, (n, c, *spatial)) for name in ("nll", *SMOOTHING) for n, c, spatial in CLASSES]
     sized += [(name, shape) for name in ELEMENTWISE for shape in ELEMENTS]
     return [Case(*item, reduction, dtype) for item in sized for reduction in (NONE, MEAN, SUM) for dtype in DTYPES]
 
 
 def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     """The loss and the gradient of its input."""
-    given = case.operands()
-    x, target, weight, grad = (given[name] for name in ("x", "target", "weight", "grad"))
+    provided = case.operands()
+    x, target, weight, grad = (provided[name] for name in ("x", "target", "weight", "grad"))
     loss, grad_x = np.zeros(case.without, case.dtype), np.zeros_like(x)
     reduction = case.reduction
     if case.operator == "nll":
@@ -90,7 +90,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
         library.call("diopiNLLLossBackward", grad_x, grad, x, target, weight, reduction, IGNORED)
     elif case.operator in SMOOTHING:
         if case.operator == "probable":
-            target = given["probabilities"]
+            target = provided["probabilities"]
         settings = (target, weight, reduction, IGNORED, SMOOTHING[case.operator])
         library.call("diopiCrossEntropyLoss", loss, x, *settings)
         library.call("diopiCrossEntropyLossBackward", grad_x, grad, x, *settings)
@@ -117,8 +117,8 @@ def main() -> None:
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
     found: dict[str, Array] = {}
     for case in cases():
-        wide = np.float64 if case.dtype == np.float64 else np.float32
-        found |= {f"{case.name}/{name}": array.astype(wide) for name, array in run(library, case).items()}
+        accumulate_dtype = np.float64 if case.dtype == np.float64 else np.float32
+        found |= {f"{case.name}/{name}": array.astype(accumulate_dtype) for name, array in run(library, case).items()}
     np.savez(sys.argv[3], allow_pickle=False, **found)
 
 

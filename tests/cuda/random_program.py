@@ -31,7 +31,7 @@ class AnyLibrary(CpuLibrary):
     def wrap(self, array: Array, keep: list[Any], device: int = 1) -> ctypes.c_void_p:
         assert array.flags.c_contiguous
         handle, shape = ctypes.c_void_p(), size_of(array.shape, keep)
-        made = self.runtime.diopiHostCreateTensor(
+        created = self.runtime.diopiHostCreateTensor(
             self.context,
             ctypes.byref(handle),
             ctypes.byref(shape),
@@ -40,7 +40,7 @@ class AnyLibrary(CpuLibrary):
             DTYPES[array.dtype],
             device,
         )
-        assert made == SUCCESS
+        assert created == SUCCESS
         self.copy("diopiHostCopyToStorage", handle, array)
         return handle
 
@@ -59,19 +59,19 @@ class AnyLibrary(CpuLibrary):
     def call(self, name: str, *values: Any) -> None:
         function = self.functions[name]
         keep: list[Any] = []
-        made: list[tuple[NewTensor, ctypes.c_void_p]] = []
+        created: list[tuple[NewTensor, ctypes.c_void_p]] = []
         arguments: list[Any] = [self.context]
-        given: list[tuple[ctypes.c_void_p, Array]] = []
+        provided: list[tuple[ctypes.c_void_p, Array]] = []
         for param, value in zip(function.params, values, strict=True):
             handles: list[ctypes.c_void_p] = []
-            arguments.append(self.argument(function, param, value, keep, handles, made, 1))
-            given += [(handle, value) for handle in handles]
+            arguments.append(self.argument(function, param, value, keep, handles, created, 1))
+            provided += [(handle, value) for handle in handles]
         status = getattr(self.library, name)(*arguments)
         assert status == SUCCESS, f"{name}: {status}, {self.library.diopiGetLastErrorString().decode()}"
-        for handle, array in given:
+        for handle, array in provided:
             self.copy("diopiHostCopyFromStorage", handle, array)
             assert self.runtime.diopiHostDestroyTensor(handle) == SUCCESS
-        for new, handle in made:
+        for new, handle in created:
             new.array = self.fetch(handle)
 
 
@@ -101,8 +101,8 @@ class Draws:
         self.called.add(name)
         for output, value in outputs.items():
             array = value.array if isinstance(value, NewTensor) else value
-            wide = array.astype(np.float32) if array.dtype == BFLOAT16 else array.copy()
-            self.results[f"{function}/{label}/{output}"] = wide
+            widened = array.astype(np.float32) if array.dtype == BFLOAT16 else array.copy()
+            self.results[f"{function}/{label}/{output}"] = widened
         seed, offset = ctypes.c_uint64(), ctypes.c_uint64()
         told = self.library.runtime.diopiGeneratorGetSeedAndOffset(generator, ctypes.byref(seed), ctypes.byref(offset))
         assert told == SUCCESS
@@ -116,8 +116,8 @@ class Draws:
             input = np.linspace(-3, 3, 7 * 131).reshape(shape).astype(dtype)
             out, mask = np.zeros(shape, dtype), np.zeros(shape, bool)
             self.call("Dropout", label, {"out": out, "mask": mask}, out, mask, input, 0.3, True, ...)
-            kept = input.copy()
-            self.call("DropoutInp", label, {"out": kept, "mask": mask}, kept, mask, 0.3, True, ...)
+            retained = input.copy()
+            self.call("DropoutInp", label, {"out": retained, "mask": mask}, retained, mask, 0.3, True, ...)
             self.call("UniformInp", label, {"out": out}, out, -1.5, 2.5, ...)
             self.call("RandomInp", label, {"out": out}, out, 3, 1000, ...)
             self.call("Bernoulli", label, {"out": out}, out, rates, ...)
@@ -130,17 +130,17 @@ class Draws:
             self.call("NormalTensor", label, {"out": out}, out, input, rates, ...)
             self.call("NormalInp", label, {"out": out}, out, -0.5, 1.5, ...)
         for name in ("int64", "int32", "uint8"):
-            whole = np.zeros((5, 77), name)
-            self.call("RandomInp", name, {"out": whole}, whole, 0, 200, ...)
+            full = np.zeros((5, 77), name)
+            self.call("RandomInp", name, {"out": full}, full, 0, 200, ...)
 
     def choices(self) -> None:
         """Functions that draw for a whole."""
         order = np.zeros(257, np.int64)
         self.call("Randperm", "257", {"out": order}, order, 257, ...)
         weights = np.random.default_rng(1).random((4, 50)).astype(np.float32)
-        chosen = np.zeros((4, 20), np.int64)
-        self.call("Multinomial", "with", {"out": chosen}, chosen, weights, 20, True, ...)
-        self.call("Multinomial", "without", {"out": chosen}, chosen, weights, 20, False, ...)
+        selected = np.zeros((4, 20), np.int64)
+        self.call("Multinomial", "with", {"out": selected}, selected, weights, 20, True, ...)
+        self.call("Multinomial", "without", {"out": selected}, selected, weights, 20, False, ...)
 
     def attention(self) -> None:
         """Attention with dropout, padded and joined, forward and backward."""
@@ -160,12 +160,12 @@ class Draws:
             longest = (tokens, tokens) if joined else ()
             lists = ([tokens, 2 * tokens], [tokens, 2 * tokens]) if joined else ()
             out, lse = np.zeros(shape, HALF), np.zeros((batch, heads, tokens), np.float32)
-            kept = np.zeros((batch, heads, tokens, tokens), bool)
+            retained = np.zeros((batch, heads, tokens, tokens), bool)
             grads = [np.zeros(shape, HALF) for _ in range(3)]
             named = dict(zip(("q", "k", "v"), grads, strict=True))
             self.call(
-                f"MultiHeadAttention{form}", "half", {"out": out, "mask": kept},
-                q, k, v, *ends, *longest, p, False, True, scale, out, lse, ..., kept,
+                f"MultiHeadAttention{form}", "half", {"out": out, "mask": retained},
+                q, k, v, *ends, *longest, p, False, True, scale, out, lse, ..., retained,
             )  # fmt: skip
             self.call(
                 f"MultiHeadAttention{form}Backward", "half", named,
@@ -180,23 +180,23 @@ class Draws:
                 f"FlashAttention{form}Backward", "half", named,
                 *grads, grad_output, ..., q, k, v, *ends, None, out, lse, *longest, *settings,
             )  # fmt: skip
-            made = [NewTensor() for _ in range(4)]
+            created = [NewTensor() for _ in range(4)]
             rest = () if joined else (heads, "BSND")
             self.call(
-                f"CustomizedFlashAttention{form}", "half", {"out": out, "mask": made[0]},
-                out, *made, ..., q, k, v, *lists, None, None, *longest, *settings, *rest,
+                f"CustomizedFlashAttention{form}", "half", {"out": out, "mask": created[0]},
+                out, *created, ..., q, k, v, *lists, None, None, *longest, *settings, *rest,
             )  # fmt: skip
 
 
 def main() -> None:
     runtime, library, seed, file = sys.argv[1:]
     interface = Session(str(ROOT / "specs")).load().interface
-    draws = Draws(AnyLibrary(Path(runtime), Path(library), interface), int(seed))
-    draws.fills()
-    draws.choices()
-    draws.attention()
-    assert draws.called == random_functions(interface), draws.called ^ random_functions(interface)
-    np.savez(file, allow_pickle=False, **draws.results)
+    samples = Draws(AnyLibrary(Path(runtime), Path(library), interface), int(seed))
+    samples.fills()
+    samples.choices()
+    samples.attention()
+    assert samples.called == random_functions(interface), samples.called ^ random_functions(interface)
+    np.savez(file, allow_pickle=False, **samples.results)
 
 
 if __name__ == "__main__":

@@ -67,12 +67,12 @@ class Case:
             x += 20  # what differs is small compared with the values
             if self.operator == "batch_norm_infinite":
                 x.flat[0] = np.inf  # the element that moments are taken around
-        made: dict[str, Array] = {"x": x, "grad": generator.standard_normal(self.shape)}
+        created: dict[str, Array] = {"x": x, "grad": generator.standard_normal(self.shape)}
         for name in ("weight", "bias"):
-            made[name] = generator.uniform(0.5, 1.5, self.weights)
+            created[name] = generator.uniform(0.5, 1.5, self.weights)
         if self.operator.startswith("batch"):
-            made["mean"], made["variance"] = generator.uniform(18, 22, self.weights), made["weight"] * 2
-        return {name: array.astype(self.dtype) for name, array in made.items()}
+            created["mean"], created["variance"] = generator.uniform(18, 22, self.weights), created["weight"] * 2
+        return {name: array.astype(self.dtype) for name, array in created.items()}
 
 
 def cases() -> list[Case]:
@@ -87,8 +87,8 @@ def cases() -> list[Case]:
 
 def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
     """The output, statistics and gradients of a case."""
-    given = case.operands()
-    x, grad, weight, bias = (given[name] for name in ("x", "grad", "weight", "bias"))
+    provided = case.operands()
+    x, grad, weight, bias = (provided[name] for name in ("x", "grad", "weight", "bias"))
     out, grad_x = np.zeros_like(x), np.zeros_like(x)
     found: dict[str, Array] = {"out": out, "grad_x": grad_x}
     if case.operator.endswith("softmax"):
@@ -118,7 +118,7 @@ def run(library: AnyLibrary, case: Case) -> dict[str, Array]:
         library.call("diopiGroupNormBackward", *gradients, mean, invstd, case.size)
         return found | {"mean": mean, "invstd": invstd}
     mean, invstd = np.zeros(case.weights, kind), np.zeros(case.weights, kind)
-    running = [given["mean"], given["variance"]]
+    running = [provided["mean"], provided["variance"]]
     training = case.operator != "batch_norm_fixed"
     library.call("diopiBatchNorm", out, mean, invstd, x, weight, bias, *running, training, MOMENTUM, EPS)
     library.call("diopiBatchNormBackward", *gradients, *running, mean, invstd, training, EPS)
@@ -130,8 +130,8 @@ def main() -> None:
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
     found: dict[str, Array] = {}
     for case in cases():
-        wide = np.float64 if case.dtype == DOUBLE else np.float32
-        found |= {f"{case.name}/{name}": array.astype(wide) for name, array in run(library, case).items()}
+        accumulate_dtype = np.float64 if case.dtype == DOUBLE else np.float32
+        found |= {f"{case.name}/{name}": array.astype(accumulate_dtype) for name, array in run(library, case).items()}
     np.savez(sys.argv[3], allow_pickle=False, **found)
 
 

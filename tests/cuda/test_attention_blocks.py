@@ -54,14 +54,14 @@ def expected(case: Case) -> dict[str, Array]:
         scores -= case.operands()["slopes"].astype(np.float64)[:, None, None] * np.abs(diagonal - key)
     scores = np.where(sees, scores, -np.inf)
     top = np.max(scores, axis=-1, keepdims=True)
-    shares = np.where(sees, np.exp(scores - np.where(np.isinf(top), 0, top)), 0)
-    total = shares.sum(axis=-1, keepdims=True)
-    shares /= np.where(total == 0, 1, total)
+    fractions = np.where(sees, np.exp(scores - np.where(np.isinf(top), 0, top)), 0)
+    total = fractions.sum(axis=-1, keepdims=True)
+    fractions /= np.where(total == 0, 1, total)
     # What is hidden does not count, whatever it is.
-    out = np.einsum("bhqk,bhqkd->bhqd", shares, np.where(sees[..., None], v[..., None, :, :], 0))
+    out = np.einsum("bhqk,bhqkd->bhqd", fractions, np.where(sees[..., None], v[..., None, :, :], 0))
     to_share = np.where(sees, grad @ v.swapaxes(-1, -2), 0)
     centred = to_share - np.sum(grad * out, axis=-1, keepdims=True)
-    to_score = np.where(sees, case.scale * shares * centred, 0)
+    to_score = np.where(sees, case.scale * fractions * centred, 0)
 
     def joined(array: Array) -> Array:
         batch, _, keys, size = array.shape
@@ -71,7 +71,7 @@ def expected(case: Case) -> dict[str, Array]:
         "out": out,
         "grad_q": np.einsum("bhqk,bhqkd->bhqd", to_score, np.where(sees[..., None], k[..., None, :, :], 0)),
         "grad_k": joined(to_score.swapaxes(-1, -2) @ q),
-        "grad_v": joined(np.einsum("bhqk,bhqkd->bhkd", shares, np.where(sees[..., None], grad[..., :, None, :], 0))),
+        "grad_v": joined(np.einsum("bhqk,bhqkd->bhkd", fractions, np.where(sees[..., None], grad[..., :, None, :], 0))),
     }
     with np.errstate(divide="ignore"):
         lse = np.where(total == 0, np.inf, np.log(total) + top)[..., 0]
@@ -124,28 +124,28 @@ def test_the_other_operators_of_attention(by_tiles: dict[str, Array]) -> None:
     found = by_tiles
     for dtype, rounding in (("float16", 2**-11), ("float64", 1e-12), ("complex64", 1e-7), ("int64", 0)):
         a, b, out = (found[f"product-{dtype}/{name}"] for name in ("a", "b", "out"))
-        wide = np.int64 if dtype == "int64" else np.complex128
-        product = a.astype(wide) @ b.astype(wide)
-        np.testing.assert_allclose(out.astype(wide), product, rtol=rounding, atol=rounding)
+        accumulate_dtype = np.int64 if dtype == "int64" else np.complex128
+        product = a.astype(accumulate_dtype) @ b.astype(accumulate_dtype)
+        np.testing.assert_allclose(out.astype(accumulate_dtype), product, rtol=rounding, atol=rounding)
     found = {name: array.astype(np.float64) for name, array in found.items() if not name.startswith("product")}
     for keys, triangle in ((48, 0), (48, 1), (1500, 0), (1500, 1)):
         scores, grad, mask, out, grad_in = (
             found[f"softmax-{keys}-{triangle}/{name}"] for name in ("scores", "grad", "mask", "out", "grad_in")
         )
         hidden = np.arange(keys) > np.arange(3)[:, None] if triangle else np.broadcast_to(mask != 0, scores.shape)
-        shares = np.exp(np.where(hidden, -10000, 1.5 * scores))
-        shares /= shares.sum(axis=-1, keepdims=True)
-        np.testing.assert_allclose(out, shares, rtol=2**-10, atol=2**-25)
+        fractions = np.exp(np.where(hidden, -10000, 1.5 * scores))
+        fractions /= fractions.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(out, fractions, rtol=2**-10, atol=2**-25)
         slopes = 1.5 * out * (grad - np.sum(grad * out, axis=-1, keepdims=True))
         np.testing.assert_allclose(grad_in, np.where(hidden, 0, slopes), rtol=2**-10, atol=1e-6)
     for dtype, rounding in (("float16", 2**-10), ("float32", 1e-6)):
         for interleaved in (0, 1):
             x, cos, sin, out = (found[f"rotary-{dtype}-{interleaved}/{name}"] for name in ("x", "cos", "sin", "out"))
             pairs = x.reshape(2, 5, 3, 32, 2) if interleaved else x.reshape(2, 5, 3, 2, 32).swapaxes(-1, -2)
-            turned = np.stack(
+            transposed = np.stack(
                 (pairs[..., 0] * cos + pairs[..., 1] * sin, pairs[..., 1] * cos - pairs[..., 0] * sin), axis=-1
             )
-            right = turned if interleaved else turned.swapaxes(-1, -2)
+            right = transposed if interleaved else transposed.swapaxes(-1, -2)
             np.testing.assert_allclose(out, right.reshape(out.shape), rtol=rounding, atol=rounding)
 
 
@@ -155,9 +155,9 @@ def test_blocks_of_all_sizes_drop_the_same(emulated: tuple[Path, Path], tmp_path
     one = attended(emulated, tmp_path / "one.npz", {})
     many = attended(emulated, tmp_path / "many.npz", {"DIOPI_CUDA_ATTENTION_BYTES": "60000"})
     for name in ("out", "lse", "grad_q", "grad_k", "grad_v"):
-        whole, cut = one[f"{DROPPED.name}/{name}"], many[f"{DROPPED.name}/{name}"]
-        assert np.abs(whole).max() > 0.1
-        np.testing.assert_allclose(cut, whole, rtol=2**-10, atol=1e-4 * np.abs(whole).max())
+        full, cut = one[f"{DROPPED.name}/{name}"], many[f"{DROPPED.name}/{name}"]
+        assert np.abs(full).max() > 0.1
+        np.testing.assert_allclose(cut, full, rtol=2**-10, atol=1e-4 * np.abs(full).max())
 
 
 @pytest.mark.parametrize(

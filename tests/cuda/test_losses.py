@@ -44,38 +44,38 @@ def elements(case: Case, x: Array, y: Array, weight: Array) -> tuple[Array, Arra
     return label * entropy * miss**2, label * slope
 
 
-def classes(case: Case, given: dict[str, Array]) -> tuple[Array, Array, Array]:
+def classes(case: Case, provided: dict[str, Array]) -> tuple[Array, Array, Array]:
     """The losses of all samples, their slopes by class, and their shares in the mean."""
-    x, target, weight = given["x"], given["target"].astype(np.int64), given["weight"]
+    x, target, weight = provided["x"], provided["target"].astype(np.int64), provided["weight"]
     count = x.shape[1]
     counts = np.ones(target.shape) if case.operator == "probable" else (target != IGNORED).astype(np.float64)
-    wanted = np.where(target == IGNORED, 0, target)
-    one_hot = np.moveaxis(np.eye(count)[wanted], -1, 1)
-    share = counts if case.operator == "probable" else counts * weight[wanted]
+    requested = np.where(target == IGNORED, 0, target)
+    one_hot = np.moveaxis(np.eye(count)[requested], -1, 1)
+    fraction = counts if case.operator == "probable" else counts * weight[requested]
     weight = weight.reshape(-1, *[1] * (x.ndim - 2))
     if case.operator == "nll":
         factor = one_hot * weight
-        return -(factor * x).sum(axis=1) * counts, -factor * counts[:, None], share
-    own = given["probabilities"] if case.operator == "probable" else one_hot
+        return -(factor * x).sum(axis=1) * counts, -factor * counts[:, None], fraction
+    own = provided["probabilities"] if case.operator == "probable" else one_hot
     smoothing = SMOOTHING[case.operator]
     factor = ((1 - smoothing) * own + smoothing / count) * weight
     top = x.max(axis=1, keepdims=True)
     logarithm = x - top - np.log(np.exp(x - top).sum(axis=1, keepdims=True))
     slope = factor.sum(axis=1, keepdims=True) * np.exp(logarithm) - factor
-    return -(factor * logarithm).sum(axis=1) * counts, slope * counts[:, None], share
+    return -(factor * logarithm).sum(axis=1) * counts, slope * counts[:, None], fraction
 
 
 def expected(case: Case) -> dict[str, Array]:
     """The loss and the gradient of its input."""
-    given = {name: array.astype(np.float64) for name, array in case.operands().items()}
-    grad = given["grad"]
+    provided = {name: array.astype(np.float64) for name, array in case.operands().items()}
+    grad = provided["grad"]
     if case.operator in ELEMENTWISE:
-        losses, slopes = elements(case, given["x"], given["target"], given["weight"])
+        losses, slopes = elements(case, provided["x"], provided["target"], provided["weight"])
         divisor = losses.size
         grad_output = grad
     else:
-        losses, slopes, shares = classes(case, given)
-        divisor = shares.sum()
+        losses, slopes, fractions = classes(case, provided)
+        divisor = fractions.sum()
         grad_output = grad[:, None] if case.reduction == NONE else grad
     by = divisor if case.reduction == MEAN else 1
     loss = losses if case.reduction == NONE else losses.sum() / by

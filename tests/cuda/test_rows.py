@@ -38,9 +38,9 @@ def softmax(case: Case, x: Array, grad: Array) -> dict[str, Array]:
     return {"out": out, "grad_x": grad - used * grad.sum(axis=case.size, keepdims=True)}
 
 
-def normalised(case: Case, given: dict[str, Array]) -> dict[str, Array]:
+def normalised(case: Case, provided: dict[str, Array]) -> dict[str, Array]:
     """All of a normalisation over the axes that the operator stands for."""
-    x, grad, weight, bias = (given[name] for name in ("x", "grad", "weight", "bias"))
+    x, grad, weight, bias = (provided[name] for name in ("x", "grad", "weight", "bias"))
     shape = case.shape
     if case.operator == "group_norm":
         split = (shape[0], case.size, shape[1] // case.size, *shape[2:])
@@ -60,13 +60,13 @@ def normalised(case: Case, given: dict[str, Array]) -> dict[str, Array]:
     variance = ((x - mean) ** 2).mean(axis=axes, keepdims=True)
     found = {}
     if case.operator.startswith("batch"):
-        old_mean, old_variance = given["mean"], given["variance"]
+        old_mean, old_variance = provided["mean"], provided["variance"]
         found = {"running_mean": old_mean, "running_var": old_variance}
         if case.operator != "batch_norm_fixed":
-            kept = variance.ravel() * count / (count - 1)
+            retained = variance.ravel() * count / (count - 1)
             found = {
                 "running_mean": (1 - MOMENTUM) * old_mean + MOMENTUM * mean.ravel(),
-                "running_var": (1 - MOMENTUM) * old_variance + MOMENTUM * kept,
+                "running_var": (1 - MOMENTUM) * old_variance + MOMENTUM * retained,
             }
         else:
             mean, variance = old_mean.reshape(weight.shape), old_variance.reshape(weight.shape)
@@ -92,10 +92,10 @@ def test_results_are_those_of_float64(results: dict[str, Array], operator: str) 
     """Outputs, statistics and gradients, as near as the dtype allows."""
     wrong = []
     for case in (case for case in cases() if case.operator == operator):
-        given = {name: array.astype(np.float64) for name, array in case.operands().items()}
+        provided = {name: array.astype(np.float64) for name, array in case.operands().items()}
         with np.errstate(invalid="ignore"):
             is_softmax = operator.endswith("softmax")
-            expected = softmax(case, given["x"], given["grad"]) if is_softmax else normalised(case, given)
+            expected = softmax(case, provided["x"], provided["grad"]) if is_softmax else normalised(case, provided)
         for name, values in expected.items():
             found = results[f"{case.name}/{name}"].astype(np.float64).reshape(values.shape)
             bound = BOUNDS[case.dtype.name]

@@ -25,6 +25,6 @@ def built_libraries() -> Libraries:
 
 def clean_environment(libraries: Libraries) -> dict[str, str]:
     """The environment without the switches of this machine."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
+    retained = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
     named = {"DIOPI_VENDOR_LIBRARY": str(libraries.vendor), "DIOPI_REFERENCE_LIBRARY": str(libraries.reference)}
-    return {**kept, **named, "PYTHONPATH": str(ROOT)}
+    return {**retained, **named, "PYTHONPATH": str(ROOT)}

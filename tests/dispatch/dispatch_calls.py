@@ -110,8 +110,8 @@ def many(session: Session) -> Any:
     handles = (ctypes.c_void_p * 2)(*[block.handle for block in inputs])
     out = session.tensor(np.zeros(3))
     status = session.call("diopiCat", out.handle, handles, 2, 0)
-    kept = [handles[0], handles[1]] == [block.handle.value for block in inputs]
-    return {"status": status, "values": session.values(out), "handles kept": kept}
+    retained = [handles[0], handles[1]] == [block.handle.value for block in inputs]
+    return {"status": status, "values": session.values(out), "handles kept": retained}
 
 
 def aliased(session: Session) -> Any:

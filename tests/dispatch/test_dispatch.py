@@ -42,11 +42,11 @@ Run = Callable[..., Done]
 
 def start(libraries: Libraries, folder: Path, name: str, environment: dict[str, str | None]) -> Any:
     """The calls of a function of dispatch_calls.py in a process of their own; None removes a variable."""
-    whole = {**clean_environment(libraries), **environment}
+    environment_of_call = {**clean_environment(libraries), **environment}
     command = [sys.executable, PROGRAM, libraries.runtime, libraries.dispatch, name]
     return subprocess.run(
         list(map(str, command)),
-        env={key: value for key, value in whole.items() if value is not None},
+        env={key: value for key, value in environment_of_call.items() if value is not None},
         cwd=folder,
         capture_output=True,
         text=True,

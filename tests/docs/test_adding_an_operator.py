@@ -55,8 +55,8 @@ def test_the_commands_of_the_page_pass(tree: Path) -> None:
     """Builds both libraries: minutes without a compiler cache."""
     (commands,) = COMMANDS.findall(PAGE.read_text())
     commands = commands.replace("make build", "make -o .venv/ready build")  # the environment is there
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
-    environment = {**kept, "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}", "PYTHONPATH": str(tree)}
+    retained = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
+    environment = {**retained, "PATH": f"{Path(sys.executable).parent}:{retained['PATH']}", "PYTHONPATH": str(tree)}
     done = subprocess.run(
         ["bash", "-e", "-c", commands], cwd=tree, env=environment, text=True, capture_output=True, timeout=3000
     )

@@ -61,13 +61,13 @@ def test_the_page_is_true(tmp_path: Path) -> None:
         ):  # minutes; the tests of the CPU library build it by the same lines
             commands = f"export DIOPI_REFERENCE_LIBRARY={reference}\n"
         script += [f"echo '{MARK}'", commands]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
+    retained = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
     launcher = {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
-    path = f"{Path(sys.executable).parent}:{kept['PATH']}"
+    path = f"{Path(sys.executable).parent}:{retained['PATH']}"
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=tmp_path,
-        env={**kept, **launcher, "PATH": path, "DIOPIGEN_DIR": str(ROOT), "PYTHONPATH": str(ROOT)},
+        env={**retained, **launcher, "PATH": path, "DIOPIGEN_DIR": str(ROOT), "PYTHONPATH": str(ROOT)},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -66,8 +66,8 @@ FAULTS = {
 @pytest.mark.parametrize("fault", first(sorted(FAULTS, key=lambda name: name != "ignores strides")))
 def test_the_suite_finds_a_fault_and_its_message_leads_to_it(built: Built, tmp_path: Path, fault: str) -> None:
     operator, outcome, words = FAULTS[fault]
-    chosen = ["--ops", operator, "--ops", "Mean", "--dtype", "float32"]
-    code, report, said = conformance(built, tmp_path / "r.json", *chosen, DROPLET_FAULT=fault, **CHECKS)
+    selected = ["--ops", operator, "--ops", "Mean", "--dtype", "float32"]
+    code, report, said = conformance(built, tmp_path / "r.json", *selected, DROPLET_FAULT=fault, **CHECKS)
     found = cases(report, outcome)
     assert code == 1 and found, said[-3000:]
     missing = [word for word in words if not any(word in text for text in found.values())]
@@ -108,10 +108,10 @@ def test_a_missing_synchronisation_shows_under_delays(built: Built) -> None:
 
 @pytest.mark.slow
 def test_a_leak_is_named_when_the_library_is_left(built: Built, tmp_path: Path) -> None:
-    chosen = ["--ops", "Cat", "--dtype", "float32", "-j", "1"]
-    code, _, said = conformance(built, tmp_path / "r.json", *chosen, DROPLET_FAULT="leak", **CHECKS)
+    selected = ["--ops", "Cat", "--dtype", "float32", "-j", "1"]
+    code, _, said = conformance(built, tmp_path / "r.json", *selected, DROPLET_FAULT="leak", **CHECKS)
     assert code == 1 and "leak: " in said and "(4321 bytes on device 0" in said, said[-3000:]
-    code, _, said = conformance(built, tmp_path / "r.json", *chosen, **CHECKS)
+    code, _, said = conformance(built, tmp_path / "r.json", *selected, **CHECKS)
     assert code == 0 and "leak" not in said
 
 

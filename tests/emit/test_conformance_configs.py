@@ -30,7 +30,7 @@ GENERATORS = {"randn", "randint", "mask", "zeros", "uniform", "ones", "rand", "p
 
 def loaded(text: str, modules: Mapping[str, types.ModuleType] | None = None) -> dict[str, Any]:
     """The names that a file defines, imported with stub modules."""
-    kept = dict(sys.modules)
+    retained = dict(sys.modules)
     sys.modules.update(modules or {})
     try:
         names: dict[str, Any] = {}
@@ -38,7 +38,7 @@ def loaded(text: str, modules: Mapping[str, types.ModuleType] | None = None) -> 
         return names
     finally:
         sys.modules.clear()
-        sys.modules.update(kept)
+        sys.modules.update(retained)
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +65,13 @@ def test_most_functions_are_there(configs: dict[str, dict[str, Any]], interface:
     assert len(configs) > 300 and len(tags) > 250
     left = {word.strip(",") for line in text.splitlines() if line.startswith("#   ") for word in line[4:].split()}
     assert not left & tags
-    wanted = {
+    expected = {
         function.name
         for function in interface.functions
         if function.family != "runtime" and function.returns == "status" and function.params
         if function.variant in ("base", "scalar") and function.backward_of is None
     }
-    assert tags | left == wanted
+    assert tags | left == expected
 
 
 def test_lists_are_as_long_as_one_another(configs: dict[str, dict[str, Any]]) -> None:
@@ -93,18 +93,18 @@ def test_keys_and_generators_are_those_of_the_form(configs: dict[str, dict[str, 
         assert set(config["tensor_para"]) == {"gen_fn", "args"}
         for argument in config["tensor_para"]["args"]:
             assert set(argument) <= {"ins", "requires_grad", "shape", "dtype", "value", "gen_fn"}, key
-            drawn = argument.get("gen_fn", "Genfunc.randn")
-            name = drawn["fn"] if isinstance(drawn, dict) else drawn
+            sampled = argument.get("gen_fn", "Genfunc.randn")
+            name = sampled["fn"] if isinstance(sampled, dict) else sampled
             assert name.removeprefix("Genfunc.") in GENERATORS, key
 
 
-def recipe_of(function: Function, config: Mapping[str, Any], place: int) -> dict[str, Any]:
+def recipe_of(function: Function, config: Mapping[str, Any], index: int) -> dict[str, Any]:
     """The recipe that the place of all lists stands for."""
     words = {"none": "ReductionNone", "mean": "ReductionMean", "sum": "ReductionSum"}
     rounding = {None: "RoundModeNone", "floor": "RoundModeFloor", "trunc": "RoundModeTrunc"}
     found: dict[str, Any] = {}
     for name, values in config.get("para", {}).items():
-        param, value = function.param(name), values[place]
+        param, value = function.param(name), values[index]
         assert param is not None, name
         if param.type == "diopiReduction_t":
             value = words[value]
@@ -113,13 +113,13 @@ def recipe_of(function: Function, config: Mapping[str, Any], place: int) -> dict
         found[name] = value
     for argument in config["tensor_para"]["args"]:
         (name,) = argument["ins"]
-        shape = argument["shape"][place]
+        shape = argument["shape"][index]
         dtype = np.dtype(argument["dtype"][0]).name if "dtype" in argument else None
         elements: Any = Drawn("normal")
         if "value" in argument:
-            array = np.array(argument["value"][place])
+            array = np.array(argument["value"][index])
             assert array.shape == shape, (function.name, name)
-            elements = tuples(argument["value"][place])
+            elements = tuples(argument["value"][index])
         found[name] = TensorRecipe(shape, dtype, elements)
     optional = [param.name for param in function.params if param.direction == "out" and param.nullable]
     return {**dict.fromkeys(optional), **found}  # outputs are made by the test functions of the form
@@ -137,8 +137,8 @@ def test_every_group_is_a_call_of_the_spec(configs: dict[str, dict[str, Any]], i
         count = len(config["tensor_para"]["args"][0]["shape"])
         for dtype in config["dtype"]:
             assert np.dtype(dtype).name in STORAGE, key
-        for place in range(count):
-            recipe = recipe_of(function, config, place)
+        for index in range(count):
+            recipe = recipe_of(function, config, index)
             resolver.resolve(recipe, Choice(np.dtype(config["dtype"][-1]).name), checked=False)
 
 

@@ -105,8 +105,8 @@ def shown(sink: Sink) -> list[str]:
 
 
 def _shown(diagnostic: Diagnostic) -> str:
-    place = str(diagnostic.span) if diagnostic.span else "-"
-    text = f"{place}: {diagnostic.severity} {diagnostic.code}: {diagnostic.message}"
+    location = str(diagnostic.span) if diagnostic.span else "-"
+    text = f"{location}: {diagnostic.severity} {diagnostic.code}: {diagnostic.message}"
     text += f" | {diagnostic.fix}" if diagnostic.fix else ""
     for note in diagnostic.notes:
         text += f" | {note.span}: {note.message}" if note.span else f" | {note.message}"

@@ -50,8 +50,8 @@ def damaged(document: Any) -> Iterator[tuple[str, Any]]:
     """Every document with one value taken away or replaced, with words for what was done."""
     for way in ways(document):
         for other in ("taken away", *OTHERS):
-            made = copy.deepcopy({"": document})
-            inner: Any = made
+            created = copy.deepcopy({"": document})
+            inner: Any = created
             steps: tuple[Any, ...] = ("", *way)
             for key in steps[:-1]:
                 inner = inner[key]
@@ -59,7 +59,7 @@ def damaged(document: Any) -> Iterator[tuple[str, Any]]:
                 inner[steps[-1]] = other
             elif way:
                 del inner[steps[-1]]
-            yield f"{way}: {other!r:.20}", made[""]
+            yield f"{way}: {other!r:.20}", created[""]
 
 
 @pytest.fixture(scope="module")
@@ -73,21 +73,21 @@ def whole() -> dict[str, Any]:
 def test_every_damage_is_said_in_terms_of_the_file(whole: dict[str, Any], tmp_path: Path) -> None:
     new = c_interface(load_interface(MINIATURE, Sink()).interface)
     path = tmp_path / "old.json"
-    refused = 0
+    rejected = 0
     for what, document in damaged(small(whole)):
         path.write_text(json.dumps(document))
         sink = Sink()
         old = read_interface_json(path, sink)
         found = sink.sorted()
         assert (old is None) == bool(found), what
-        refused += old is None
+        rejected += old is None
         if old is not None:
             breaking_changes(old, new, Sink())
         for finding in found:
             assert finding.code == "interface-unreadable" and finding.fix, what
             for word in ("TypeError", "NoneType", "dict", "subscript", "object has no attribute"):
                 assert word not in finding.message, (what, finding.message)
-    assert refused > 300
+    assert rejected > 300
 
 
 @pytest.mark.parametrize(

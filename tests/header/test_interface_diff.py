@@ -308,8 +308,8 @@ def test_the_fewest_moves(expected: str, actual: str, names: str) -> None:
     assert len(found) == len(names)
     # Removing the moved ones must leave both in one order.
     gone = {move.name for move in found}
-    kept = [name for name in actual if name not in gone and name in expected]
-    assert kept == [name for name in expected if name in kept]
+    retained = [name for name in actual if name not in gone and name in expected]
+    assert retained == [name for name in expected if name in retained]
     assert "".join(move.name for move in found) == names
 
 

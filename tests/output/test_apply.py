@@ -91,7 +91,7 @@ def test_keeps_an_orphan_that_was_edited_and_then_forgets_it(tmp_path: Path) -> 
         if force:
             assert (result, lines_of(sink, tmp_path)) == (Result(unchanged=(M, "a")), [])
         else:
-            assert result == Result(written=(M,), unchanged=("a",), kept=("sub/b",))
+            assert result == Result(written=(M,), unchanged=("a",), retained=("sub/b",))
             assert lines_of(sink, tmp_path) == [
                 "R/sub/b:1:1: warning[orphan-edited]: 'R/sub/b' is not generated any more, but was edited by hand, "
                 "so it is kept | fix: move it to a folder of your own, or delete it"
@@ -102,7 +102,7 @@ def test_keeps_an_orphan_that_was_edited_and_then_forgets_it(tmp_path: Path) -> 
 def test_force_does_not_remove_an_edited_orphan(tmp_path: Path) -> None:
     applied({"b": b"2"}, tmp_path)
     (tmp_path / "b").write_bytes(b"edited")
-    assert apply(plan_of({}), tmp_path, Sink(), force=True) == Result(written=(M,), kept=("b",))
+    assert apply(plan_of({}), tmp_path, Sink(), force=True) == Result(written=(M,), retained=("b",))
     assert (tmp_path / "b").read_bytes() == b"edited"
 
 
@@ -112,7 +112,7 @@ def test_an_orphan_that_became_a_link_is_kept(tmp_path: Path) -> None:
     applied({"a": b"1"}, root)
     (root / "a").unlink()
     (root / "a").symlink_to(tmp_path / "target")
-    assert apply(plan_of({}), root, Sink()).kept == ("a",)
+    assert apply(plan_of({}), root, Sink()).retained == ("a",)
     assert (root / "a").is_symlink()
 
 

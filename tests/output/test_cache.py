@@ -84,13 +84,13 @@ def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path, monkeypatch: p
 
 
 def test_only_the_newest_entries_stay(place: Path) -> None:
-    for number in range(cache.KEPT + 3):
+    for number in range(cache.MAX_ENTRIES + 3):
         cache.write("thing", f"a{number}", number)
         os.utime(place / f"thing-a{number}", (number, number))
     cache.write("other", "a0", 0)
     cache.write("thing", "last", 0)
     found = sorted(path.name for path in place.iterdir())
-    assert len(found) == cache.KEPT + 1
+    assert len(found) == cache.MAX_ENTRIES + 1
     assert "thing-last" in found and "other-a0" in found and "thing-a0" not in found
 
 

@@ -133,11 +133,11 @@ def test_bytes_that_are_no_text() -> None:
 @given(st.data())
 def test_truncated_or_changed_anywhere(data: st.DataObject) -> None:
     """Any prefix, and any one byte changed: entries come back or a finding, nothing else."""
-    whole = manifest_bytes(plan_of({"a/b": b"1", "c": b"2"}))
-    cut = data.draw(st.integers(0, len(whole)))
+    full = manifest_bytes(plan_of({"a/b": b"1", "c": b"2"}))
+    cut = data.draw(st.integers(0, len(full)))
     byte = data.draw(st.binary(max_size=2))
     tail = data.draw(st.booleans())
-    content = whole[:cut] + byte + (whole[cut + 1 :] if tail else b"")
+    content = full[:cut] + byte + (full[cut + 1 :] if tail else b"")
     try:
         parse_manifest(content, "M", "gen")
     except Failure as problem:
@@ -145,10 +145,10 @@ def test_truncated_or_changed_anywhere(data: st.DataObject) -> None:
 
 
 def test_every_proper_prefix_is_refused() -> None:
-    whole = manifest_bytes(plan_of({"a/b": b"1"}))
-    for cut in range(len(whole) - 1):
+    full = manifest_bytes(plan_of({"a/b": b"1"}))
+    for cut in range(len(full) - 1):
         with pytest.raises(Failure):
-            parse_manifest(whole[:cut], "M", "gen")
+            parse_manifest(full[:cut], "M", "gen")
 
 
 def test_apply_refuses_and_force_goes_on(tmp_path: Path) -> None:

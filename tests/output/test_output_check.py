@@ -102,7 +102,7 @@ def test_dry_run_foretells_what_apply_does(tmp_path: Path) -> None:
     assert apply(plan, tmp_path, done, force=True) == foretold
     assert said.sorted() == done.sorted() and len(said) == 3
     assert foretold == Result(
-        written=(M, "edited", "foreign", "lost", "stale"), unchanged=("fine",), removed=("gone",), kept=("own",)
+        written=(M, "edited", "foreign", "lost", "stale"), unchanged=("fine",), removed=("gone",), retained=("own",)
     )
     assert listing(foretold, dry=True) == (
         "would write   MANIFEST.json\n"
@@ -117,7 +117,7 @@ def test_dry_run_foretells_what_apply_does(tmp_path: Path) -> None:
 
 
 def test_listing_of_what_was_done() -> None:
-    result = Result(written=("b",), unchanged=("a", "e"), removed=("c",), kept=("d",))
+    result = Result(written=("b",), unchanged=("a", "e"), removed=("c",), retained=("d",))
     assert listing(result, dry=False) == "unchanged  a\nwrote      b\nremoved    c\nkept       d\nunchanged  e\n"
     assert listing(Result(), dry=False) == ""
 

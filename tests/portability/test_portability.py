@@ -139,6 +139,6 @@ def test_the_command_lists_and_refuses() -> None:
 
     listed = ran("--list", "--only", "qemu*", "--only", "oneDNN: SSE*")
     assert listed.stdout.split("\n") == ["oneDNN: SSE41", "qemu: Nehalem", "qemu: Haswell", "qemu: EPYC", ""]
-    refused = ran("--only", "nothing")
-    assert refused.returncode == 2 and "no configuration is chosen; --list names them" in refused.stderr
+    rejected = ran("--only", "nothing")
+    assert rejected.returncode == 2 and "no configuration is chosen; --list names them" in rejected.stderr
     assert "--lib and --runtime go together" in ran("--lib", "x").stderr

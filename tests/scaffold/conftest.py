@@ -27,8 +27,8 @@ def make(interface: Interface, workspace: api.Workspace, tmp_path_factory: pytes
         root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: bool
     ) -> Scaffolded:
         found = Sink() if sink is None else sink
-        chosen = Selection(patterns, everything=options.pop("everything", False))
-        result = scaffold(spec or interface, workspace, runtime, "droplet", root, found, chosen=chosen, **options)
+        selected = Selection(patterns, everything=options.pop("everything", False))
+        result = scaffold(spec or interface, workspace, runtime, "droplet", root, found, selected=selected, **options)
         if sink is None:
             assert found.sorted() == []
         return result

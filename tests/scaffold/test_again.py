@@ -37,7 +37,7 @@ def test_a_second_run_touches_nothing(make: Scaffold, tmp_path: Path) -> None:
     second = make(tmp_path)
     assert snapshot(tmp_path) == before
     assert (second.generated.written, second.generated.removed, second.started) == ((), (), ())
-    assert second.kept == first.started
+    assert second.retained == first.started
     assert len(first.started) == 43 + 13
 
 
@@ -162,11 +162,11 @@ def test_a_changed_signature_is_reported(make: Scaffold, interface: Interface, t
     make(tmp_path, sink=sink, spec=changed)
     function = changed.function("diopiReluInp")
     assert function is not None
-    place = function.span
+    span = function.span
     line = next(n for n, text in enumerate(before.decode().splitlines(), 1) if "diopiReluInp(" in text)
     assert render(sink.sorted(), "text") == (
         f"{tmp_path}/{RELU}:{line}:14: error[impl-signature]: 'diopiReluInp' takes 2 parameters in place of 1\n"
-        f"  {place}: note: declared here\n"
+        f"  {span}: note: declared here\n"
         "  fix: write 'diopiError_t diopiReluInp(diopiTensorHandle_t input)'\n"
         "1 error\n"
     )

@@ -65,8 +65,8 @@ def test_a_bad_name_on_the_command_line(tmp_path: Path) -> None:
 
 
 def test_unknown_operators_and_families(tmp_path: Path) -> None:
-    chosen = ["Add", "Rellu", "diopiConv2*", "Zzzz", "GetStream", "GetVendorName"]
-    arguments = [part for name in chosen for part in ("--ops", name)]
+    selected = ["Add", "Rellu", "diopiConv2*", "Zzzz", "GetStream", "GetVendorName"]
+    arguments = [part for name in selected for part in ("--ops", name)]
     said = refused(
         "--vendor",
         "chip",

@@ -182,9 +182,9 @@ def test_clang_compiles_it_too(tmp_path: Path) -> None:
 
 
 def test_vendors_link_the_device_as_one_library_or_whole(plain: Path) -> None:
-    for name, wanted in (("relu", {"initLibrary", "diopiRelu"}), ("alone", {"initLibrary", "device_malloc"})):
+    for name, expected in (("relu", {"initLibrary", "diopiRelu"}), ("alone", {"initLibrary", "device_malloc"})):
         lines = succeed(["nm", "--dynamic", "--defined-only", plain / f"libdiopi_{name}.so"]).splitlines()
-        assert wanted <= {line.split()[2] for line in lines}
+        assert expected <= {line.split()[2] for line in lines}
 
 
 @pytest.mark.slow
@@ -192,6 +192,6 @@ def test_a_vendor_finds_it_through_cmake(tmp_path: Path) -> None:
     found = f"-Ddiopigen_DIR={ROOT / 'cmake'}"
     succeed(["cmake", "-S", HERE / "consumer", "-B", tmp_path, "-G", "Ninja", found])
     succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", "diopi_relu", "diopi_alone"])
-    for name, wanted in (("relu", {"initLibrary", "diopiRelu"}), ("alone", {"initLibrary", "device_malloc"})):
+    for name, expected in (("relu", {"initLibrary", "diopiRelu"}), ("alone", {"initLibrary", "device_malloc"})):
         lines = succeed(["nm", "--dynamic", "--defined-only", tmp_path / f"libdiopi_{name}.so"]).splitlines()
-        assert wanted <= {line.split()[2] for line in lines}
+        assert expected <= {line.split()[2] for line in lines}

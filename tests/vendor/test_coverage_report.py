@@ -26,11 +26,11 @@ CASTS = (Cast("int64", "int32", HERE),)
 
 def model(name: str, calls: Mapping[str, int], unmapped: tuple[str, ...] = ()) -> Model:
     """A table with calls of one phase."""
-    made = tuple(
+    created = tuple(
         ModelCall("forward", function, "float32", "", count, Case({}, HERE), "", HERE, HERE, HERE)
         for function, count in calls.items()
     )
-    return Model(name, name, "", "", made, tuple(Leftover("forward", aten, 1) for aten in unmapped), (), (), HERE)
+    return Model(name, name, "", "", created, tuple(Leftover("forward", aten, 1) for aten in unmapped), (), (), HERE)
 
 
 def test_states_verdicts_and_suggestions(interface: Interface) -> None:
@@ -67,7 +67,7 @@ def test_states_verdicts_and_suggestions(interface: Interface) -> None:
     assert stuck.verdict == "blocked" and stuck.blocked == ("diopiNmsMmcv",)
 
     # Shares: Div 2/4 and 1/2, Nms 1/2, Softmax 1/4, over three models.
-    found = [(s.function, s.state, s.models, round(s.share * 12)) for s in report.suggestions]
+    found = [(s.function, s.state, s.models, round(s.fraction * 12)) for s in report.suggestions]
     assert found == [
         ("diopiDiv", "fallback", ("slow", "stuck"), 4),
         ("diopiNmsMmcv", "missing", ("stuck",), 2),
@@ -101,12 +101,12 @@ diopiError_t diopiE(int a) { return diopiNoImplement; } diopiError_t diopiF(int)
 def test_a_skeleton_does_nothing_but_refuse(tmp_path: Path) -> None:
     path = tmp_path / "kernels.cpp"
     path.write_text(BODIES)
-    places = {"A": 3, "B": 6, "C": 10, "D": 14, "E": 15, "F": 15}
+    lines_of = {"A": 3, "B": 6, "C": 10, "D": 14, "E": 15, "F": 15}
     functions = [
         VendorFunction(
             CFunction(f"diopi{name}", "diopiError_t", (), False, False, Span(str(path), line)), "", True, True
         )
-        for name, line in places.items()
+        for name, line in lines_of.items()
     ]
     assert skeletons(functions) == {"diopiA", "diopiB", "diopiD", "diopiE"}
 

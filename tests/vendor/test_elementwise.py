@@ -44,10 +44,10 @@ def kernels(tree: Path) -> str:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A vendor with a loop and no kernels."""
-    made = tmp_path / "impl/plain"
-    made.mkdir(parents=True)
-    (made / "elementwise.h").write_text("")
-    return made
+    created = tmp_path / "impl/plain"
+    created.mkdir(parents=True)
+    (created / "elementwise.h").write_text("")
+    return created
 
 
 def test_what_fits_a_pattern_is_written_and_checked(tree: Path) -> None:

@@ -41,25 +41,25 @@ def main() -> int:
     options = parser.parse_args()
     if (options.lib is None) != (options.runtime is None):
         parser.error("--lib and --runtime go together")
-    chosen = [one for one in CONFIGURATIONS if not options.share or one.shared]
+    selected = [one for one in CONFIGURATIONS if not options.share or one.shared]
     if options.only:
-        chosen = [one for one in chosen if any(fnmatch.fnmatch(one.title, pattern) for pattern in options.only)]
-    if not chosen:
+        selected = [one for one in selected if any(fnmatch.fnmatch(one.title, pattern) for pattern in options.only)]
+    if not selected:
         parser.error("no configuration is chosen; --list names them")
     if options.list:
-        print("\n".join(one.title for one in chosen))
+        print("\n".join(one.title for one in selected))
         return 0
     sample = options.sample or (SHARED_SAMPLE if options.share else None)
     libraries = Libraries(options.lib.resolve(), options.runtime.resolve()) if options.lib else None
     limits = Limits(options.jobs, sample, libraries)
-    kept = Kept(f"{_tree()} {sample} {options.lib}")
+    retained = Kept(f"{_tree()} {sample} {options.lib}")
     rows = []
-    for number, configuration in enumerate(chosen, 1):
-        row = kept.row(configuration.title) if options.resume else None
+    for number, configuration in enumerate(selected, 1):
+        row = retained.row(configuration.title) if options.resume else None
         if row is None:
-            _progress(f"[{number}/{len(chosen)}] {configuration.title}")
+            _progress(f"[{number}/{len(selected)}] {configuration.title}")
             row = run(configuration, limits)
-            kept.keep(row)
+            retained.keep(row)
         rows.append(row)
     _progress("")
     name = processor()[0]

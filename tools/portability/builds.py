@@ -50,13 +50,13 @@ def unpacked() -> Path | None:
     if not lacking:
         return None
     folder = WORK / "packages"
-    wanted = [package for name in lacking for package in _PACKAGES[name]]
+    expected = [package for name in lacking for package in _PACKAGES[name]]
     if all((folder / "usr/include" / _HEADERS[name]).exists() for name in lacking):
         return folder / "usr"
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
         raise Skipped(f"{' and '.join(lacking)} are not installed, and there is no apt-get")
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(["apt-get", "download", *wanted], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(["apt-get", "download", *expected], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Skipped(f"{' and '.join(lacking)} are not installed, and apt-get download does not get them")
     for archive in sorted(folder.glob("*.deb")):
@@ -64,33 +64,33 @@ def unpacked() -> Path | None:
     return folder / "usr"
 
 
-def build(wanted: Build, jobs: int) -> Libraries:
+def build(expected: Build, jobs: int) -> Libraries:
     """The libraries of a build, made now where they are not there. Raises `Skipped` or `Broken`."""
-    if shutil.which(wanted.compiler) is None:
-        raise Skipped(f"{wanted.compiler} is not installed")
-    log = WORK / "logs" / f"build-{wanted.name}.log"
+    if shutil.which(expected.compiler) is None:
+        raise Skipped(f"{expected.compiler} is not installed")
+    log = WORK / "logs" / f"build-{expected.name}.log"
     log.unlink(missing_ok=True)
-    options = ["-DCMAKE_BUILD_TYPE=Release", *wanted.options]
-    if wanted.compiler != DEFAULT:
-        options.append(f"-DCMAKE_CXX_COMPILER={wanted.compiler}")
+    options = ["-DCMAKE_BUILD_TYPE=Release", *expected.options]
+    if expected.compiler != DEFAULT:
+        options.append(f"-DCMAKE_CXX_COMPILER={expected.compiler}")
     if shutil.which("ccache"):
         options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
-    prefix = unpacked() if wanted.packages else None
+    prefix = unpacked() if expected.packages else None
     if prefix:
         options.append(f"-DCMAKE_PREFIX_PATH={prefix}")
     environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
-    for part in ("runtime", *wanted.parts):
-        folder = _folder(wanted, part)
+    for part in ("runtime", *expected.parts):
+        folder = _folder(expected, part)
         for command in (
             ["cmake", "-S", str(ROOT / part), "-B", str(folder), "-G", "Ninja", *options],
             ["cmake", "--build", str(folder), "--parallel", str(jobs)],
         ):
             if run_logged(command, log, environment) != 0:
                 raise Broken(f"{part} does not build: {log.relative_to(ROOT)}")
-    return Libraries(_folder(wanted, CPU_ONLY) / "libdiopi_impl.so", _folder(wanted, "runtime") / "libdiopirt.so")
+    return Libraries(_folder(expected, CPU_ONLY) / "libdiopi_impl.so", _folder(expected, "runtime") / "libdiopirt.so")
 
 
-def _folder(wanted: Build, part: str) -> Path:
+def _folder(expected: Build, part: str) -> Path:
     # The runtime is the same with all options of the CPU library.
-    name = f"cpu-{wanted.name}" if part == CPU_ONLY else f"{Path(part).name}-{wanted.compiler}"
+    name = f"cpu-{expected.name}" if part == CPU_ONLY else f"{Path(part).name}-{expected.compiler}"
     return WORK / name

@@ -61,9 +61,11 @@ def _eight() -> tuple[Build, ...]:
     builds = []
     for number in range(8):
         on = {name: bool(number & bit) for name, bit in (("oneDNN", 4), ("SLEEF", 2), ("Highway", 1))}
-        name = "-".join(word.lower() for word, wanted in on.items() if wanted) or "bare"
-        options = tuple(f"-DDIOPIGEN_{word.upper()}={'ON' if wanted else 'OFF'}" for word, wanted in on.items())
-        libraries = frozenset(word for word, wanted in on.items() if wanted) | (set() if on["SLEEF"] else {"libmvec"})
+        name = "-".join(word.lower() for word, expected in on.items() if expected) or "bare"
+        options = tuple(f"-DDIOPIGEN_{word.upper()}={'ON' if expected else 'OFF'}" for word, expected in on.items())
+        libraries = frozenset(word for word, expected in on.items() if expected) | (
+            set() if on["SLEEF"] else {"libmvec"}
+        )
         builds.append(Build(name, options, libraries=libraries, packages=True))
     return tuple(builds)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 def onednn(level: str) -> str:
     """The level of oneDNN's kernels in its own words, where it is `level`."""
     levels = {"SSE41": 0x1, "AVX2": 0x7, "AVX512_CORE": 0x27, "AVX512_CORE_BF16": 0xE7}
-    places = Path(sys.prefix, "lib").glob("libdnnl.so*")
-    effective = ctypes.CDLL(str(min(places))).dnnl_get_effective_cpu_isa()
+    candidates = Path(sys.prefix, "lib").glob("libdnnl.so*")
+    effective = ctypes.CDLL(str(min(candidates))).dnnl_get_effective_cpu_isa()
     return next((name for name, bits in levels.items() if bits == effective), hex(effective))
 
 

@@ -108,10 +108,10 @@ def _run(configuration: Configuration, limits: Limits) -> Row:
 def _aarch64(configuration: Configuration, limits: Limits) -> Row:
     """The suite over the cross-compiled library, or the C++ tests."""
     if configuration.aarch64 == "suite":
-        made = replace(limits, libraries=aarch64.libraries(limits.jobs))
+        created = replace(limits, libraries=aarch64.libraries(limits.jobs))
         emulated = replace(configuration, emulated=str(aarch64.interpreter()))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-        return _suite(emulated, made, Path(sys.executable), environment, aarch64.EMULATOR)
+        return _suite(emulated, created, Path(sys.executable), environment, aarch64.EMULATOR)
     found = aarch64.programs(sanitized=configuration.aarch64 == "sanitizers")
     failed = tuple(name for name, text in found.items() if text)
     log = WORK / "logs" / f"aarch64-{configuration.aarch64}.log"

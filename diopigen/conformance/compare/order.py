@@ -76,17 +76,17 @@ def arranged(
     found = Arrangement()
     orders, ties = _open(case, function)
     for name in sorted({*orders, *ties}):
-        wanted = answer.get(name)
-        wanted = wanted.expected if isinstance(wanted, Allocated) else wanted
-        if not isinstance(wanted, Expected) or name not in results:
+        expected = answer.get(name)
+        expected = expected.expected if isinstance(expected, Allocated) else expected
+        if not isinstance(expected, Expected) or name not in results:
             continue
-        if results[name].elements.shape != wanted.values.shape and name in orders:
+        if results[name].elements.shape != expected.values.shape and name in orders:
             continue
         of, dim = ties.get(name, ("", 0))
         if of:
-            _select(found, name, Arranged(results[name], wanted, of), inputs[of], dim)
+            _select(found, name, Arranged(results[name], expected, of), inputs[of], dim)
         else:
-            found.outputs[name] = Arranged(results[name], replace(wanted, signed_zero=name not in ties))
+            found.outputs[name] = Arranged(results[name], replace(expected, signed_zero=name not in ties))
     _sort(found.outputs, orders)
     return found
 
@@ -129,8 +129,8 @@ def _select(found: Arrangement, name: str, output: Arranged, source: Stored, dim
         return
     shape = output.stored.elements.shape
     stored = Stored(np.take_along_axis(elements, indices, dim).reshape(shape), source.dtype)
-    wide = np.atleast_1d(widest(decode(source.elements, source.dtype)))
-    values = np.take_along_axis(wide, expected, dim).reshape(output.expected.values.shape)
+    widened = np.atleast_1d(widest(decode(source.elements, source.dtype)))
+    values = np.take_along_axis(widened, expected, dim).reshape(output.expected.values.shape)
     found.outputs[name] = Arranged(stored, Expected(values, signed_zero=False), output.selects)
 
 
@@ -156,9 +156,9 @@ def _sort(outputs: dict[str, Arranged], orders: Mapping[str, int]) -> None:
             groups.setdefault((shape, dim % len(shape)), []).append(name)
     for (_, dim), names in groups.items():
         actual = [widest(decode(outputs[name].stored.elements, outputs[name].stored.dtype)) for name in names]
-        wide = [widest(np.asarray(outputs[name].expected.values)) for name in names]
+        widened = [widest(np.asarray(outputs[name].expected.values)) for name in names]
         # The first name is the first that records are sorted by, which is the last key of lexsort.
-        own, agreed = np.lexsort(actual[::-1], axis=dim), np.lexsort(wide[::-1], axis=dim)
+        own, agreed = np.lexsort(actual[::-1], axis=dim), np.lexsort(widened[::-1], axis=dim)
         for name in names:
             one = outputs[name]
             elements = np.take_along_axis(one.stored.elements, own, dim)

@@ -148,9 +148,9 @@ def bool_byte(stored: Array, dtype: str, parameter: str) -> Fault | None:
     """The first bool (in memory form) that is a byte other than 0 and 1, or None."""
     if dtype != "bool" or not np.any(stored > 1):
         return None
-    place = int(np.argmax(stored.ravel() > 1))
-    byte = str(int(stored.ravel()[place]))
-    message = f"element {_index(place, stored.shape)}: a bool is 0 or 1"
+    index = int(np.argmax(stored.ravel() > 1))
+    byte = str(int(stored.ravel()[index]))
+    message = f"element {_index(index, stored.shape)}: a bool is 0 or 1"
     return Fault("bool byte", parameter, message, "0 or 1", byte)
 
 
@@ -167,8 +167,8 @@ def _by_parts(
     def part_of(array: Array | None, part: slice) -> Array | None:
         if array is None:
             return None
-        whole = array if array.shape == shape else np.broadcast_to(array, shape)
-        return np.asarray(whole.reshape(-1)[part])
+        full = array if array.shape == shape else np.broadcast_to(array, shape)
+        return np.asarray(full.reshape(-1)[part])
 
     for start in range(0, stored.size, _PART):
         part = slice(start, start + _PART)
@@ -179,24 +179,24 @@ def _by_parts(
         some = replace(expected, values=values, scale=scale, free=free, or_nan=or_nan, narrowed=narrowed)
         fault = compare(flat[part], dtype, some, tolerance, parameter, factor)
         if fault is not None:
-            place = f"elements {start} to {min(start + _PART, stored.size) - 1} of {list(shape)}, counted in a row"
-            return replace(fault, message=f"{fault.message} ({place})")
+            position = f"elements {start} to {min(start + _PART, stored.size) - 1} of {list(shape)}, counted in a row"
+            return replace(fault, message=f"{fault.message} ({position})")
     return None
 
 
 def _compare_exact(stored: Array, dtype: str, expected: Expected, parameter: str) -> Fault | None:
-    wanted = decode(encode(expected.values, dtype), dtype)
+    expected_values = decode(encode(expected.values, dtype), dtype)
     actual = decode(stored, dtype)
-    wrong = ~((actual == wanted) | (np.isnan(actual) & np.isnan(wanted)))
+    wrong = ~((actual == expected_values) | (np.isnan(actual) & np.isnan(expected_values)))
     if kind(dtype) == "complex":
-        wrong = ~(_same_part(actual.real, wanted.real) & _same_part(actual.imag, wanted.imag))
+        wrong = ~(_same_part(actual.real, expected_values.real) & _same_part(actual.imag, expected_values.imag))
     elif expected.signed_zero:
-        wrong |= (actual == 0) & (wanted == 0) & (np.signbit(actual) != np.signbit(wanted))
-    return _fault("values", parameter, actual, wanted, _counted(wrong, expected), None)
+        wrong |= (actual == 0) & (expected_values == 0) & (np.signbit(actual) != np.signbit(expected_values))
+    return _fault("values", parameter, actual, expected_values, _counted(wrong, expected), None)
 
 
-def _same_part(actual: Array, wanted: Array) -> Array:
-    return np.asarray((actual == wanted) | (np.isnan(actual) & np.isnan(wanted)))
+def _same_part(actual: Array, expected: Array) -> Array:
+    return np.asarray((actual == expected) | (np.isnan(actual) & np.isnan(expected)))
 
 
 def _counted(wrong: Array, expected: Expected) -> Array:
@@ -219,26 +219,26 @@ def _compare_float(
     actual: Array, dtype: str, expected: Expected, tolerance: str | None, parameter: str, factor: float
 ) -> Fault | None:
     bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
-    wanted = np.asarray(expected.values, dtype=np.result_type(expected.values, np.float64))
+    expected_values = np.asarray(expected.values, dtype=np.result_type(expected.values, np.float64))
     largest = LARGEST[real_of(expected.precision or dtype)]
     with np.errstate(all="ignore"):
-        limit = _limits(wanted, expected, bound, tolerance)
-        near = np.isfinite(wanted) & (np.abs(actual - wanted) <= limit)
-        near |= (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
+        limit = _limits(expected_values, expected, bound, tolerance)
+        near = np.isfinite(expected_values) & (np.abs(actual - expected_values) <= limit)
+        near |= (actual == expected_values) | (np.isnan(actual) & np.isnan(expected_values))
         if expected.or_nan is not None:
             near |= np.isnan(actual) & expected.or_nan
         # Beyond the largest number by less than the bound: rounding may fall on either side.
-        edge = np.isfinite(wanted) & (np.abs(wanted) + limit > largest)
-        near |= edge & np.isinf(actual) & (np.sign(actual) == np.sign(wanted))
+        edge = np.isfinite(expected_values) & (np.abs(expected_values) + limit > largest)
+        near |= edge & np.isinf(actual) & (np.sign(actual) == np.sign(expected_values))
         near |= (
             edge
-            & (np.abs(wanted) > largest)
-            & (actual == np.sign(wanted) * largest)
-            & (np.abs(wanted) - limit <= largest)
+            & (np.abs(expected_values) > largest)
+            & (actual == np.sign(expected_values) * largest)
+            & (np.abs(expected_values) - limit <= largest)
         )
         if expected.scale is not None:
-            near |= np.isfinite(wanted) & (expected.scale > largest) & ~np.isfinite(actual)
-        shown = decode(encode(wanted, dtype), dtype)
+            near |= np.isfinite(expected_values) & (expected.scale > largest) & ~np.isfinite(actual)
+        shown = decode(encode(expected_values, dtype), dtype)
     return _fault("values", parameter, actual, widest(shown), _counted(~near, expected), limit)
 
 
@@ -247,17 +247,17 @@ def _compare_complex(
 ) -> Fault | None:
     """Compared by the distance in the plane; a result that is not finite must only be not finite as well."""
     bound = bound_of(tolerance, dtype, expected.terms, expected.precision).times(factor)
-    wanted = np.asarray(expected.values, dtype=np.result_type(expected.values, np.complex128))
+    expected_values = np.asarray(expected.values, dtype=np.result_type(expected.values, np.complex128))
     with np.errstate(all="ignore"):
-        limit = _limits(wanted, expected, bound, tolerance)
-        near = np.isfinite(wanted) & (np.abs(actual.astype(wanted.dtype) - wanted) <= limit)
-        too_large = ~np.isfinite(wanted) | (np.abs(wanted) > LARGEST[real_of(dtype)])
+        limit = _limits(expected_values, expected, bound, tolerance)
+        near = np.isfinite(expected_values) & (np.abs(actual.astype(expected_values.dtype) - expected_values) <= limit)
+        too_large = ~np.isfinite(expected_values) | (np.abs(expected_values) > LARGEST[real_of(dtype)])
         near |= too_large & ~np.isfinite(actual)
-    return _fault("values", parameter, actual, wanted, _counted(~near, expected), limit)
+    return _fault("values", parameter, actual, expected_values, _counted(~near, expected), limit)
 
 
-def _index(place: int, shape: tuple[int, ...]) -> str:
-    return str([int(i) for i in np.unravel_index(place, shape)])
+def _index(index: int, shape: tuple[int, ...]) -> str:
+    return str([int(i) for i in np.unravel_index(index, shape)])
 
 
 def show(value: Any) -> str:
@@ -270,21 +270,23 @@ def show(value: Any) -> str:
     return repr(item)
 
 
-def _fault(word: str, parameter: str, actual: Array, wanted: Array, wrong: Array, limit: Array | None) -> Fault | None:
+def _fault(
+    word: str, parameter: str, actual: Array, expected: Array, wrong: Array, limit: Array | None
+) -> Fault | None:
     count = int(np.count_nonzero(wrong))
     if not count:
         return None
     flat = np.flatnonzero(wrong)
-    place = int(flat[0])
+    index = int(flat[0])
     excess = ""
     if limit is not None:
         with np.errstate(all="ignore"):
-            distance = np.abs(actual.ravel()[flat].astype(wanted.dtype) - wanted.ravel()[flat])
+            distance = np.abs(actual.ravel()[flat].astype(expected.dtype) - expected.ravel()[flat])
             ratio = np.where(np.isfinite(distance), distance / limit.ravel()[flat], np.inf)
         worst = int(np.argmax(ratio))
-        place = int(flat[worst])
+        index = int(flat[worst])
         if np.isfinite(distance[worst]):
-            excess = f"off by {distance[worst]:.3g}, allowed {limit.ravel()[place]:.3g}"
-    message = f"{count} of {actual.size} elements differ; worst {_index(place, actual.shape)}"
+            excess = f"off by {distance[worst]:.3g}, allowed {limit.ravel()[index]:.3g}"
+    message = f"{count} of {actual.size} elements differ; worst {_index(index, actual.shape)}"
     message += f": {excess}" if excess else ""
-    return Fault(word, parameter, message, show(wanted.ravel()[place]), show(actual.ravel()[place]))
+    return Fault(word, parameter, message, show(expected.ravel()[index]), show(actual.ravel()[index]))

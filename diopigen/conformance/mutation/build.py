@@ -30,7 +30,7 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
     files = {"forward.cpp": forwarding(interface.settled(), templates)}
     sources = [path for path in SOURCES.iterdir() if path.is_file()]
     sources += [path for path in behaviours.rglob("*") if path.is_file()]
-    for path in sorted(path for path in sources if path.suffix in _KEPT):
+    for path in sorted(path for path in sources if path.suffix in _SUFFIXES):
         own = path.relative_to(SOURCES if path.parent == SOURCES else behaviours.parent)
         files[str(own)] = path.read_bytes()
     files["include/diopigen/half.h"] = HALF.read_bytes()
@@ -55,7 +55,7 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
     return library
 
 
-_KEPT = (".h", ".cpp")
+_SUFFIXES = (".h", ".cpp")
 
 
 def _compiled(words: Sequence[str], source: Path, folder: Path) -> Path:

@@ -49,7 +49,7 @@ def mutants(library: Path, runtime: Path) -> tuple[list[Mutant], list[str]]:
     return found, [f"diopi{word}" for word in texts[1].split()]
 
 
-def chosen(found: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
+def selected(found: Sequence[Mutant], globs: Sequence[str]) -> list[Mutant]:
     """The faults of which a glob matches the name or the kind; all without globs. Raises `Failure` for one that matches
     none."""
     for glob in globs:
@@ -138,17 +138,17 @@ class Campaign:
 
     def _trial(self, function: str, runner: CaseRunner, acts: Acts) -> Trial:
         cases = self.cases[function]
-        place = self.order.index(function)
+        index = self.order.index(function)
         for chunk in _chunks(cases):
             if self._stopped.is_set():
                 raise KeyboardInterrupt
             for result in runner.check_all(chunk):
                 if result.outcome in FAILURES:
                     # What fails although the fault has not acted is no merit of the suite.
-                    outcome = "killed" if any(acts(place)) else "unsound"
+                    outcome = "killed" if any(acts(index)) else "unsound"
                     found_as = result.faults[0].kind if result.faults else result.outcome
                     return Trial(function, result.case.family, outcome, result.case.id, found_as)
-        return Trial(function, cases[0].family, "survived" if acts(place)[0] else "not reached")
+        return Trial(function, cases[0].family, "survived" if acts(index)[0] else "not reached")
 
 
 def weight(case: Case) -> tuple[bool, int]:
@@ -173,8 +173,8 @@ def counters(functions: int) -> Iterator[tuple[Path, Acts]]:
         file.truncate(size)
         with mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) as memory:
 
-            def acts(place: int) -> tuple[int, int]:
-                certain, uncertain = struct.unpack_from("=QQ", memory, 16 * place)
+            def acts(index: int) -> tuple[int, int]:
+                certain, uncertain = struct.unpack_from("=QQ", memory, 16 * index)
                 return certain, uncertain
 
             yield Path(file.name), acts

@@ -43,7 +43,7 @@ def forwarding(interface: Interface, templates: Path) -> bytes:
 
 
 def _function(function: Function, enums: set[str]) -> dict[str, Any]:
-    names = [param.name or f"unnamed{place}" for place, param in enumerate(c_params(function))]
+    names = [param.name or f"unnamed{index}" for index, param in enumerate(c_params(function))]
     own = names[1:] if function.context else names
     declared = [declarator(_by_value(param.type), name) for param, name in zip(c_params(function), names, strict=True)]
     return {
@@ -64,7 +64,7 @@ def _by_value(c_type: str) -> str:
 
 def _parameter(param: Parameter, params: Sequence[Parameter], enums: set[str]) -> dict[str, Any]:
     known = _TYPES.get(c_type(param).removeprefix("const "), "choice" if param.type in enums else "other")
-    counter = next((place for place, other in enumerate(params) if other.name == param.count), -1)
+    counter = next((index for index, other in enumerate(params) if other.name == param.count), -1)
     return {
         "name": param.name,
         "type": _KINDS.get(param.type, known),

@@ -79,13 +79,13 @@ class Report:
     @property
     def faults_killed(self) -> float:
         """The share of faults that are found, be it not in every function in which they act."""
-        return _share([verdict.outcome in ("killed", "partly") for verdict in self.injected])
+        return _fraction([verdict.outcome in ("killed", "partly") for verdict in self.injected])
 
     @property
     def places_killed(self) -> float:
         """The share of places, a fault in a function where it acts, that are found."""
         acted = [t for v in self.injected for t in v.trials if t.outcome != "not reached"]
-        return _share([trial.outcome == "killed" for trial in acted])
+        return _fraction([trial.outcome == "killed" for trial in acted])
 
     @property
     def strong(self) -> bool:
@@ -93,5 +93,5 @@ class Report:
         return not self.not_run and min(self.faults_killed, self.places_killed) >= REQUIRED
 
 
-def _share(found: Sequence[bool]) -> float:
+def _fraction(found: Sequence[bool]) -> float:
     return sum(found) / len(found) if found else 0.0

@@ -36,7 +36,7 @@ def summary(report: Report) -> str:
     found = sum(verdict.outcome in ("killed", "partly") for verdict in injected)
     everywhere = sum(verdict.outcome == "killed" for verdict in injected)
     trials = [trial for verdict in injected for trial in verdict.trials if trial.outcome != "not reached"]
-    places = sum(trial.outcome == "killed" for trial in trials)
+    found_places = sum(trial.outcome == "killed" for trial in trials)
     kinds, functions = len({v.mutant.kind for v in injected}), len({t.function for t in trials})
     needed = "" if report.strong else f"; {REQUIRED:.0%} are needed"
     if report.not_run:
@@ -44,7 +44,7 @@ def summary(report: Report) -> str:
     return (
         f"{report.library}: {found} of {len(injected)} faults of {kinds} kinds killed ({report.faults_killed:.1%}), "
         f"{everywhere} of them wherever they act; "
-        f"{places} of {len(trials)} places in {functions} functions ({report.places_killed:.1%}); "
+        f"{found_places} of {len(trials)} places in {functions} functions ({report.places_killed:.1%}); "
         f"{report.cases} cases, {report.seconds:.0f} s{needed}"
     )
 
@@ -93,8 +93,8 @@ def _by_family(injected: Sequence[Verdict]) -> str:
     for family, members in groups.items():
         killed = sum(trial.outcome == "killed" for _, trial in members)
         faults, functions = {name for name, _ in members}, {trial.function for _, trial in members}
-        share = f"{killed / len(members):.1%}"
-        rows.append([family, str(len(functions)), str(len(faults)), str(len(members)), str(killed), share])
+        fraction = f"{killed / len(members):.1%}"
+        rows.append([family, str(len(functions)), str(len(faults)), str(len(members)), str(killed), fraction])
     return table(["family", "functions", "faults", "places", "killed", ""], sorted(rows))
 
 
@@ -109,7 +109,7 @@ def _found_as(injected: Sequence[Verdict]) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
     """Rows under a header; columns are right-aligned but for those in `left`."""
-    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    widths = [max(len(row[index]) for row in [header, *rows]) for index in range(len(header))]
     lines = []
     for row in [header, *rows]:
         cells = [
@@ -137,11 +137,11 @@ def to_json(report: Report) -> str:
 
 def _record(verdict: Verdict) -> dict[str, object]:
     mutant = verdict.mutant
-    places = {
+    by_function = {
         trial.function: {"outcome": trial.outcome, "case": trial.case, "found_as": trial.found_as}
         for trial in verdict.trials
     }
     return {
         "name": mutant.name, "kind": mutant.kind, "sentence": mutant.sentence, "outcome": verdict.outcome,
-        "seconds": round(verdict.seconds, 3), "functions": places,
+        "seconds": round(verdict.seconds, 3), "functions": by_function,
     }  # fmt: skip

@@ -88,20 +88,20 @@ def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
     if not any(case.expect == SUCCESS for case in cases):
         yield Hole("axis", "no case has to succeed")
         return
-    wanted = []
+    checks = []
     has_tensors = any(param.type in ("tensor", "tensors") for param in function.params)
     if has_tensors:
-        wanted.append(("error", "no case has to be refused"))
+        checks.append(("error", "no case has to be refused"))
     tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
     if len(tensors) > 1 and not any(param.sparse for param in tensors):
-        wanted.append(("device", "no case has tensors on two devices"))
+        checks.append(("device", "no case has tensors on two devices"))
         if any(param.is_written for param in tensors) and _have_parts(cases):
-            wanted.append(("overlap", "no case has tensors that share memory in part"))
+            checks.append(("overlap", "no case has tensors that share memory in part"))
     if has_tensors and function.kernel is None:
-        wanted.append(("strided", "no case has gaps between its elements"))
+        checks.append(("strided", "no case has gaps between its elements"))
     if function.tolerance == "random":
-        wanted.append(("distribution", "no case checks the distribution"))
-    for axis, message in wanted:
+        checks.append(("distribution", "no case checks the distribution"))
+    for axis, message in checks:
         if axis not in axes:
             yield Hole("axis", message)
 
@@ -142,7 +142,7 @@ def text(found: Sequence[FunctionCoverage], *, by: str = "dtype", holes_only: bo
         columns = list(dict.fromkeys(key[1] for row in found for key in row.counts))
     header = ["function", "oracle", "cases", *columns]
     rows = [_row(row, columns, by) for row in found if row.holes or not holes_only]
-    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    widths = [max(len(row[index]) for row in [header, *rows]) for index in range(len(header))]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in [header, *rows]
@@ -168,21 +168,21 @@ def _known(found: Sequence[FunctionCoverage]) -> list[str]:
 
 
 def _row(row: FunctionCoverage, columns: Sequence[str], by: str) -> list[str]:
-    place = 0 if by == "dtype" else 1
+    index = 0 if by == "dtype" else 1
     counts: Counter[str] = Counter()
     for key, count in row.counts.items():
-        counts[key[place]] += count
+        counts[key[index]] += count
     cells = [str(counts[name]) if counts[name] or (by == "dtype" and name in row.dtypes) else "-" for name in columns]
     return [row.function, "yes" if row.has_oracle else "no", str(row.cases), *cells]
 
 
 def summary(found: Sequence[FunctionCoverage]) -> str:
     """One line: how much is reached, and how many holes there are of each kind."""
-    whole = sum(not row.holes for row in found)
+    total = sum(not row.holes for row in found)
     cases = sum(row.cases for row in found)
     holes = _counted(hole for row in found for hole in row.unknown)
     known = _counted(hole for row in found for hole in row.holes if hole.reason)
-    text = f"{len(found)} functions, {cases} cases; {whole} functions without a hole; holes: {holes or 'none'}"
+    text = f"{len(found)} functions, {cases} cases; {total} functions without a hole; holes: {holes or 'none'}"
     return f"{text}; known ones: {known}" if known else text
 
 

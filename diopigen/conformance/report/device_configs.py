@@ -64,7 +64,9 @@ def _entry(group: Group, known: Sequence[Known], cases: dict[str, Case], carried
         for number, _ in group.recipes
         for dtype in group.dtypes
     }
-    left_out = {place for place, claim in claims.items() if claim is not None and claim.waiver.kind != "tolerance"}
+    left_out = {
+        location for location, claim in claims.items() if claim is not None and claim.waiver.kind != "tolerance"
+    }
     keywords: dict[str, Literal] = {"name": [reference(group.function)[0]]}
     if not any(claims.values()):
         return None
@@ -80,12 +82,12 @@ def _entry(group: Group, known: Sequence[Known], cases: dict[str, Case], carried
         if recipes:
             keywords["tensor_para"] = CallText("dict", (), {"args": [_skipped(group, recipes)]})
         used = {(number, dtype) for number, dtype in left_out if number in recipes or dtype in dtypes}
-        kept = {place: claim for place, claim in claims.items() if place not in left_out}
-        if kept and all(claim is not None for claim in kept.values()):
-            factor = max(claim.waiver.factor for claim in kept.values() if claim is not None)
+        retained = {location: claim for location, claim in claims.items() if location not in left_out}
+        if retained and all(claim is not None for claim in retained.values()):
+            factor = max(claim.waiver.factor for claim in retained.values() if claim is not None)
             keywords |= {name: _product(bound, factor) for name, bound in _DEFAULTS.items()}
-            used |= set(kept)
-    carried.update(claim.waiver.where for place, claim in claims.items() if place in used and claim is not None)
+            used |= set(retained)
+    carried.update(claim.waiver.where for location, claim in claims.items() if location in used and claim is not None)
     return CallText("dict", (), keywords) if len(keywords) > 1 else None
 
 

@@ -63,8 +63,8 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
 
 def _percent(part: int, total: int) -> str:
     """A share that says 100 % only where it is all of them."""
-    share = 100 * part / total if total else 0.0
-    text = f"{share:.1f}"
+    fraction = 100 * part / total if total else 0.0
+    text = f"{fraction:.1f}"
     return f"{'99.9' if text == '100.0' and part < total else text} %"
 
 

@@ -112,8 +112,8 @@ def _exceptions_text(results: Results) -> list[str]:
     if not uses:
         return []
     excepted, total = sum(use.excepted for use in uses), len(results.results)
-    share = 100 * excepted / total
-    lines = [f"known exceptions: {excepted} of {total} cases ({share:.1f} %) are not counted as passed"]
+    fraction = 100 * excepted / total
+    lines = [f"known exceptions: {excepted} of {total} cases ({fraction:.1f} %) are not counted as passed"]
     width = max(len(use.waiver.where) for use in uses)
     for use in uses:
         kind = f"tolerance x{use.waiver.factor:g}" if use.waiver.kind == "tolerance" else use.waiver.kind
@@ -135,7 +135,7 @@ def _table(results: Sequence[CaseResult], by: str, colour: bool) -> str:
     for row in [header, *rows]:
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         if colour and row is not header:
-            cells = [_coloured(cell, header[place]) for place, cell in enumerate(cells)]
+            cells = [_coloured(cell, header[index]) for index, cell in enumerate(cells)]
         lines.append("  ".join(cells).rstrip())
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1]])
@@ -180,7 +180,7 @@ def to_json(results: Results) -> str:
                 "kind": waiver.kind, "where": waiver.where, "reason": waiver.reason, "factor": waiver.factor,
             }  # fmt: skip
         records.append(record)
-    whole = {
+    document = {
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
         **({"runtime": results.runtime} if results.runtime else {}),
@@ -188,7 +188,7 @@ def to_json(results: Results) -> str:
         **({"endings": [asdict(ending) for ending in results.endings]} if results.endings else {}),
         **({"not_run": results.not_run} if results.not_run else {}),
     }  # fmt: skip
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def to_junit(results: Results) -> str:
@@ -221,8 +221,8 @@ def _junit_endings(root: ElementTree.Element, results: Results) -> None:
     count = str(len(results.endings))
     attributes = {"name": _LIBRARY, "tests": count, "failures": "0", "errors": count, "skipped": "0", "time": "0.000"}
     suite = ElementTree.SubElement(root, "testsuite", attributes)
-    for place, ending in enumerate(results.endings, start=1):
-        names = {"classname": _LIBRARY, "name": f"{_LIBRARY}/end-of-process-{place}", "time": "0.000"}
+    for index, ending in enumerate(results.endings, start=1):
+        names = {"classname": _LIBRARY, "name": f"{_LIBRARY}/end-of-process-{index}", "time": "0.000"}
         case = ElementTree.SubElement(suite, "testcase", names)
         error = ElementTree.SubElement(case, "error", message=_printable(ending.message))
         error.text = _printable(ending_text(ending))

@@ -173,20 +173,20 @@ def _dtypes(node: Node | None) -> Iterator[ScalarNode]:
 def with_waivers(cases: Sequence[Case], known: Sequence[Known], interface: Interface, sink: Sink) -> list[Case]:
     """The cases with their waivers; of several entries the first counts. Dead entries and such as loosen what has no
     bound go to `sink`."""
-    claims: dict[int, list[Case]] = {place: [] for place in range(len(known))}
+    claims: dict[int, list[Case]] = {index: [] for index in range(len(known))}
     found = []
     for case in cases:
-        place = next((place for place, entry in enumerate(known) if entry.names(case)), None)
-        if place is None:
+        index = next((index for index, entry in enumerate(known) if entry.names(case)), None)
+        if index is None:
             found.append(case)
         else:
-            claims[place].append(case)
-            found.append(_waived(case, known[place].waiver))
-    for place, entry in enumerate(known):
-        if not claims[place]:
-            _explain_unused(entry, known[:place], interface, sink)
+            claims[index].append(case)
+            found.append(_waived(case, known[index].waiver))
+    for index, entry in enumerate(known):
+        if not claims[index]:
+            _explain_unused(entry, known[:index], interface, sink)
         elif entry.waiver.kind == "tolerance":
-            _check_bounds(entry, claims[place], interface, sink)
+            _check_bounds(entry, claims[index], interface, sink)
     return found
 
 

@@ -89,7 +89,7 @@ class Executor:
             return ("failed" if faults else "uncovered"), faults
         faults += self._results(case, function, ready, answer)
         if function.tolerance == "random" and not faults:
-            varying = {name for name, wanted in answer.items() if isinstance(wanted, Property) and wanted.varies}
+            varying = {name for name, expected in answer.items() if isinstance(expected, Property) and expected.varies}
             faults += self._again(function, target, ready, varying if case.axis == "distribution" else set())
         return ("failed" if faults else "passed"), faults
 
@@ -151,15 +151,15 @@ class Executor:
         blocks = {name: ready.blocks[name][0] for name in selected_from(function)}
         inputs = {name: Stored(block.elements(block.before), block.dtype) for name, block in blocks.items() if block}
         self.arranged = arranged(case, function, results, answer, inputs)
-        for name, wanted in answer.items():
+        for name, expected in answer.items():
             param = function.param(name)
             assert param is not None, f"the oracle of {function.operator} answers for '{name}'"
-            if wanted is None:
+            if expected is None:
                 continue
             if param.type == "new_tensor":
-                faults += self._allocated(function, param, ready, wanted)
+                faults += self._allocated(function, param, ready, expected)
             elif param.type in ("tensor", "tensors"):
-                several = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+                several = list(expected) if isinstance(expected, (list, tuple)) else [expected]
                 for block, one in zip(ready.blocks[name], several, strict=True):
                     if block is not None and isinstance(one, Property):
                         faults += self._property_faults(name, block, one, ready)
@@ -167,14 +167,14 @@ class Executor:
                         faults += self._compared(
                             function, name, block.elements(self.arena.read(block)), block.dtype, one
                         )
-            elif name in ready.slots and isinstance(wanted, Expected):
+            elif name in ready.slots and isinstance(expected, Expected):
                 number = np.array(ready.slots[name].value, dtype=np.float64)
-                faults += self._compared(function, name, number, "float64", wanted)
-            elif name in ready.slots and ready.slots[name].value != wanted:
-                faults.append(Fault("values", name, "wrong value", str(wanted), str(ready.slots[name].value)))
+                faults += self._compared(function, name, number, "float64", expected)
+            elif name in ready.slots and ready.slots[name].value != expected:
+                faults.append(Fault("values", name, "wrong value", str(expected), str(ready.slots[name].value)))
         return faults
 
-    def _allocated(self, function: Function, param: Parameter, ready: Prepared, wanted: Any) -> list[Fault]:
+    def _allocated(self, function: Function, param: Parameter, ready: Prepared, expected: Any) -> list[Fault]:
         if param.name not in ready.slots:
             return []
         handle = ready.slots[param.name]
@@ -182,15 +182,15 @@ class Executor:
             message = "the call succeeds without setting the tensor"
             return [Fault("missing output", param.name, message, "a tensor", "null")]
         stored, dtype, strides = self.arena.fetch(handle)
-        assert isinstance(wanted, Allocated), f"the oracle of {function.operator} names the dtype of '{param.name}'"
-        is_free = "dtype" in param.free and category(dtype) == category(wanted.dtype)
-        if dtype != wanted.dtype and not is_free:
-            return [Fault("dtype", param.name, "wrong dtype", wanted.dtype, dtype)]
-        if wanted.order is not None and len(wanted.order) == stored.ndim and stored.size:
-            dense = _dense(stored.shape, wanted.order)
+        assert isinstance(expected, Allocated), f"the oracle of {function.operator} names the dtype of '{param.name}'"
+        is_free = "dtype" in param.free and category(dtype) == category(expected.dtype)
+        if dtype != expected.dtype and not is_free:
+            return [Fault("dtype", param.name, "wrong dtype", expected.dtype, dtype)]
+        if expected.order is not None and len(expected.order) == stored.ndim and stored.size:
+            dense = _dense(stored.shape, expected.order)
             if any(size > 1 and one != two for size, one, two in zip(stored.shape, strides, dense, strict=True)):
                 return [Fault("strides", param.name, "wrong memory format", str(list(dense)), str(list(strides)))]
-        return self._compared(function, param.name, stored, dtype, wanted.expected)
+        return self._compared(function, param.name, stored, dtype, expected.expected)
 
     def _property_faults(self, name: str, block: Block, expected: Property, ready: Prepared) -> list[Fault]:
         found = [one for other in (name, *expected.others) if (one := self._stored(other, ready)) is not None]
@@ -200,17 +200,17 @@ class Executor:
         complaint = expected.check(*(decode(one.elements, one.dtype) for one in found))
         return [Fault("distribution", name, complaint)] if complaint else []
 
-    def _compared(self, function: Function, name: str, stored: Array, dtype: str, wanted: Any) -> list[Fault]:
-        if isinstance(wanted, Property):
+    def _compared(self, function: Function, name: str, stored: Array, dtype: str, expected: Any) -> list[Fault]:
+        if isinstance(expected, Property):
             wrong_byte = bool_byte(stored, dtype, name)
             if wrong_byte is not None:
                 return [wrong_byte]
-            complaint = wanted.check(decode(stored, dtype))
+            complaint = expected.check(decode(stored, dtype))
             return [Fault("distribution", name, complaint)] if complaint else []
         found = Stored(stored, dtype)
-        fault = self.arranged.fault(name, found, wanted, function.tolerance)
+        fault = self.arranged.fault(name, found, expected, function.tolerance)
         if fault is not None and self.factor > 1:
-            fault = self.arranged.fault(name, found, wanted, function.tolerance, self.factor)
+            fault = self.arranged.fault(name, found, expected, function.tolerance, self.factor)
             self.loosened = self.loosened or fault is None
         return [fault] if fault else []
 
@@ -265,11 +265,11 @@ def _untouched(param: Parameter, block: Block, now: Array, is_output: bool) -> F
         outside = now
     if np.array_equal(outside, block.before):
         return None
-    place = int(np.flatnonzero(outside != block.before)[0])
+    index = int(np.flatnonzero(outside != block.before)[0])
     inside = not np.array_equal(block.elements(outside), block.elements(block.before))
-    expected, actual = f"0x{int(block.before[place]):02x}", f"0x{int(now[place]):02x}"
+    expected, actual = f"0x{int(block.before[index]):02x}", f"0x{int(now[index]):02x}"
     if not inside:
-        message = f"memory outside the tensor is written (byte {place - block.start} from its first element)"
+        message = f"memory outside the tensor is written (byte {index - block.start} from its first element)"
         return Fault("guard", param.name, message, expected, actual)
     if param.is_written:
         return Fault("output of a failure", param.name, "the call fails but has written", expected, actual)

@@ -63,18 +63,18 @@ def _search(folder: Path, name: str) -> Path | None:
     level, looked_at = [folder], 0
     for _ in range(_DEPTH + 1):
         below: list[Path] = []
-        for place in level:
-            candidate = place / name
+        for directory in level:
+            candidate = directory / name
             if candidate.is_file():
                 return candidate
             try:
-                with os.scandir(place) as entries:
+                with os.scandir(directory) as entries:
                     for entry in entries:
                         looked_at += 1
                         if looked_at > _ENTRIES:
                             return None
                         if entry.is_dir(follow_symlinks=False):
-                            below.append(place / entry.name)
+                            below.append(directory / entry.name)
             except OSError:
                 continue
         level = sorted(below)

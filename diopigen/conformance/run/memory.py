@@ -78,7 +78,7 @@ class Arena:
         device = 0 if on_host else self.device
         if count == 0:
             self._create(handle, size, steps, dtype, device)
-            return self._kept(Block(handle, None, shape, strides, dtype, np.empty(0, dtype=np.uint8)))
+            return self._held(Block(handle, None, shape, strides, dtype, np.empty(0, dtype=np.uint8)))
         shift = 1 if layout == "offset" else 0
         before = np.full(2 * GUARD + (shift + count) * item, CANARY, dtype=np.uint8)
         block = Block(handle, ctypes.c_void_p(), shape, strides, dtype, before, start=GUARD + shift * item)
@@ -87,7 +87,7 @@ class Arena:
         self._create(block.base, size_struct((before.size,)), None, "uint8", device)
         self._view(handle, block.base, size, steps, dtype, shift)
         self.write(block, before)
-        return self._kept(block)
+        return self._held(block)
 
     def alias(self, block: Block, shape: Dims, layout: str) -> Block:
         """A second tensor over the memory of a block of the same shape."""
@@ -98,7 +98,7 @@ class Arena:
         shift = (block.start - GUARD) // STORAGE[block.dtype].itemsize
         self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype, shift)
         strides, before, start = block.strides, block.before, block.start
-        return self._kept(Block(handle, block.base, shape, strides, block.dtype, before, owner=False, start=start))
+        return self._held(Block(handle, block.base, shape, strides, block.dtype, before, owner=False, start=start))
 
     def overlap(self, block: Block, shape: Dims, dtype: str, shift: int, stored: Array | None = None) -> Block:
         """A contiguous tensor over the memory of a block, `shift` elements behind its first; it gets the elements
@@ -110,27 +110,29 @@ class Arena:
             block.before[start : start + stored.nbytes] = np.ascontiguousarray(stored).view(np.uint8).ravel()
             self.write(block, block.before)
         self._view(handle, block.base, size_struct(shape), size_struct(strides), dtype, shift)
-        return self._kept(Block(handle, block.base, shape, strides, dtype, block.before, owner=False))
+        return self._held(Block(handle, block.base, shape, strides, dtype, block.before, owner=False))
 
     def sparse(self, stored: Array, dtype: str, source: np.random.Generator) -> tuple[Block, list[Block], Array]:
         """A matrix in compressed sparse rows that keeps about half of the elements: the tensor, its three parts
         between guard zones, and the matrix with zeros elsewhere."""
-        kept = source.random(stored.shape) < 0.5
+        nonzero = source.random(stored.shape) < 0.5
         index = ("int32", "int64")[int(source.integers(2))]
-        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
-        columns = np.nonzero(kept)[1]
+        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(nonzero, axis=1))])
+        columns = np.nonzero(nonzero)[1]
         parts = [
             self.tensor(starts.astype(STORAGE[index]), index),
             self.tensor(columns.astype(STORAGE[index]), index),
-            self.tensor(stored[kept], dtype),
+            self.tensor(stored[nonzero], dtype),
         ]
         handle = ctypes.c_void_p()
         size = size_struct(stored.shape)
         handles = (part.handle for part in parts)
         self.host.call("diopiHostCreateSparseCsr", ctypes.byref(handle), ctypes.byref(size), *handles)
         nothing = np.empty(0, dtype=np.uint8)
-        whole = self._kept(Block(handle, None, stored.shape, strides_of(stored.shape, "contiguous"), dtype, nothing))
-        return whole, parts, np.where(kept, stored, np.zeros_like(stored))
+        handle_of_all = self._held(
+            Block(handle, None, stored.shape, strides_of(stored.shape, "contiguous"), dtype, nothing)
+        )
+        return handle_of_all, parts, np.where(nonzero, stored, np.zeros_like(stored))
 
     def _create(
         self, handle: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct | None, dtype: str, device: int
@@ -152,7 +154,7 @@ class Arena:
         arguments = (ctypes.byref(size), ctypes.byref(steps), offset, self.dtypes[dtype])
         self.host.call("diopiHostCreateView", ctypes.byref(handle), base, *arguments)
 
-    def _kept(self, block: Block) -> Block:
+    def _held(self, block: Block) -> Block:
         self.blocks.append(block)
         return block
 
@@ -178,8 +180,8 @@ class Arena:
     def state(self, generator: ctypes.c_void_p) -> tuple[int, int]:
         """Seed and offset of a generator."""
         seed, offset = ctypes.c_uint64(), ctypes.c_uint64()
-        places = (ctypes.byref(seed), ctypes.byref(offset))
-        self.host.call("diopiGeneratorGetSeedAndOffset", generator, *places)
+        fields = (ctypes.byref(seed), ctypes.byref(offset))
+        self.host.call("diopiGeneratorGetSeedAndOffset", generator, *fields)
         return seed.value, offset.value
 
     def fetch(self, handle: Any) -> tuple[Array, str, Dims]:

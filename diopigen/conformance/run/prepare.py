@@ -53,10 +53,10 @@ class Preparer:
         if function.context:
             ready.arguments.append(self.arena.context)
         aliases = [p for p in function.params if _alias_of(case.arguments.get(p.name)) is not None]
-        made: dict[str, Any] = {}
+        prepared: dict[str, Any] = {}
         for param in [p for p in function.params if p not in aliases] + aliases:
-            made[param.name] = self._argument(param, case, ready, source)
-        ready.arguments += [made[param.name] for param in function.params]
+            prepared[param.name] = self._argument(param, case, ready, source)
+        ready.arguments += [prepared[param.name] for param in function.params]
         return ready
 
     def _argument(self, param: Parameter, case: Case, ready: Prepared, source: np.random.Generator) -> Any:
@@ -78,20 +78,20 @@ class Preparer:
             return None
         if isinstance(value, Number):
             ready.dtypes[param.name] = value.dtype
-            return self._kept(ready, self._scalar(value))
+            return self._held(ready, self._scalar(value))
         if param.type == "sizes":
             struct = size_struct([int(item) for item in _items(value)])
-            return self._kept(ready, struct) if "*" in c_type(param) else struct
+            return self._held(ready, struct) if "*" in c_type(param) else struct
         if param.type == "string":
             return str(value).encode()
         if param.type == "float":
             assert isinstance(value, (int, float)), f"'{param.name}' is a number"
             ready.values[param.name] = float(np.float32(value))
         plain = self.enum_values.get(value, 0) if isinstance(value, str) else value
-        wanted = c_type(param)
-        return self._kept(ready, self.types.pointed(wanted)(plain)) if "*" in wanted else plain
+        expected_type = c_type(param)
+        return self._held(ready, self.types.pointed(expected_type)(plain)) if "*" in expected_type else plain
 
-    def _kept(self, ready: Prepared, value: Any) -> Any:
+    def _held(self, ready: Prepared, value: Any) -> Any:
         ready.keep.append(value)
         return ctypes.byref(value)
 
@@ -106,9 +106,9 @@ class Preparer:
     def _generator(self, param: Parameter, case: Case, ready: Prepared) -> Any:
         if case.arguments.get(param.name, True) is None:
             return None
-        given = case.arguments.get(str(param.count)) if param.type == "generators" else 1
+        count_of_generators = case.arguments.get(str(param.count)) if param.type == "generators" else 1
         seed = seed_of(case.id, self.seed) >> 1
-        for k in range(given if isinstance(given, int) else 1):
+        for k in range(count_of_generators if isinstance(count_of_generators, int) else 1):
             ready.generators.append((self.arena.generator(seed + k), seed + k))
         if param.type == "generator":
             return ready.generators[-1][0]
@@ -130,16 +130,16 @@ class Preparer:
             ready.keep.append(slot)
             return ctypes.cast(ctypes.byref(slot), ctypes.POINTER(ctypes.c_bool))
         ready.slots[param.name] = slot
-        return self._kept(ready, slot)
+        return self._held(ready, slot)
 
     def _sparse(self, param: Parameter, item: Operand, ready: Prepared, source: np.random.Generator) -> Any:
         """A sparse matrix: its parts are guarded as other tensors are, and the oracle sees a dense one."""
         stored = draw(item.values, item.shape, item.dtype, source)
-        whole, parts, dense = self.arena.sparse(stored, item.dtype, source)
+        handle_of_all, parts, dense = self.arena.sparse(stored, item.dtype, source)
         ready.blocks[param.name] = list(parts)
         ready.values[param.name] = np.array(decode(dense, item.dtype))
         ready.dtypes[param.name], ready.shapes[param.name] = item.dtype, item.shape
-        return whole.handle
+        return handle_of_all.handle
 
     def _tensors(self, param: Parameter, value: Any, ready: Prepared, source: np.random.Generator) -> Any:
         items = list(value) if param.type == "tensors" else [value]

@@ -45,7 +45,7 @@ def run(
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {}, device=device)
     session = Session(setup, time_limit, progress, launcher, processes)
-    found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _SHARE))))
+    found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _CHUNK))))
     finished = iter(found)
     every = [CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(finished) for case in cases]
     results = tuple(result for result in every if result is not None)
@@ -63,13 +63,13 @@ def run(
     )
 
 
-_SHARE = 200
+_CHUNK = 200
 """Ordinary cases that are worth the start of one more process."""
 
 
 def weight(case: Case) -> int:
     """How many ordinary cases take as long as this one, roughly."""
-    return _SHARE // 4 if case.axis == MODEL_AXIS else 1
+    return _CHUNK // 4 if case.axis == MODEL_AXIS else 1
 
 
 def is_skipped(case: Case) -> bool:

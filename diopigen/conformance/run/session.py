@@ -172,10 +172,10 @@ class Session:
         """Gives a worker its next cases, or the end of its input."""
         if worker.done:
             return
-        share = max(1, min(_BATCH, len(self.queue) // (2 * max(len(self.workers), 1)) or 1))
+        chunk = max(1, min(_BATCH, len(self.queue) // (2 * max(len(self.workers), 1)) or 1))
         if self.queue and self.queue[0][1].axis == MODEL_AXIS:
-            share = min(share, _LONG_BATCH)
-        batch = [self.queue.popleft() for _ in range(min(share, len(self.queue)))]
+            chunk = min(chunk, _LONG_BATCH)
+        batch = [self.queue.popleft() for _ in range(min(chunk, len(self.queue)))]
         if not batch:
             if self.open:
                 return
@@ -221,31 +221,31 @@ class Session:
             if line["ended"]:
                 self._regret(worker, str(line["ended"]))
             return
-        place = int(line["case"])
-        while worker.waiting and worker.waiting[0][0] != place:
+        index = int(line["case"])
+        while worker.waiting and worker.waiting[0][0] != index:
             worker.waiting.popleft()
         if worker.waiting:
             worker.waiting.popleft()
-        case = self.cases[place]
+        case = self.cases[index]
         faults = tuple(Fault(**fault) for fault in line.get("faults", ()))
         operands = tuple(line.get("operands", ()))
         if "text" in line:
             faults = (Fault(str(line["outcome"]), "", str(line["text"])),)
             operands = describe(case)
         outcome, seconds, reason = str(line["outcome"]), float(line["seconds"]), str(line.get("reason", ""))
-        self._finish(place, CaseResult(case, outcome, seconds, faults, operands, reason))
+        self._finish(index, CaseResult(case, outcome, seconds, faults, operands, reason))
 
-    def _finish(self, place: int, result: CaseResult) -> None:
-        if self.results[place] is None:
+    def _finish(self, index: int, result: CaseResult) -> None:
+        if self.results[index] is None:
             self.finished += 1
-        self.results[place] = result
+        self.results[index] = result
         if self.progress is not None:
             self.progress(self.finished, len(self.cases), result)
 
     def _ended(self, worker: _Worker) -> None:
         """A worker is gone: at the end of its work, by itself after an overrun, or because the library ended it."""
         code = worker.process.wait()
-        text = _tail(worker.errors) if len(self.cases) > 1 else _whole(worker.errors)
+        text = _tail(worker.errors) if len(self.cases) > 1 else _all_text(worker.errors)
         if worker.ready and not (worker.waiting or worker.leaving or worker.ended):
             while_what = "while no case ran" if worker.ending is None else "while the library was left"
             self._regret(worker, f"the process ended with {_ending(code)} {while_what}")
@@ -255,10 +255,10 @@ class Session:
             raise failure("library-init", f"the library under test ended its process ({_ending(code)}) {text}", fix=fix)
         # Whatever the status: a library that ends the process with that of success has not done its work.
         if worker.waiting and not worker.leaving:
-            place, case = worker.waiting.popleft()
+            index, case = worker.waiting.popleft()
             message = f"the process ended with {_ending(code)}{': ' + text if text else ''}"
             fault = Fault("crash", "", message)
-            self._finish(place, CaseResult(case, "crashed", 0.0, (fault,), describe(case)))
+            self._finish(index, CaseResult(case, "crashed", 0.0, (fault,), describe(case)))
         self._requeue(worker)
 
     def _regret(self, worker: _Worker, message: str) -> None:
@@ -283,9 +283,9 @@ class Session:
                     fix="look at initLibrary",
                 )
             self._end(worker, kill=True)
-            place, case = worker.waiting.popleft()
+            index, case = worker.waiting.popleft()
             fault = Fault("hang", "", f"the call has not returned within {limit:g} s")
-            self._finish(place, CaseResult(case, "hung", limit, (fault,), describe(case)))
+            self._finish(index, CaseResult(case, "hung", limit, (fault,), describe(case)))
             self._requeue(worker)
 
     def _end(self, worker: _Worker, *, kill: bool) -> None:
@@ -309,7 +309,7 @@ def _ending(code: int) -> str:
         return f"signal {-code}"
 
 
-def _whole(errors: Any) -> str:
+def _all_text(errors: Any) -> str:
     """What a process printed that ran one case alone, with the stacks that a library may show, below the message."""
     errors.seek(0, os.SEEK_END)
     errors.seek(max(0, errors.tell() - 16000))

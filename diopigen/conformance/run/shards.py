@@ -61,47 +61,49 @@ def sample(cases: Sequence[Case], count: int) -> list[Case]:
     groups: dict[str, dict[str, list[Case]]] = {}
     for case in sorted(cases, key=lambda case: _number(case.id)):
         groups.setdefault(case.function, {}).setdefault(case.axis, []).append(case)
-    kept: set[str] = set()
+    retained: set[str] = set()
     for function, axes in groups.items():
         turns = itertools.zip_longest(*(axes[axis] for axis in sorted(axes, key=lambda axis: _number(function + axis))))
-        kept.update(case.id for case in itertools.islice((case for turn in turns for case in turn if case), count))
-    return [case for case in cases if case.id in kept]
+        retained.update(case.id for case in itertools.islice((case for turn in turns for case in turn if case), count))
+    return [case for case in cases if case.id in retained]
 
 
 def read_results(path: Path) -> Results:
     """Results that `report.to_json` wrote. Their cases have no arguments. Raises `Failure` for any other file."""
-    whole = read_json(path, _CODE, _FIX)
+    document = read_json(path, _CODE, _FIX)
     try:
-        return _results(whole)
+        return _results(document)
     except FormFault as error:
         raise failure(_CODE, f"holds no results of a run: {error}", Span(str(path)), _FIX) from None
 
 
-def _results(whole: Form) -> Results:
-    results = tuple(_result(record) for record in whole["cases"].items())
-    shard = whole.get("shard", "")
+def _results(document: Form) -> Results:
+    results = tuple(_result(record) for record in document["cases"].items())
+    shard = document.get("shard", "")
     if shard.text() and _SHARD.match(shard.text()) is None:
         raise shard.fault("a shard, such as '1/4'")
     return _counted(
         results,
-        seconds=whole["seconds"].number(),
-        seed=whole["seed"].whole(0),
-        library=whole["library"].text(),
-        vendor=whole["vendor"].text(),
-        version=whole["version"].text(),
-        runtime=whole.get("runtime", "").text(),
+        seconds=document["seconds"].number(),
+        seed=document["seed"].whole(0),
+        library=document["library"].text(),
+        vendor=document["vendor"].text(),
+        version=document["version"].text(),
+        runtime=document.get("runtime", "").text(),
         shard=shard.text(),
-        endings=tuple(Ending(one["message"].text(), one["printed"].text()) for one in whole.get("endings", []).items()),
-        not_run=whole.get("not_run", 0).whole(0),
+        endings=tuple(
+            Ending(one["message"].text(), one["printed"].text()) for one in document.get("endings", []).items()
+        ),
+        not_run=document.get("not_run", 0).whole(0),
     )
 
 
 def _result(record: Form) -> CaseResult:
     waiver = None
     if "exception" in record:
-        given = record["exception"]
-        kind, reason, where = (given[name].text() for name in ("kind", "reason", "where"))
-        waiver = Waiver(kind, reason, where, given["factor"].number())
+        waived = record["exception"]
+        kind, reason, where = (waived[name].text() for name in ("kind", "reason", "where"))
+        waiver = Waiver(kind, reason, where, waived["factor"].number())
     case_id, function, family, dtype, axis = (
         record[name].text() for name in ("id", "function", "family", "dtype", "axis")
     )
@@ -136,15 +138,15 @@ def _counted(
     return Results(results, seconds, seed, library, vendor, version, every, runtime, shard, endings, not_run)
 
 
-def merge(given: Mapping[str, Results], sink: Sink) -> Results:
+def merge(parts: Mapping[str, Results], sink: Sink) -> Results:
     """Results by file as one, cases by family and id; seconds are added up.
 
     What does not belong together goes to `sink`: other libraries or seeds, cases given twice, shards left out.
     """
-    files = list(given)
-    first = given[files[0]]
+    files = list(parts)
+    first = parts[files[0]]
     for file in files[1:]:
-        other = given[file]
+        other = parts[file]
         for what, one, two in (
             ("seed", first.seed, other.seed),
             ("vendor", first.vendor, other.vendor),
@@ -153,10 +155,10 @@ def merge(given: Mapping[str, Results], sink: Sink) -> Results:
             if one != two:
                 message = f"the {what} is '{two}' here and '{one}' in {files[0]}"
                 sink.error("report-mixed", message, Span(file), fix="merge the results of one run")
-    _check_shards(given, sink)
+    _check_shards(parts, sink)
     seen: dict[str, str] = {}
     merged: list[CaseResult] = []
-    for file, results in given.items():
+    for file, results in parts.items():
         twice = [result.case.id for result in results.results if result.case.id in seen]
         if twice:
             more = f" and {len(twice) - 1} more cases" if len(twice) > 1 else ""
@@ -168,24 +170,24 @@ def merge(given: Mapping[str, Results], sink: Sink) -> Results:
     merged.sort(key=lambda result: (result.case.family, result.case.id))
     return _counted(
         tuple(merged),
-        seconds=sum(results.seconds for results in given.values()),
+        seconds=sum(results.seconds for results in parts.values()),
         seed=first.seed,
         library=first.library,
         vendor=first.vendor,
         version=first.library_version,
         runtime=first.runtime,
         shard="",
-        endings=tuple(ending for results in given.values() for ending in results.endings),
-        not_run=sum(results.not_run for results in given.values()),
+        endings=tuple(ending for results in parts.values() for ending in results.endings),
+        not_run=sum(results.not_run for results in parts.values()),
     )
 
 
-def _check_shards(given: Mapping[str, Results], sink: Sink) -> None:
-    shards = {file: parse_shard(results.shard) for file, results in given.items() if results.shard}
+def _check_shards(parts: Mapping[str, Results], sink: Sink) -> None:
+    shards = {file: parse_shard(results.shard) for file, results in parts.items() if results.shard}
     if not shards:
         return
     count = next(iter(shards.values())).count
-    for file, results in given.items():
+    for file, results in parts.items():
         if file not in shards or shards[file].count != count:
             message = f"holds {'shard ' + results.shard if results.shard else 'no shard'}, others one of {count}"
             sink.error("report-mixed", message, Span(file), fix="merge the shards of one run")

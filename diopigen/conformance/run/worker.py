@@ -72,9 +72,9 @@ def _line(pipe: BinaryIO, message: dict[str, Any]) -> None:
     pipe.flush()
 
 
-def result_line(place: int, result: CaseResult) -> dict[str, Any]:
+def result_line(index: int, result: CaseResult) -> dict[str, Any]:
     """A result as JSON."""
-    line: dict[str, Any] = {"case": place, "outcome": result.outcome, "seconds": round(result.seconds, 6)}
+    line: dict[str, Any] = {"case": index, "outcome": result.outcome, "seconds": round(result.seconds, 6)}
     if result.faults:
         names = ("kind", "parameter", "message", "expected", "actual")
         line["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
@@ -122,20 +122,20 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         batch: Sequence[tuple[int, Case]] | None = receive(commands)
         if batch is None:
             break
-        for place, case in batch:
+        for index, case in batch:
             try:
                 result = executor.run(case)
             except MemoryError:
-                _line(answers, {"case": place, "outcome": "crashed", "seconds": 0.0, "text": "memory is exhausted"})
+                _line(answers, {"case": index, "outcome": "crashed", "seconds": 0.0, "text": "memory is exhausted"})
                 return _leave(answers)
             except HostError as error:
-                _line(answers, {"case": place, "outcome": "crashed", "seconds": 0.0, "text": str(error)})
+                _line(answers, {"case": index, "outcome": "crashed", "seconds": 0.0, "text": str(error)})
                 return _leave(answers)
             except Exception as error:  # a fault of the suite: named, and no reason to lose the other cases
                 text = f"the suite itself failed: {type(error).__name__}: {error}"
-                _line(answers, {"case": place, "outcome": "failed", "seconds": 0.0, "text": text})
+                _line(answers, {"case": index, "outcome": "failed", "seconds": 0.0, "text": text})
                 continue
-            _line(answers, result_line(place, result))
+            _line(answers, result_line(index, result))
             if not setup.stays and any(fault.kind == "guard" for fault in result.faults):
                 return _leave(answers)  # memory was overrun: what runs here next could fail without being at fault
     return _end(executor, library, answers)

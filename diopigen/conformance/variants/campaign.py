@@ -10,7 +10,7 @@ from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult
 from diopigen.conformance.mutation.build import FAULTS, build
-from diopigen.conformance.mutation.campaign import chosen, counters, mutants
+from diopigen.conformance.mutation.campaign import counters, mutants, selected
 from diopigen.conformance.mutation.model import Mutant
 from diopigen.conformance.run.runner import run
 from diopigen.conformance.variants.model import Report, Verdict
@@ -42,7 +42,7 @@ class Campaign:
         """What came of each variant that a glob names, of all without globs. Raises `Failure` for a glob that names
         none."""
         started = time.monotonic()
-        variants = chosen(self.found, globs)
+        variants = selected(self.found, globs)
         verdicts: list[Verdict] = []
         unsound: set[str] = set()
         with ThreadPoolExecutor(self.jobs) as pool:

@@ -113,8 +113,8 @@ def _demands(function: Function, out: Parameter, interface: Interface) -> Iterat
 
 def _mask(dtypes: DtypeList, interface: Interface) -> str:
     """A bit for each dtype, at the place that the enumeration gives it."""
-    places = {value.name: value.value for enum in interface.enums for value in enum.values}
-    found = {info.name: places[info.enum] for info in interface.dtypes}
+    values = {value.name: value.value for enum in interface.enums for value in enum.values}
+    found = {info.name: values[info.enum] for info in interface.dtypes}
     return f"0x{sum(1 << found[name] for name in dtypes.dtypes):x}"
 
 

@@ -92,22 +92,22 @@ class RuleTable:
         """What holds for a tensor."""
         return NOTHING if rule is None else demand(rule, self._dtypes)
 
-    def name(self, wanted: Demand) -> str:
+    def name(self, rule_demand: Demand) -> str:
         """The constant that stands for a demand."""
-        return self._names.setdefault(wanted, f"rule{len(self._names) + 1}")
+        return self._names.setdefault(rule_demand, f"rule{len(self._names) + 1}")
 
     def definitions(self) -> list[str]:
         """The C++ definitions of all constants."""
-        return [_definition(name, wanted, self._enums) for wanted, name in self._names.items()]
+        return [_definition(name, rule_demand, self._enums) for rule_demand, name in self._names.items()]
 
 
-def _definition(name: str, wanted: Demand, enums: Mapping[str, str]) -> str:
-    calls = [f".cast({enums[source]}, {enums[target]})" for source, target in wanted.casts]
-    own = wanted.formats[1:]
+def _definition(name: str, rule_demand: Demand, enums: Mapping[str, str]) -> str:
+    calls = [f".cast({enums[source]}, {enums[target]})" for source, target in rule_demand.casts]
+    own = rule_demand.formats[1:]
     if own[0] and len(set(own)) == 1:
         calls.append(f".everyRank({_WORDS[own[0]]})")
     else:
-        calls += [f".layout({rank}, {_WORDS[bits]})" for rank, bits in enumerate(wanted.formats) if bits]
+        calls += [f".layout({rank}, {_WORDS[bits]})" for rank, bits in enumerate(rule_demand.formats) if bits]
     head = f"constexpr Rule {name} = Rule()"
     line = f"{head}{''.join(calls)};"
     if len(line) <= COLUMNS:

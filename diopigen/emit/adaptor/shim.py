@@ -39,10 +39,10 @@ class _Tensor:
 
     param: Parameter
     rule: str
-    wanted: Demand
+    demand: Demand
 
     @property
-    def is_made(self) -> bool:
+    def is_created(self) -> bool:
         return self.param.type in ("new_tensor", "new_tensors")
 
     @property
@@ -100,33 +100,33 @@ def _tensors(function: Function, rule: FunctionRule | None, table: RuleTable) ->
     rules = {tensor.param: tensor for tensor in rule.tensors}
     params = [p for p in function.params if p.type in ("tensor", "tensors", "new_tensor", "new_tensors")]
     demands = {param.name: table.demand(rules.get(param.name)) for param in params}
-    casts = any(wanted.casts for wanted in demands.values())
+    casts = any(demand.casts for demand in demands.values())
     found = []
     for param in params:
-        wanted = demands[param.name]
+        demand = demands[param.name]
         if param.type.startswith("new_"):
             if casts:
-                found.append(_Tensor(param, "", wanted))
-        elif not wanted.is_empty:
-            found.append(_Tensor(param, table.name(wanted), wanted))
+                found.append(_Tensor(param, "", demand))
+        elif not demand.is_empty:
+            found.append(_Tensor(param, table.name(demand), demand))
     return found
 
 
 def _converting(function: Function, target: str, tensors: Sequence[_Tensor], enums: Mapping[str, str]) -> list[str]:
     lines = []
-    given = [tensor for tensor in tensors if not tensor.is_made]
-    made = [tensor for tensor in tensors if tensor.is_made]
+    existing = [tensor for tensor in tensors if not tensor.is_created]
+    created = [tensor for tensor in tensors if tensor.is_created]
     # A new tensor may come in a dtype that its rule converts to, whatever the inputs are.
-    if not any(tensor.wanted.casts for tensor in made):
-        lines += _condition(_fits(given), " && ")
+    if not any(tensor.demand.casts for tensor in created):
+        lines += _condition(_fits(existing), " && ")
         lines += [_INDENT + line for line in _call("return pass", target, function, COLUMNS - 8)]
         lines.append("}")
     lines.append(f'Call call(helpers, ctx, "{function.name}");')
-    counts = [_count(tensor.param) for tensor in given if tensor.is_array]
+    counts = [_count(tensor.param) for tensor in existing if tensor.is_array]
     if counts:
         lines.append(f"call.expect({_sum(counts)});")
     # Before any input is replaced: the dtype of a new tensor may follow from that of an input.
-    steps = [_made(tensor.param, enums) for tensor in made] + [_replaced(tensor) for tensor in given]
+    steps = [_create_call(tensor.param, enums) for tensor in created] + [_replaced(tensor) for tensor in existing]
     lines += _condition([f"!{step}" for step in steps], " || ")
     lines += [f"{_INDENT}return call.status();", "}"]
     lines += _call("return call.run", target, function)
@@ -162,12 +162,12 @@ def _replaced(tensor: _Tensor) -> str:
     return f'call.{_METHOD[param.direction]}({tensor.rule}, "{param.name}", {param.name}{count})'
 
 
-def _made(param: Parameter, enums: Mapping[str, str]) -> str:
+def _create_call(param: Parameter, enums: Mapping[str, str]) -> str:
     count = _count(param) if param.type == "new_tensors" else "1"
-    return f'call.made("{param.name}", {param.name}, {count}, {_made_dtype(param, enums)})'
+    return f'call.made("{param.name}", {param.name}, {count}, {_created_dtype(param, enums)})'
 
 
-def _made_dtype(param: Parameter, enums: Mapping[str, str]) -> str:
+def _created_dtype(param: Parameter, enums: Mapping[str, str]) -> str:
     """The dtype that the interface defines: one, that of another tensor, or one of several."""
     if isinstance(param.dtype, DtypeList):
         if len(param.dtype.dtypes) == 1:

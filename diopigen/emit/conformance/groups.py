@@ -29,7 +29,7 @@ NUMPY = {
 }  # fmt: skip
 """The dtypes that NumPy has; bfloat16 and tfloat32 cannot be said in the format."""
 
-_MADE = frozenset({"context", "generator", "generators", "stream", "opaque"})
+_CREATED = frozenset({"context", "generator", "generators", "stream", "opaque"})
 _WORDS: dict[str, str | None] = {
     "ReductionNone": "none",
     "ReductionMean": "mean",
@@ -53,8 +53,8 @@ class Group:
     @property
     def tensors(self) -> tuple[Parameter, ...]:
         """The tensors that the recipes give."""
-        given = self.recipes[0][1]
-        return tuple(param for param in self.function.params if isinstance(given.get(param.name), TensorRecipe))
+        provided = self.recipes[0][1]
+        return tuple(param for param in self.function.params if isinstance(provided.get(param.name), TensorRecipe))
 
 
 def groups(interface: Interface) -> tuple[tuple[Group, ...], tuple[str, ...]]:
@@ -72,9 +72,9 @@ def groups(interface: Interface) -> tuple[tuple[Group, ...], tuple[str, ...]]:
             continue
         if function.variant not in (BASE, "scalar") or not function.params:
             continue
-        made = list(_of_function(function, dtypes, enums, keys))
-        found += made
-        if not made:
+        results = list(_of_function(function, dtypes, enums, keys))
+        found += results
+        if not results:
             left.append(function.name)
     return tuple(found), tuple(left)
 
@@ -89,10 +89,10 @@ def _of_function(
         if _can_be_said(function, recipe):
             by_form.setdefault(_form(function, recipe), []).append((number, recipe))
     for members in by_form.values():
-        chosen = _dtypes(function, members[0][1])
-        if chosen:
+        selected = _dtypes(function, members[0][1])
+        if selected:
             key = _new_key(_snake(function.short_name), keys)
-            yield Group(key, function, chosen, tuple(members))
+            yield Group(key, function, selected, tuple(members))
 
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((4, 5), (2, 3, 4), (3, 70), (), (0, 3))
@@ -125,8 +125,8 @@ def _form(function: Function, recipe: Mapping[str, Argument]) -> object:
     for param in function.params:
         value = recipe.get(param.name)
         if isinstance(value, TensorRecipe):
-            drawn = value.values if _is_plain(value.values) else "literal"
-            found.append((param.name, value.dtype, drawn))
+            sampled = value.values if _is_plain(value.values) else "literal"
+            found.append((param.name, value.dtype, sampled))
     return tuple(found)
 
 
@@ -159,9 +159,9 @@ def _suits(recipe: Mapping[str, Argument], dtype: str) -> bool:
     numbers: list[Any] = [value for value in recipe.values() if isinstance(value, float)]
     for values in open_values:
         numbers += values.arguments if isinstance(values, Drawn) else _flat(values)
-    whole = all(float(number).is_integer() for number in numbers)
+    integral = all(float(number).is_integer() for number in numbers)
     low = 0 if dtype == "bool" or dtype.startswith("uint") else -math.inf
-    return whole and all(number >= low and (dtype != "bool" or number <= 1) for number in numbers)
+    return integral and all(number >= low and (dtype != "bool" or number <= 1) for number in numbers)
 
 
 def _flat(values: Any) -> list[Any]:
@@ -202,8 +202,10 @@ def entry(interface: Interface, group: Group) -> CallText:
     para = _para(group)
     if para:
         keywords["para"] = para if any(map(iskeyword, para)) else CallText("dict", (), para)
-    wanted = {param.name.removeprefix("grad_") for f in backward if floating for param in f.params if param.is_written}
-    arguments: list[Literal] = [_tensor(group, param, param.name in wanted) for param in group.tensors]
+    expected = {
+        param.name.removeprefix("grad_") for f in backward if floating for param in f.params if param.is_written
+    }
+    arguments: list[Literal] = [_tensor(group, param, param.name in expected) for param in group.tensors]
     keywords["tensor_para"] = CallText("dict", (), {"gen_fn": "Genfunc.randn", "args": arguments})
     return CallText("dict", (), keywords)
 
@@ -256,7 +258,7 @@ def _para(group: Group) -> dict[str, Literal]:
     found: dict[str, Literal] = {}
     for param in group.function.params:
         counts = any(other.count == param.name for other in group.function.params)
-        if param.type in TENSORS or param.type in _MADE or param.direction != "in" or counts:
+        if param.type in TENSORS or param.type in _CREATED or param.direction != "in" or counts:
             continue
         values: list[Literal] = []
         for _, recipe in group.recipes:
@@ -300,7 +302,7 @@ def _spelt(tensor: TensorRecipe) -> Literal:
     count = math.prod(tensor.shape)
     if tensor.values.distribution == "definite":
         n = tensor.shape[-1]
-        row_major = [n + 1 if place // n % n == place % n else 1 for place in range(count)]
+        row_major = [n + 1 if index // n % n == index % n else 1 for index in range(count)]
         return _shaped(row_major, tensor.shape)
     if tensor.values.distribution == "peaks":
         return _peaks(tensor.shape, tensor.values.arguments[0])
@@ -322,11 +324,11 @@ def _shaped(numbers: Sequence[Any], shape: tuple[int, ...]) -> Literal:
     if not shape:
         return cast("Literal", numbers[0])
     step = len(numbers) // shape[0] if shape[0] else 0
-    return [_shaped(numbers[place * step : (place + 1) * step], shape[1:]) for place in range(shape[0])]
+    return [_shaped(numbers[index * step : (index + 1) * step], shape[1:]) for index in range(shape[0])]
 
 
-def _generator(drawn: Drawn) -> Literal:
-    name, arguments = drawn.distribution, drawn.arguments
+def _generator(sampled: Drawn) -> Literal:
+    name, arguments = sampled.distribution, sampled.arguments
     if name == "uniform":
         return CallText("dict", (), {"fn": "Genfunc.uniform", "low": arguments[0], "high": arguments[1]})
     if name == "integers":

@@ -81,7 +81,7 @@ class _Scope:
     def __init__(self, tables: Tables, function: Function) -> None:
         self.tables = tables
         self.function = function
-        self.positions = {param.name: place for place, param in enumerate(function.params)}
+        self.positions = {param.name: index for index, param in enumerate(function.params)}
         self.names: dict[str, int] = {}
         self.spreads: dict[str, int] = {}
         for param in function.params:
@@ -98,8 +98,8 @@ class _Scope:
         """The index of an expression's node."""
         add = self.tables.node
         if isinstance(expression, Number):
-            whole = isinstance(expression.value, int) and abs(expression.value) < _LIMIT
-            if whole:
+            integral = isinstance(expression.value, int) and abs(expression.value) < _LIMIT
+            if integral:
                 return add(f"{{Op::kInteger, Fn::none, 0, 0, {expression.value}}}")
             return add(f"{{Op::kReal, Fn::none, 0, 0, 0, {float(expression.value)!r}}}")
         if isinstance(expression, Text):

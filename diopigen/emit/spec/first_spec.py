@@ -83,16 +83,16 @@ def first_spec(paths: Sequence[Path], sink: Sink, include_dirs: Sequence[Path] =
 
 def spec_files(interface: CInterface, headers: Sequence[str], sink: Sink) -> Plan:
     """`types.yaml`, `headers.yaml` and one file of operators for each header; what was left out goes to `sink`."""
-    kept = [function for function in interface.functions if _is_supported(function, sink)]
+    retained = [function for function in interface.functions if _is_supported(function, sink)]
     types_header = _types_header(interface, headers)
     files = [
         PlannedFile("types.yaml", _types(interface, types_header).encode(), (), _EMITTER),
-        PlannedFile("headers.yaml", _headers(kept, headers, types_header).encode(), (), _EMITTER),
+        PlannedFile("headers.yaml", _headers(retained, headers, types_header).encode(), (), _EMITTER),
     ]
     enums = {enum.name for enum in interface.enums} | {typedef.name for typedef in interface.typedefs}
     comments = _Comments(interface, frozenset(_known_dtypes(interface.enums)), sink)
     for header in headers:
-        own = [function for function in kept if function.header == header]
+        own = [function for function in retained if function.header == header]
         if own:
             stem = header.removesuffix(".h")
             text = _operators(stem, header, own, enums, comments)

@@ -86,8 +86,8 @@ def value(param: Parameter, argument: AtenArgument | None) -> str:
     if argument.type == "Scalar":
         return f"{name}.to<{plain}>()"
     if param.nullable:
-        given = name if argument.optional else f"std::make_optional({name})"
-        return f"Optional<{plain}>({given})"
+        optional_value = name if argument.optional else f"std::make_optional({name})"
+        return f"Optional<{plain}>({optional_value})"
     if argument.optional:
         if param.default is None:
             raise Unbound(f"has nothing for {param.name} where '{name}' is not given")
@@ -146,10 +146,10 @@ class TensorArguments:
         word = f"{argument.name}_read"
         kind = "InputList" if param.type == "tensors" else "OptionalInput" if argument.optional else "Input"
         parts = ["call", argument.name]
-        kept = self._input_type(param, argument) if param.type == "tensor" else ""
+        stored = self._input_type(param, argument) if param.type == "tensor" else ""
         mask = dtype_set(param.dtype) if isinstance(param.dtype, DtypeList) else ""
-        parts += [text for text in (kept, mask) if text]
-        if kind == "Input" and kept and self._needs_one_shape():
+        parts += [text for text in (stored, mask) if text]
+        if kind == "Input" and stored and self._needs_one_shape():
             parts += [*([] if mask else ["kAnyDtype"]), f"{self.results[0]}.sizes()"]
         const = "" if kind == "InputList" else "const "
         self.lines += call_lines(f"{const}{kind} {word}", parts, ";", COLUMNS - 4).split("\n")
@@ -160,8 +160,8 @@ class TensorArguments:
     def _needs_one_shape(self) -> bool:
         """Whether operands that PyTorch broadcasts must have one shape for the function."""
         tensors = [param for param in self.function.params if param.type == "tensor" and param.direction == "in"]
-        given = [param for param in tensors if param.name in self.binding.arguments]
-        return self.is_iterator and len(given) > 1 and all(_keeps_shape(output) for output in self.binding.outputs)
+        provided = [param for param in tensors if param.name in self.binding.arguments]
+        return self.is_iterator and len(provided) > 1 and all(_keeps_shape(output) for output in self.binding.outputs)
 
     def _input_type(self, param: Parameter, argument: AtenArgument) -> str:
         """What the tensor is converted to; empty where it stays as it is."""
@@ -179,8 +179,8 @@ class TensorArguments:
             target = f"{self.results[number]}.scalar_type()"
             helper = CONVERSIONS.get(rule[0])
             if helper is not None:
-                kept = f"{argument.name}.scalar_type()"
-                target = f"{helper}({kept}) == {target} ? {kept} : {target}"
+                stored = f"{argument.name}.scalar_type()"
+                target = f"{helper}({stored}) == {target} ? {stored} : {target}"
             elif rule[0] == "to_real":
                 target = f"c10::isComplexType({argument.name}.scalar_type()) ? c10::toComplexType({target}) : {target}"
             elif rule[0] not in ("same", "promote"):

@@ -101,10 +101,10 @@ def bind(function: Function, schema: AtenSchema) -> Binding:
     constants = constants_of(function, schema.name)
     skipped = {*counts, *constants}
     waiting = [p for p in params if (p.is_read or p.type == "generator") and p.name not in skipped]
-    given = [a for a in schema.arguments if not (a.written and a.keyword_only)]
+    provided = [a for a in schema.arguments if not (a.written and a.keyword_only)]
     taken: dict[str, AtenArgument] = {}
     for by_name in (True, False):
-        for argument in given:
+        for argument in provided:
             if argument in taken.values() or (argument.name in IMPLIED | SCALES and not by_name):
                 continue
             kinds = _kinds(argument)
@@ -117,11 +117,11 @@ def bind(function: Function, schema: AtenSchema) -> Binding:
                 waiting.remove(suited[0])
     outputs = tuple(p for p in params if p.is_written and p.type != "generator")
     used = set(map(id, taken.values()))
-    lost = [a.name for a in given if id(a) not in used and a.name not in IMPLIED | SCALES and not a.written]
+    lost = [a.name for a in provided if id(a) not in used and a.name not in IMPLIED | SCALES and not a.written]
     if lost:
         raise Unbound(f"has no parameter for {', '.join(lost)}")
     missing = [p.name for p in waiting if p.direction == "in" and p.default is None and not p.nullable]
     if missing:
         raise Unbound(f"has nothing for {', '.join(missing)}")
-    scales = tuple(a.name for a in given if a.name in SCALES and id(a) not in used)
+    scales = tuple(a.name for a in provided if a.name in SCALES and id(a) not in used)
     return Binding(taken, outputs, constants, scales)

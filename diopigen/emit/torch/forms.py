@@ -115,8 +115,8 @@ def kernels_of(interface: Interface, known: Mapping[str, Family]) -> list[Kernel
     for entry in interface.aten.handwritten:
         family = known[entry.overload]
         others = [] if entry.overload in structured else [o for o in family.members if o in interface.aten.needed]
-        chosen = [o for o in others if o not in named] + list(entry.also)
-        schemas = [schema_of(interface, overload) for overload in chosen]
+        selected = [o for o in others if o not in named] + list(entry.also)
+        schemas = [schema_of(interface, overload) for overload in selected]
         own = schema_of(interface, entry.overload)
         assert own is not None
         derived = () if is_inplace(own) else tuple(schema for schema in schemas if schema is not None)
@@ -142,7 +142,7 @@ def _assignment(name: str, head: str, items: Sequence[str]) -> list[str]:
     return _statement(f"{name} = {head}", items, ";")
 
 
-def _given_to(head: str, call: str, items: Sequence[str]) -> list[str]:
+def _passed_to(head: str, call: str, items: Sequence[str]) -> list[str]:
     """`return head, call(items));`, with a break behind the first parenthesis where the rest fits on one line then."""
     rest = f"{head.partition('(')[2]}, {call}({', '.join(items)}));"
     if len(f"{_INDENT}return {head.partition('(')[0]}({rest}") > COLUMNS >= 2 * len(_INDENT) + len(rest):
@@ -163,27 +163,27 @@ def _returned(names: Sequence[str], is_new: bool) -> str:
 def _from_out(forms: Forms, schema: AtenSchema) -> list[str]:
     """The body of a form derived from one that writes to given tensors."""
     outs = written_by(forms.schema)
-    given = [argument.name for argument in taken_by(schema)]
+    provided = [argument.name for argument in taken_by(schema)]
     head = forms.function
     if is_inplace(schema):
-        return [*_statement(head, [*given, "self"], ";"), f"{_INDENT}return self;"]
+        return [*_statement(head, [*provided, "self"], ";"), f"{_INDENT}return self;"]
     if schema.is_out:
         own = written_by(schema)
-        return [*_statement(head, [*given, *own], ";"), f"{_INDENT}return {_returned(own, False)};"]
+        return [*_statement(head, [*provided, *own], ";"), f"{_INDENT}return {_returned(own, False)};"]
     lines = [f"{_INDENT}at::Tensor {name};" for name in outs]
-    return [*lines, *_statement(head, [*given, *outs], ";"), f"{_INDENT}return {_returned(outs, True)};"]
+    return [*lines, *_statement(head, [*provided, *outs], ";"), f"{_INDENT}return {_returned(outs, True)};"]
 
 
 def _from_functional(forms: Forms, schema: AtenSchema) -> list[str]:
     """The body of a form derived from one that makes its results."""
-    given = [argument.name for argument in taken_by(schema)]
+    provided = [argument.name for argument in taken_by(schema)]
     call = forms.function
     if is_inplace(schema):
-        return _given_to("giveInplace(self", call, given)
+        return _passed_to("giveInplace(self", call, provided)
     outs = written_by(schema)
     if len(outs) == 1:
-        return _given_to(f"give({outs[0]}", call, given)
-    lines = _assignment("const auto results", call, given)
+        return _passed_to(f"give({outs[0]}", call, provided)
+    lines = _assignment("const auto results", call, provided)
     lines += [f"{_INDENT}give({name}, std::get<{number}>(results));" for number, name in enumerate(outs)]
     return [*lines, f"{_INDENT}return {_returned(outs, False)};"]
 

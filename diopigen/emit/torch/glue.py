@@ -146,14 +146,14 @@ def _parted(interface: Interface, kernels: Sequence[Kernel]) -> tuple[list[Kerne
     """Handwritten kernels of whole overloads; and those that fill the outputs of a structured group. By overload."""
     outs = {group.out for group in interface.aten.structured}
     kernels = sorted(kernels, key=lambda kernel: kernel.entry.overload)
-    whole = [kernel for kernel in kernels if kernel.entry.overload not in outs]
-    return whole, [kernel for kernel in kernels if kernel.entry.overload in outs]
+    complete = [kernel for kernel in kernels if kernel.entry.overload not in outs]
+    return complete, [kernel for kernel in kernels if kernel.entry.overload in outs]
 
 
-def _registrations(whole: Sequence[Kernel]) -> list[str]:
+def _registrations(complete: Sequence[Kernel]) -> list[str]:
     """A line for each overload that handwritten kernels serve."""
-    lines = {kernel.entry.overload: f"kernels::{kernel.name}" for kernel in whole}
-    lines |= {schema.name: wrapper_name(schema) for kernel in whole for schema in kernel.forms.derived}
+    lines = {kernel.entry.overload: f"kernels::{kernel.name}" for kernel in complete}
+    lines |= {schema.name: wrapper_name(schema) for kernel in complete for schema in kernel.forms.derived}
     return [_registration(operator_class(name), function) for name, function in sorted(lines.items())]
 
 
@@ -169,11 +169,11 @@ def _declaration(result: str, name: str, parameters: Sequence[str]) -> str:
     return call_lines(f"{result} {name}", parameters, ";")
 
 
-def _declarations(interface: Interface, whole: Sequence[Kernel], fillers: Sequence[Kernel]) -> list[tuple[str, str]]:
+def _declarations(interface: Interface, complete: Sequence[Kernel], fillers: Sequence[Kernel]) -> list[tuple[str, str]]:
     """A comment and a declaration for each handwritten function."""
     groups = {group.out: group for group in interface.aten.structured}
     lines = []
-    for kernel in whole:
+    for kernel in complete:
         own = signature(kernel.forms.schema)
         lines.append((", ".join(kernel.forms.overloads), _declaration(own.result, kernel.name, own.texts)))
     for kernel in fillers:
@@ -213,7 +213,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
     by_rule, more = ruled(interface, known, handwritten)
     if problems or more:
         raise Failure(*problems, *more)
-    whole, fillers = _parted(interface, handwritten)
+    complete, fillers = _parted(interface, handwritten)
     values = {
         "release": interface.aten_release,
         "kernels": kernels,
@@ -224,14 +224,16 @@ def emit(interface: Interface, templates: Path) -> Plan:
             _registration(operator_class(name), function) for kernel in by_rule for name, function in kernel.overloads
         ],
         "ruled_headers": _headers(operator_header(name) for kernel in by_rule for name, _ in kernel.overloads),
-        "declarations": _declarations(interface, whole, fillers),
+        "declarations": _declarations(interface, complete, fillers),
         "derived": [
             (schema.name, kernel.entry.overload, derived_text(kernel.forms, schema))
-            for kernel in whole
+            for kernel in complete
             for schema in kernel.forms.derived
         ],
-        "handwritten": _registrations(whole),
-        "handwritten_headers": _headers(operator_header(name) for kernel in whole for name in kernel.forms.overloads),
+        "handwritten": _registrations(complete),
+        "handwritten_headers": _headers(
+            operator_header(name) for kernel in complete for name in kernel.forms.overloads
+        ),
     }
     inputs = _sources(interface)
     files = []

@@ -31,8 +31,8 @@ class RuledKernel:
 
 def _is_elementwise(function: Function, binding: Binding) -> bool:
     tensors = [param for param in function.params if param.type in ("tensor", "tensors") and param.direction == "in"]
-    given = [binding.arguments.get(param.name) for param in tensors]
-    return function.kernel is not None and all(one is not None and not one.optional for one in given)
+    provided = [binding.arguments.get(param.name) for param in tensors]
+    return function.kernel is not None and all(one is not None and not one.optional for one in provided)
 
 
 def _promotion(output: Parameter) -> str:
@@ -147,12 +147,12 @@ def ruled_kernel(interface: Interface, family: Family, served: frozenset[str]) -
         raise Unbound("is no structured operator")
     schema = schema_of(interface, family.out)
     assert schema is not None
-    wanted = [name for name in family.members if name in interface.aten.needed and name not in served]
-    others = [schema_of(interface, name) for name in wanted if name != family.out]
+    required = [name for name in family.members if name in interface.aten.needed and name not in served]
+    others = [schema_of(interface, name) for name in required if name != family.out]
     forms = Forms(schema, wrapper_name(schema), tuple(other for other in others if other is not None))
     texts = ["\n".join(_implementation(function, schema)), *(derived_text(forms, other) for other in forms.derived)]
-    head = "\n".join(wrapped(f"{', '.join(wanted)}: {function.name}.", "// ", "// "))
+    head = "\n".join(wrapped(f"{', '.join(required)}: {function.name}.", "// ", "// "))
     names = {name: wrapper_name(other) for name, other in ((o.name, o) for o in (schema, *forms.derived))}
     return RuledKernel(
-        tuple((name, names[name]) for name in sorted(wanted)), "\n\n".join([head + "\n" + texts[0], *texts[1:]])
+        tuple((name, names[name]) for name in sorted(required)), "\n\n".join([head + "\n" + texts[0], *texts[1:]])
     )

@@ -154,14 +154,14 @@ def _form(group: StructuredGroup, schema: AtenSchema, form: str, sign: Signature
     """One of the three kernels of a group."""
     inputs = inputs_of(schema)
     own: dict[str, list[str]] = {"functional": [], "inplace": ["self"], "out": sign.names[len(sign.names) - count :]}
-    given = own[form]
+    provided = own[form]
     meta = call_lines("op.meta", [_meta_argument(kind, name) for kind, name in inputs], ";", COLUMNS - 4).split("\n")
     first = next((name for kind, name in inputs if kind == "const at::Tensor&"), "")
     kind = [f"op.type({first}.scalar_type())"] if group.iterator else []
     items = [*(f"op.output({number})" for number in range(count)), *kind, *(name for _, name in inputs)]
     run = call_lines(runner, items, ";", COLUMNS - 4).split("\n")
-    constructed = f"({', '.join(given)})" if given else ""
-    outputs = [f"op.output({number})" for number in range(count)] if form == "functional" else given
+    constructed = f"({', '.join(provided)})" if provided else ""
+    outputs = [f"op.output({number})" for number in range(count)] if form == "functional" else provided
     moved = [f"std::move({text})" if form == "functional" else text for text in outputs]
     result = moved[0] if count == 1 else f"{{{', '.join(moved)}}}"
     if count > 1 and form != "functional":

@@ -32,7 +32,7 @@ class Board:
 
     def reached(self) -> list[int]:
         """The faults whose places have been evaluated since the last call."""
-        found = [place for place, byte in enumerate(self._memory[_HEAD:]) if byte]
+        found = [index for index, byte in enumerate(self._memory[_HEAD:]) if byte]
         if found:
             self._memory[_HEAD:] = bytes(len(self._memory) - _HEAD)
         return found

@@ -38,13 +38,13 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Rejected:
     """A unit that does not compile: what the compiler says, and the places below the root that it names, errors
     first."""
 
     unit: Unit
     text: str
-    places: tuple[tuple[str, int], ...]
+    positions: tuple[tuple[str, int], ...]
 
 
 class Tree:
@@ -106,17 +106,17 @@ class Tree:
                 if quietly and before is not None:
                     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    def compile(self, units: Sequence[Unit], *, switched: bool) -> list[Refused]:
+    def compile(self, units: Sequence[Unit], *, switched: bool) -> list[Rejected]:
         """Compiles units out of the copy where they or what they include have changed; those that are refused."""
         with ThreadPoolExecutor(self.jobs) as pool:
             found = list(pool.map(lambda unit: self._compiled(unit, switched), units))
-        return [refused for refused in found if refused is not None]
+        return [rejected for rejected in found if rejected is not None]
 
     def object_of(self, unit: Unit) -> Path:
         """Where the object code of a unit lies."""
         return (self.folder / "objects" / unit.path).with_suffix(".o")
 
-    def _compiled(self, unit: Unit, switched: bool) -> Refused | None:
+    def _compiled(self, unit: Unit, switched: bool) -> Rejected | None:
         target = self.object_of(unit)
         target.parent.mkdir(parents=True, exist_ok=True)
         source = self.copy / unit.path
@@ -130,8 +130,8 @@ class Tree:
         if done.returncode == 0:
             return None
         named = [(self._below(match[1]), int(match[2]), match[3]) for match in _ERROR.finditer(done.stderr)]
-        order = [place[:2] for word in ("error", None, "note") for place in named if place[2] == word]
-        return Refused(unit, done.stderr, tuple(place for place in order if place[0]))
+        order = [position[:2] for word in ("error", None, "note") for position in named if position[2] == word]
+        return Rejected(unit, done.stderr, tuple(position for position in order if position[0]))
 
     def _prelude(self, unit: Unit, switched: bool) -> Path:
         """A header with the standard library, and with the switch where it is wanted, read once for all units that are
@@ -200,10 +200,10 @@ def _is_fresh(target: Path, source: Path) -> bool:
     described = target.with_suffix(".d")
     if not (target.is_file() and described.is_file()):
         return False
-    made = target.stat().st_mtime_ns
+    built = target.stat().st_mtime_ns
     words = described.read_text().replace("\\\n", " ").split()
     needed = [Path(word) for word in words[1:]]
-    return source in needed and all(path.is_file() and path.stat().st_mtime_ns < made for path in needed)
+    return source in needed and all(path.is_file() and path.stat().st_mtime_ns < built for path in needed)
 
 
 def _tool(name: str) -> str:

@@ -52,8 +52,8 @@ class Campaign:
     ) -> list[Result]:
         """What came of each fault. Results are added to `log` as they come; what is there already, of the same fault
         and the same cases, is not run again."""
-        kept = _read(log)
-        found = {number: kept[point.key][1] for number, point in points.items() if self._holds(kept, point, number)}
+        saved = _read(log)
+        found = {number: saved[point.key][1] for number, point in points.items() if self._holds(saved, point, number)}
         # In no order, so that a run that is cut off has tried faults of all families.
         left = sorted((number for number in points if number not in found), key=lambda n: hash_of([points[n].key]))
         lock, pairs = threading.Lock(), queue.SimpleQueue[_Process]()
@@ -93,9 +93,9 @@ class Campaign:
         resting = [case for case in cases if case.id == result.case] if result.outcome == "killed" else cases
         return hash_of(sorted(state_of(case) for case in resting))
 
-    def _holds(self, kept: Mapping[str, tuple[str, Result]], point: Point, number: int) -> bool:
+    def _holds(self, saved: Mapping[str, tuple[str, Result]], point: Point, number: int) -> bool:
         """Whether there is an earlier result that rests on cases as they are now."""
-        return point.key in kept and kept[point.key][0] == self._state(number, kept[point.key][1])
+        return point.key in saved and saved[point.key][0] == self._state(number, saved[point.key][1])
 
     def _result(self, process: _Process, number: int, point: Point) -> Result:
         started = time.monotonic()

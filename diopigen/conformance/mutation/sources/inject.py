@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from diopigen.conformance.mutation.sources.build import Refused, Tree
+from diopigen.conformance.mutation.sources.build import Rejected, Tree
 from diopigen.conformance.mutation.sources.model import Point
 from diopigen.conformance.mutation.sources.switches import switched
 from diopigen.diagnostics import failure
@@ -29,24 +29,24 @@ class Injected:
             # What is taken out stays in units that take it, where it does no harm: they are not compiled again.
             tree.write(files, self._sources(), quietly=attempt > 0)
             say(f"compiling {len(units)} units with {len(self.points)} faults")
-            refused = tree.compile(units, switched=True)
-            if not refused:
+            rejected = tree.compile(units, switched=True)
+            if not rejected:
                 break
-            for one in refused:
+            for one in rejected:
                 self._drop(one)
-            self._kept.write_text(json.dumps(sorted(point.key for point in self.stillborn)))
-            units = [one.unit for one in refused]
+            self._cache.write_text(json.dumps(sorted(point.key for point in self.stillborn)))
+            units = [one.unit for one in rejected]
         else:
             raise failure("mutant-build", f"the sources still do not compile after {_ROUNDS} rounds")
         self.library: Path = tree.link(tree.folder / "libdiopi_faults.so")
 
     @property
-    def _kept(self) -> Path:
+    def _cache(self) -> Path:
         return self.tree.folder / "stillborn.json"
 
     def _known_stillborn(self) -> set[str]:
         """The keys of faults that an earlier run has found not to compile."""
-        return set(json.loads(self._kept.read_text())) if self._kept.is_file() else set()
+        return set(json.loads(self._cache.read_text())) if self._cache.is_file() else set()
 
     def _sources(self) -> dict[str, bytes]:
         by_file: dict[str, dict[int, Point]] = {}
@@ -54,22 +54,22 @@ class Injected:
             by_file.setdefault(point.file, {})[number] = point
         return {file: switched(self.files[file], found) for file, found in by_file.items()}
 
-    def _drop(self, refused: Refused) -> None:
+    def _drop(self, rejected: Rejected) -> None:
         """Takes out the faults that a compiler names: those that begin in the line of an error, else those that the
         line is within."""
-        for file, line in refused.places:
+        for file, line in rejected.positions:
             here = {n: p for n, p in self.points.items() if p.file == file}
             named = [n for n, p in here.items() if p.line == line]
             named = named or [n for n, p in here.items() if p.line <= line <= p.line + p.original.count("\n")]
             if named:
                 self.stillborn += [self.points.pop(number) for number in named]
-                return self._drop_all(refused)
-        if not any(p.file == file for p in self.points.values() for file, _ in refused.places):
-            raise failure("mutant-build", f"{refused.unit.path} does not compile:\n{refused.text[-2000:]}")
+                return self._drop_all(rejected)
+        if not any(p.file == file for p in self.points.values() for file, _ in rejected.positions):
+            raise failure("mutant-build", f"{rejected.unit.path} does not compile:\n{rejected.text[-2000:]}")
         return None
 
-    def _drop_all(self, refused: Refused) -> None:
+    def _drop_all(self, rejected: Rejected) -> None:
         """The same for every further place that begins a fault."""
-        for place in refused.places:
-            named = [n for n, p in self.points.items() if (p.file, p.line) == place]
+        for position in rejected.positions:
+            named = [n for n, p in self.points.items() if (p.file, p.line) == position]
             self.stillborn += [self.points.pop(number) for number in named]

@@ -83,8 +83,8 @@ class Waiver:
 
 def _matches(text: str, glob: str) -> bool:
     """Brackets are code, not sets of characters."""
-    flat, wanted = " ".join(text.split()), " ".join(glob.split())
-    return flat == wanted or fnmatchcase(flat, wanted.replace("[", "[[]"))
+    flat, expected = " ".join(text.split()), " ".join(glob.split())
+    return flat == expected or fnmatchcase(flat, expected.replace("[", "[[]"))
 
 
 def waivers(path: Path, display: str, sink: Sink) -> list[Waiver]:
@@ -113,20 +113,20 @@ def named(path: Path, display: str, files: Mapping[str, bytes], sink: Sink) -> l
     found = []
     for entry in _entries(path, display, NAMED, "faults", sink):
         name, file, find = (_text(entry.get(key)) for key in ("name", "file", "find"))
-        data, wanted = files.get(file, b""), find.strip().encode()
-        times = data.count(wanted)
+        data, expected = files.get(file, b""), find.strip().encode()
+        times = data.count(expected)
         if times != 1:
             fix = "bring `file` and `find` to what the source reads now"
             sink.error("named-fault", f"{file} has the code of '{name}' {times} times, not once", entry.span, fix=fix)
             continue
-        start = data.index(wanted)
+        start = data.index(expected)
         before = data[:start]
         statement = entry.get("statement")
         found.append(
             Point(
                 file,
                 start,
-                start + len(wanted),
+                start + len(expected),
                 _text(entry.get("replace")).strip(),
                 "named",
                 name,

@@ -98,7 +98,7 @@ class Score:
     killed: int
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """The share of faults found, of those that compile and are not shown equivalent."""
         return self.killed / self.counted if self.counted else 0.0
 

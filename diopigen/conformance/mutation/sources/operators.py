@@ -94,13 +94,13 @@ def binary(cursor: Cursor, source: Source) -> Iterator[Edit]:
         yield Edit(start, end, f"{texts[0]} {_RELATIONAL[sign]} {texts[1]}", "relation")
     if sign in _ARITHMETIC:
         yield Edit(start, end, f"({texts[0]}) {_ARITHMETIC[sign]} ({texts[1]})", "operator")
-    for kept in _DROPPED.get(sign, ()):
-        yield Edit(start, end, texts[kept], "dropped term")
+    for operand in _DROPPED.get(sign, ()):
+        yield Edit(start, end, texts[operand], "dropped term")
     if sign in _NOT_COMMUTATIVE and texts[0].split() != texts[1].split():
         yield Edit(start, end, f"({texts[1]}) {sign} ({texts[0]})", "swapped operands")
     if sign in _LOGICAL:
-        for kept in (0, 1):
-            yield Edit(start, end, f"static_cast<bool>({texts[kept]})", "dropped condition")
+        for operand in (0, 1):
+            yield Edit(start, end, f"static_cast<bool>({texts[operand]})", "dropped condition")
 
 
 def _is_text(cursor: Cursor) -> bool:
@@ -111,11 +111,11 @@ def constant(cursor: Cursor, source: Source) -> Iterator[Edit]:
     """A whole number off by one, a fraction off by an eighth."""
     start, end = span(cursor)
     text = source.of(cursor)
-    whole = _INTEGER.match(text)
-    if whole is not None:
-        yield Edit(start, end, f"{int(whole[1]) + 1}{whole[2]}", "constant")
-        if int(whole[1]) > 0:
-            yield Edit(start, end, f"{int(whole[1]) - 1}{whole[2]}", "constant")
+    integral = _INTEGER.match(text)
+    if integral is not None:
+        yield Edit(start, end, f"{int(integral[1]) + 1}{integral[2]}", "constant")
+        if int(integral[1]) > 0:
+            yield Edit(start, end, f"{int(integral[1]) - 1}{integral[2]}", "constant")
     elif _FLOAT.match(text):
         bare = text.rstrip("fFlL")
         changed = f"{text} * 1.125" if float(bare) else "1.0"
@@ -127,8 +127,8 @@ def conditional(cursor: Cursor, source: Source) -> Iterator[Edit]:
     """A choice that always takes the same side."""
     children = list(cursor.get_children())
     if len(children) == 3:
-        for kept in (1, 2):
-            yield Edit(*span(cursor), source.of(children[kept]), "removed condition")
+        for operand in (1, 2):
+            yield Edit(*span(cursor), source.of(children[operand]), "removed condition")
 
 
 def unary(cursor: Cursor, source: Source) -> Iterator[Edit]:

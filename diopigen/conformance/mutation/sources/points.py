@@ -101,8 +101,8 @@ class _Walk:
         if kind == "FOR_STMT":
             yield from self._loop(children)
             return
-        for place, child in enumerate(children):
-            is_header = kind != "COMPOUND_STMT" and place < len(children) - 1
+        for index, child in enumerate(children):
+            is_header = kind != "COMPOUND_STMT" and index < len(children) - 1
             yield from self.expression(child, None) if is_header else self.one(child)
 
     def one(self, cursor: Cursor) -> Iterator[Edit]:
@@ -189,8 +189,8 @@ def _grain(cursor: Cursor, source: Source) -> tuple[int, int] | None:
     arguments = list(cursor.get_arguments())
     if name is not None and "grain" in name[0]:
         return span(cursor)
-    place = _GRAINS.get(name[0], len(arguments)) if name is not None else len(arguments)
-    return span(arguments[place]) if place < len(arguments) else None
+    index = _GRAINS.get(name[0], len(arguments)) if name is not None else len(arguments)
+    return span(arguments[index]) if index < len(arguments) else None
 
 
 _GRAINS = {"parallel_for": 1, "run_parallel": 1, "reduce_samples": 2}

@@ -46,25 +46,25 @@ def measure(
     library: Path,
     runtime: Path,
     count: int,
-    kept: Path,
+    cache: Path,
     *,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Reach:
-    """Runs the cases over a library with `count` faults of which none acts. What `kept` has from before is not run
+    """Runs the cases over a library with `count` faults of which none acts. What `cache` has from before is not run
     again; it must be of the same library."""
-    known = _read(kept)
+    known = _read(cache)
     states = {case.id: state_of(case) for case in cases}
     left = [case for case in cases if states[case.id] not in known]
     done = len(cases) - len(left)
-    with kept.open("a", encoding="utf-8") as out:
+    with cache.open("a", encoding="utf-8") as out:
 
-        def part(share: Sequence[Case]) -> None:
+        def part(batch: Sequence[Case]) -> None:
             nonlocal done
             with Board(count) as board:
-                runner = CaseRunner(share, interface, library, runtime, environment=board.environment)
+                runner = CaseRunner(batch, interface, library, runtime, environment=board.environment)
                 try:
-                    for case in share:
+                    for case in batch:
                         board.reached()
                         outcome = runner.check(case).outcome
                         record: dict[str, object] = {
@@ -94,11 +94,11 @@ def measure(
     return reach
 
 
-def _read(kept: Path) -> dict[str, dict[str, object]]:
+def _read(cache: Path) -> dict[str, dict[str, object]]:
     """What an earlier run has written; a last line that was cut off does not count."""
     known: dict[str, dict[str, object]] = {}
-    if kept.is_file():
-        for line in kept.read_text(encoding="utf-8").splitlines():
+    if cache.is_file():
+        for line in cache.read_text(encoding="utf-8").splitlines():
             try:
                 record = json.loads(line)
                 known[record["state"]] = record

@@ -31,10 +31,10 @@ def summary(results: Sequence[Result]) -> str:
     """One line: how many faults were injected, how many count, and how many of these are found."""
     found = score(results)
     counts = {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES}
-    needed = "" if found.share >= REQUIRED else f"; {REQUIRED:.0%} are needed"
+    needed = "" if found.fraction >= REQUIRED else f"; {REQUIRED:.0%} are needed"
     return (
         f"{len(results)} faults in {len({r.point.file for r in results})} sources: {counts['killed']} of "
-        f"{found.counted} found ({found.share:.1%}), {counts['survived']} survived, "
+        f"{found.counted} found ({found.fraction:.1%}), {counts['survived']} survived, "
         f"{counts['not reached']} not reached; "
         f"{counts['equivalent']} shown equivalent, {counts['stillborn']} do not compile{needed}"
     )
@@ -51,7 +51,7 @@ def _counted(results: Sequence[Result], head: str, group: Callable[[Point], str]
 def _row(name: str, results: Sequence[Result]) -> list[str]:
     counts = [str(sum(result.outcome == outcome for result in results)) for outcome in OUTCOMES]
     found = score(results)
-    return [name, str(len(results)), *counts, f"{found.share:.1%}" if found.counted else "-"]
+    return [name, str(len(results)), *counts, f"{found.fraction:.1%}" if found.counted else "-"]
 
 
 def _hole(result: Result, files: Mapping[str, bytes]) -> Iterable[str]:
@@ -75,7 +75,7 @@ def to_json(results: Sequence[Result], about: Mapping[str, object]) -> str:
         **about,
         "counted": found.counted,
         "killed": found.killed,
-        "share": round(found.share, 4),
+        "share": round(found.fraction, 4),
         "faults": [to_record(result) for result in results],
     }
     return json.dumps(record, indent=1) + "\n"

@@ -14,7 +14,7 @@ from diopigen.conformance.mutation.sources.campaign import Campaign
 from diopigen.conformance.mutation.sources.equivalence import Equivalence
 from diopigen.conformance.mutation.sources.inject import Injected
 from diopigen.conformance.mutation.sources.model import Point, Result
-from diopigen.conformance.mutation.sources.sampling import chosen, sample
+from diopigen.conformance.mutation.sources.sampling import sample, selected
 from diopigen.conformance.mutation.sources.scan import Scan
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
@@ -69,7 +69,7 @@ class Workshop:
             found += lists.named(plan.named, str(plan.named), self.files, sink)
         waivers = lists.waivers(plan.waivers, str(plan.waivers), sink) if plan.waivers is not None else []
         if plan.count >= 0:
-            admitted = chosen(self.scan.points, families=plan.families, files=plan.files, kinds=plan.kinds)
+            admitted = selected(self.scan.points, families=plan.families, files=plan.files, kinds=plan.kinds)
             found += sample(admitted, plan.count, plan.seed)
             lists.idle(waivers, self.scan.points, sink)
         return found, waivers
@@ -103,7 +103,7 @@ class Workshop:
         )
         results = self._explained(results, waivers, explain)
         results += [Result(point, "stillborn") for point in injected.stillborn]
-        order = {point: place for place, point in enumerate(points)}
+        order = {point: index for index, point in enumerate(points)}
         results.sort(key=lambda result: order[result.point])
         return Outcome(results, self.files, reached.unsound)
 

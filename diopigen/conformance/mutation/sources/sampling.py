@@ -18,7 +18,7 @@ LEAST = 12
 """So many faults of a family at least, where it has as many."""
 
 
-def chosen(
+def selected(
     points: Sequence[Point], *, families: Sequence[str], files: Sequence[str], kinds: Sequence[str]
 ) -> list[Point]:
     """The points of these families, files (globs) and kinds; an empty list admits all. Raises `Failure` for a name that
@@ -75,8 +75,8 @@ def one_dtype_each(cases: Sequence[Case]) -> list[Case]:
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[case.id.replace(f"/{case.dtype}/", "/")].append(case)
-    kept = {min(members, key=lambda case: _digest(case.id)).id for members in groups.values()}
-    return [case for case in cases if case.id in kept]
+    retained = {min(members, key=lambda case: _digest(case.id)).id for members in groups.values()}
+    return [case for case in cases if case.id in retained]
 
 
 def _in_turn(points: Sequence[Point], seed: int) -> Iterator[Point]:

@@ -36,12 +36,12 @@ class Scan:
         keep.mkdir(parents=True, exist_ok=True)
         reader = _Reader(tree, files)
         for number, unit in enumerate(units, 1):
-            kept = keep / f"{_state(unit, files)}.json"
-            record: dict[str, Any] | None = json.loads(kept.read_text()) if kept.is_file() else None
+            cached = keep / f"{_state(unit, files)}.json"
+            record: dict[str, Any] | None = json.loads(cached.read_text()) if cached.is_file() else None
             # The places of a header are in the record of the first unit that includes it, which may do so no more.
             if record is None or not self._known.issuperset(record.get("elsewhere", ())):
                 record = reader.read(unit, self._known)
-                kept.write_text(json.dumps(record))
+                cached.write_text(json.dumps(record))
             self.includes[unit.path] = tuple(record["includes"])
             self._take(record)
             if progress is not None:
@@ -107,11 +107,11 @@ class _Reader:
         return {"includes": sorted(includes), "elsewhere": sorted(includes & known), "points": found_points}
 
     def _arguments(self, unit: Unit) -> list[str]:
-        kept = [word for word in unit.command[1:] if word.startswith(("-I", "-D", "-std"))]
+        retained = [word for word in unit.command[1:] if word.startswith(("-I", "-D", "-std"))]
         pairs = itertools.pairwise(unit.command)
-        kept += [f"-isystem{folder}" for option, folder in pairs if option == "-isystem"]
+        retained += [f"-isystem{folder}" for option, folder in pairs if option == "-isystem"]
         assert self.system is not None
-        return [*kept, "-x", "c++", "-nostdinc", "-nostdinc++", *(f"-isystem{folder}" for folder in self.system)]
+        return [*retained, "-x", "c++", "-nostdinc", "-nostdinc++", *(f"-isystem{folder}" for folder in self.system)]
 
     def _read_prelude(self, arguments: Sequence[str]) -> Path:
         """The headers of the standard library that sources include, read once."""

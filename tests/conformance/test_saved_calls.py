@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from diopigen.conformance.run.kept import package_of
+from diopigen.conformance.run.saved_calls import package_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
